@@ -1,0 +1,239 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""The only door to a machine: its files, its device nodes and its programs.
+
+A host is either the machine itself (sysroot `/`) or a folder that mirrors one: `proc/`, `sys/`, `etc/`, and for
+what a folder cannot hold `recorded/` (`dev.json`, `kmsg.txt`, `nvidia-smi.xml`, `<program>.txt`).
+Paths are the host's own (`/proc/cmdline`), whatever the sysroot. Links are resolved inside it.
+"""
+from __future__ import annotations
+
+import errno
+import fnmatch
+import json
+import os
+import stat
+
+from ._program import run_program
+from ._reading import ABSENT, UNPARSABLE, Reading, from_error, ok
+
+MARKER = ".gpuhost-sysroot"
+READ_LIMIT = 4 << 20    # bytes; /proc/interrupts of a 256-CPU host is a little over 2 MiB
+LINK_LIMIT = 40         # as MAXSYMLINKS in include/linux/namei.h
+
+
+class OutsideSysroot(OSError):
+    """A path or a link of a recorded host climbs above the sysroot."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(errno.EXDEV, f"{path} leads out of the sysroot")
+
+
+class Host:
+    """The host whose files lie under `sysroot`.
+
+    Methods named `read*` answer with a Reading and never raise for a machine's state. `read_bytes`, `write` and
+    `write_at` raise OSError, for callers that need the errno.
+    """
+
+    def __init__(self, sysroot: str = "/") -> None:
+        self.sysroot = os.path.abspath(sysroot)
+        self.live = self.sysroot == "/"
+        self._prefix = "" if self.live else self.sysroot
+        self._resolved: dict[str, str] = {"": "/", "/": "/"}
+
+    # -- where things are -------------------------------------------------------------------------------------
+
+    def resolve(self, path: str, _depth: int = 0) -> str:
+        """`path` of the host with every link in it followed, as a path of the host. It need not exist.
+
+        An absolute link starts at the sysroot. Raises OutsideSysroot where `..` climbs above it, ELOOP for a loop.
+        """
+        if self.live:
+            return os.path.realpath(path)
+        known = self._resolved.get(path)
+        if known is not None:
+            return known
+        parent, _slash, name = path.rstrip("/").rpartition("/")
+        above = self.resolve(parent, _depth)
+        if name in ("", "."):
+            here = above
+        elif name == "..":
+            if above == "/":
+                raise OutsideSysroot(path)
+            here = os.path.dirname(above)
+        else:
+            here = self._follow(above, name, _depth)
+        self._resolved[path] = here
+        return here
+
+    def _follow(self, folder: str, name: str, depth: int) -> str:
+        here = f"{folder.rstrip('/')}/{name}"
+        try:
+            target = os.readlink(self._prefix + here)
+        except OSError:
+            return here
+        if depth >= LINK_LIMIT:
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), here)
+        return self.resolve(target if target.startswith("/") else f"{folder.rstrip('/')}/{target}", depth + 1)
+
+    def local(self, path: str) -> str:
+        """The path under which this process opens the host's `path`."""
+        return path if self.live else self._prefix + self.resolve(path)
+
+    def exists(self, path: str) -> bool:
+        try:
+            return os.path.exists(self.local(path))
+        except OSError:
+            return False
+
+    def is_dir(self, path: str) -> bool:
+        try:
+            return os.path.isdir(self.local(path))
+        except OSError:
+            return False
+
+    def list(self, path: str) -> list[str]:
+        """Names in a folder, sorted; none where the folder cannot be read."""
+        return self.read_list(path).value or []
+
+    def read_list(self, path: str) -> Reading:
+        """Names in a folder, sorted, with the status that tells an empty folder from an unreadable one."""
+        try:
+            return ok(sorted(os.listdir(self.local(path))))
+        except OSError as error:
+            return from_error(error)
+
+    def glob(self, pattern: str) -> list[str]:
+        """The host's paths that match an absolute shell pattern, sorted; links are not resolved in the answer."""
+        found = [""]
+        for part in pattern.strip("/").split("/"):
+            if any(sign in part for sign in "*?["):
+                found = [f"{at}/{name}" for at in found for name in fnmatch.filter(self.list(at or "/"), part)]
+            else:
+                found = [f"{at}/{part}" for at in found if self.exists(f"{at}/{part}")]
+        return found
+
+    def link_name(self, path: str) -> str | None:
+        """The last component of what the link `path` points to (`nvidia` for a device's `driver`), None if no link."""
+        text = self.read_link(path).value
+        return None if text is None else os.path.basename(text)
+
+    def read_link(self, path: str) -> Reading:
+        """The text of the link `path` itself."""
+        folder, _slash, name = path.rstrip("/").rpartition("/")
+        try:
+            return ok(os.readlink(f"{self.local(folder or '/').rstrip('/')}/{name}"))
+        except OSError as error:
+            return from_error(error)
+
+    def mode(self, path: str) -> int | None:
+        """Permission bits of a file, None where it cannot be looked at."""
+        try:
+            return stat.S_IMODE(os.stat(self.local(path)).st_mode)
+        except OSError:
+            return None
+
+    # -- reading ----------------------------------------------------------------------------------------------
+
+    def read_bytes(self, path: str, limit: int = READ_LIMIT) -> bytes:
+        """Up to `limit` bytes of a file. Raises OSError."""
+        # O_NONBLOCK: a FIFO planted where a file belongs must not stop us; regular files ignore it.
+        handle = os.open(self.local(path), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            pieces = []
+            while limit > 0:
+                piece = os.read(handle, min(limit, 1 << 16))
+                if not piece:
+                    break
+                pieces.append(piece)
+                limit -= len(piece)
+            return b"".join(pieces)
+        finally:
+            os.close(handle)
+
+    def read(self, path: str, limit: int = READ_LIMIT) -> Reading:
+        """A file's text without the line end."""
+        try:
+            return ok(self.read_bytes(path, limit).decode("utf-8", "replace").rstrip("\n"))
+        except OSError as error:
+            return from_error(error)
+
+    def read_int(self, path: str) -> Reading:
+        """A file that holds one decimal number."""
+        return self.read(path).map(int)
+
+    # -- writing ----------------------------------------------------------------------------------------------
+
+    def write(self, path: str, text: str) -> None:
+        """One write(2) of `text` to an existing file. Raises OSError, also for a write that was cut short."""
+        self._write(path, text.encode(), os.O_TRUNC, 0)
+
+    def write_at(self, path: str, offset: int, data: bytes) -> None:
+        """One pwrite(2) into an existing file, as PCI config space needs it. Raises OSError."""
+        self._write(path, data, 0, offset)
+
+    def _write(self, path: str, data: bytes, flags: int, offset: int) -> None:
+        self.require_writable()
+        handle = os.open(self.local(path), os.O_WRONLY | os.O_CLOEXEC | flags)
+        try:
+            done = os.pwrite(handle, data, offset) if offset else os.write(handle, data)
+        finally:
+            os.close(handle)
+        if done != len(data):
+            raise OSError(errno.EIO, f"short write: {done} of {len(data)} bytes taken")
+
+    def require_writable(self) -> None:
+        """Raises OSError (EROFS) below a sysroot that does not carry the marker file."""
+        if not self.live and not os.path.exists(os.path.join(self.sysroot, MARKER)):
+            raise OSError(errno.EROFS, f"{self.sysroot} has no {MARKER}: a folder without it is never written")
+
+    # -- what a folder cannot hold ----------------------------------------------------------------------------
+
+    def recorded(self, name: str) -> Reading:
+        """The text of `recorded/<name>` of a recorded host."""
+        return self.read(f"/recorded/{name}")
+
+    def device_nodes(self, folder: str) -> Reading:
+        """The device nodes directly in `folder` (`/dev`): `{path: {type: c|b, major, minor, mode}}`, mode in octal."""
+        if not self.live:
+            return self.recorded("dev.json").map(json.loads).map(
+                lambda nodes: {path: node for path, node in nodes.items() if os.path.dirname(path) == folder})
+        found = {}
+        for name in self.list(folder):
+            path = f"{folder}/{name}"
+            node = self.device_node(path)
+            if node is not None:
+                found[path] = node
+        return ok(found)
+
+    def device_node(self, path: str) -> dict | None:
+        """`{type, major, minor, mode}` of one device node, None if there is none."""
+        if not self.live:
+            return (self.device_nodes(os.path.dirname(path)).value or {}).get(path)
+        try:
+            seen = os.stat(path)
+        except OSError:
+            return None
+        kind = "c" if stat.S_ISCHR(seen.st_mode) else "b" if stat.S_ISBLK(seen.st_mode) else None
+        if kind is None:
+            return None
+        return {"type": kind, "major": os.major(seen.st_rdev), "minor": os.minor(seen.st_rdev),
+                "mode": f"{stat.S_IMODE(seen.st_mode):04o}"}
+
+    def run(self, argv: list[str], timeout: float, recorded: str | None = None) -> Reading:
+        """Standard output of a program; of a recorded host the text of `recorded/<recorded or program.txt>`.
+
+        A program that is missing is `absent`; one that fails, or is still running after `timeout` seconds, is
+        `unparsable` with the reason as detail. It gets a clean environment, no input and no shell.
+        """
+        if not self.live:
+            return self.recorded(recorded or f"{os.path.basename(argv[0])}.txt")
+        result = run_program(argv, timeout)
+        if result is None:
+            return Reading(ABSENT, None, f"{argv[0]} is not installed")
+        if result.problem:
+            return Reading(UNPARSABLE, None, result.problem)
+        return ok(result.stdout)

@@ -1,0 +1,79 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""Run a program that may hang, and come back in time all the same."""
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import threading
+from typing import NamedTuple
+
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+OUTPUT_LIMIT = 8 << 20      # bytes kept of each stream
+GRACE = 2.0                 # seconds a killed program gets before it is abandoned
+
+
+class ProgramResult(NamedTuple):
+    returncode: int | None
+    stdout: str
+    stderr: str
+    problem: str | None     # None where the program ended with status 0
+
+
+def run_program(argv: list[str], timeout: float) -> ProgramResult | None:
+    """Run `argv` without a shell; None where the program is not installed.
+
+    The program leads a process group of its own, which is killed at the time limit. One that survives even that
+    (state D in a sick driver) is left behind and said so: waiting for it would hang the caller too.
+    """
+    program = shutil.which(argv[0], path=PATH)
+    if program is None:
+        return None
+    child = subprocess.Popen(
+        [program, *argv[1:]], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        env={"PATH": PATH, "LC_ALL": "C"}, start_new_session=True, close_fds=True)
+    # Threads, not communicate(): a grandchild that keeps the pipe open must not keep us.
+    streams = [_Drain(child.stdout), _Drain(child.stderr)]
+    problem = None
+    try:
+        child.wait(timeout)
+    except subprocess.TimeoutExpired:
+        problem = f"timeout: {argv[0]} did not end within {timeout:g} s"
+        try:
+            os.killpg(child.pid, signal.SIGKILL)
+        except OSError:
+            pass
+        try:
+            child.wait(GRACE)
+        except subprocess.TimeoutExpired:
+            problem += " and could not be killed; it was abandoned"
+    stdout, stderr = (stream.text(GRACE) for stream in streams)
+    if problem is None and child.returncode != 0:
+        said = (stderr or stdout).strip().splitlines()
+        problem = f"{argv[0]} ended with status {child.returncode}: {said[0] if said else 'no output'}"
+    return ProgramResult(child.returncode, stdout, stderr, problem)
+
+
+class _Drain(threading.Thread):
+    """Reads a pipe to its end, or for as long as anybody cares."""
+
+    def __init__(self, pipe) -> None:
+        super().__init__(daemon=True)
+        self._pipe = pipe
+        self._pieces: list[bytes] = []
+        self.start()
+
+    def run(self) -> None:
+        kept = 0
+        for piece in iter(lambda: self._pipe.read1(1 << 16), b""):
+            if kept < OUTPUT_LIMIT:
+                self._pieces.append(piece)
+                kept += len(piece)
+
+    def text(self, timeout: float) -> str:
+        self.join(timeout)
+        return b"".join(self._pieces).decode("utf-8", "replace")

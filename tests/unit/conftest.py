@@ -1,0 +1,39 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What every unit test may use. The collection becomes importable only after this file was read."""
+from __future__ import annotations
+
+import os
+import pathlib
+import sys
+
+import pytest
+
+REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(REPOSITORY / "tests"))       # for `from hosts.tree import Tree`
+
+
+@pytest.fixture
+def tree(tmp_path):
+    """An empty planted host."""
+    from hosts.tree import Tree
+
+    return Tree(tmp_path / "host")
+
+
+@pytest.fixture
+def host(tree):
+    """The Host that reads `tree`."""
+    from ansible_collections.gpuhost.tuning.plugins.module_utils._host import Host
+
+    return Host(str(tree.root))
+
+
+@pytest.fixture(scope="session")
+def field_files():
+    """The folder of public field material, where this machine has it."""
+    folder = pathlib.Path(os.environ.get("GPUHOST_CASES") or REPOSITORY.parent / "shared" / "cases") / "files"
+    if not folder.is_dir():
+        pytest.skip("the public field files are not on this machine (GPUHOST_CASES names their folder)")
+    return folder
