@@ -154,6 +154,14 @@ class Host:
         finally:
             os.close(handle)
 
+    def read_at(self, path: str, offset: int, size: int) -> bytes:
+        """One pread(2): `size` bytes from `offset`, fewer where the file ends. Raises OSError."""
+        handle = os.open(self.local(path), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            return os.pread(handle, size, offset)
+        finally:
+            os.close(handle)
+
     def read(self, path: str, limit: int = READ_LIMIT) -> Reading:
         """A file's text without the line end."""
         try:

@@ -98,6 +98,15 @@ def test_write_at_moves_two_bytes_only(tree, host):
     assert tree.path("/config").read_bytes() == bytes(range(0x68)) + b"\xaa\xbb" + bytes(range(0x6A, 256))
 
 
+def test_read_at_reads_a_part_and_stops_at_the_end(tree, host):
+    tree.file("/config", bytes(range(64)))
+    assert host.read_at("/config", 0x34, 4) == bytes([0x34, 0x35, 0x36, 0x37])
+    assert host.read_at("/config", 62, 16) == bytes([62, 63])
+    assert host.read_at("/config", 0x100, 4) == b""
+    with pytest.raises(FileNotFoundError):
+        host.read_at("/config2", 0, 4)
+
+
 def test_write_creates_nothing(tree, host):
     with pytest.raises(FileNotFoundError):
         host.write("/proc/sys/kernel/nope", "1")
