@@ -1,0 +1,79 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+# The front door of a checkout. Everything it sets up lies inside it: .venv, .venv-newest, .ansible, .cache.
+
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+
+# The lowest Python first: what runs here is then what the oldest supported ansible-core makes of it.
+PYTHONS := 3.11 3.12 3.13 3.14
+LINK := .ansible/collections/ansible_collections/gpuhost/tuning
+PYTEST := .venv/bin/python -m pytest
+
+export ANSIBLE_CONFIG := $(CURDIR)/ansible.cfg
+export HOSTS ARGS PYTHON
+
+help: ## this list
+	@echo "make TARGET, where TARGET is one of:"
+	@sed -n 's/^\([a-z-]*\):.* ## /  \1\t/p' Makefile | expand -t 14
+	@echo "Variables: ARGS='words for ansible-playbook or pytest', HOSTS=inventory, PYTHON=/path/to/python3.11"
+
+audit: run-environment ## audit this machine, or HOSTS=inventory; reports go to reports/
+	@tools/audit.sh
+
+setup: run-environment ## only set up .venv, to call .venv/bin/ansible-playbook yourself
+
+test: lint docs sanity newest pytest ## run all tests
+
+unit: test-environment ## run the unit and property tests
+	$(PYTEST) tests/unit -n auto --maxprocesses 8 $(ARGS)
+
+pytest: dev-environment ## run everything that pytest runs: unit, property, playbook and trace tests
+	$(PYTEST) -n auto --maxprocesses 8 $(ARGS)
+
+newest: link ## run unit and playbook tests on the newest ansible-core, where a Python for it is found
+	@tools/newest.sh
+
+lint: dev-environment ## run ruff, yamllint, shellcheck and ansible-lint
+	@tools/lint.sh
+
+docs: dev-environment ## check the documentation of plugins and roles, and the changelog
+	@tools/docs.sh
+
+sanity: dev-environment ## run ansible-test sanity
+	@tools/sanity.sh
+
+bench: run-environment ## measure against an empty module and against a ping playbook
+	.venv/bin/python tests/benchmarks/bench.py $(ARGS)
+
+soak: test-environment ## run the long trials of the tests marked soak
+	$(PYTEST) -m soak --override-ini addopts= $(ARGS)
+
+build: run-environment ## build the collection into dist/
+	.venv/bin/ansible-galaxy collection build --force --output-path dist
+
+lock: ## write requirements/*.txt anew from requirements/pyproject.toml (needs uv)
+	@tools/lock.sh $(ARGS)
+
+clean: ## remove everything that was set up or built here; reports/ stays
+	rm -rf .venv .venv-newest .ansible .cache .pytest_cache .ruff_cache .hypothesis collections dist tests/output
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+run-environment: link
+	@tools/setup-venv.sh .venv run $(PYTHONS)
+
+test-environment: link
+	@tools/setup-venv.sh .venv test $(PYTHONS)
+
+dev-environment: link
+	@tools/setup-venv.sh .venv dev $(PYTHONS)
+
+# Ansible finds a collection only in a folder called ansible_collections/<namespace>/<name>.
+link:
+	@mkdir -p $(dir $(LINK))
+	@[ -L $(LINK) ] || ln -s ../../../.. $(LINK)
+
+.PHONY: help audit setup test unit pytest newest lint docs sanity bench soak build lock clean \
+	run-environment test-environment dev-environment link
