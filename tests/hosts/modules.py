@@ -31,12 +31,13 @@ def plant_built_in(tree: Tree, *paths: str, release: str = "6.8.12-9-pve") -> Tr
 
 
 def plant_char_devices(tree: Tree, *majors: tuple[int, str]) -> Tree:
-    """Lines of the first half of /proc/devices, in the order given; calls add up."""
+    """Lines of the first half of /proc/devices, which the kernel sorts by major; calls add up."""
     if not tree.path("/proc/devices").exists():
         tree.file("/proc/devices", "Character devices:\n  1 mem\n  5 /dev/tty\n 10 misc\n\nBlock devices:\n  9 md\n")
     head, blank, block = tree.path("/proc/devices").read_text().partition("\n\n")
-    lines = [f"{major:3d} {name}" for major, name in majors]
-    return tree.file("/proc/devices", "\n".join([head, *lines]) + blank + block)
+    title, *lines = head.split("\n") + [f"{major:3d} {name}" for major, name in majors]
+    lines.sort(key=lambda line: int(line.split()[0]))
+    return tree.file("/proc/devices", "\n".join([title, *lines]) + blank + block)
 
 
 def add_line(tree: Tree, path: str, line: str) -> Tree:

@@ -1,0 +1,29 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Plants processes: /proc/<pid> with a name, a control group and open files."""
+from __future__ import annotations
+
+from .tree import Tree
+
+
+def plant_process(tree: Tree, pid: int, command: str, files: tuple[str, ...] = (), *,
+                  cgroup: str = "0::/user.slice", cmdline: tuple[str, ...] = ()) -> Tree:
+    """A process that holds `files` open (descriptors 0, 1 and 2 are /dev/null). The kernel cuts `comm` at 15."""
+    folder = f"/proc/{pid}"
+    tree.file(f"{folder}/comm", command[:15]).file(f"{folder}/cgroup", cgroup)
+    tree.file(f"{folder}/cmdline", b"\0".join(word.encode() for word in cmdline or (command,)) + b"\0")
+    for number, path in enumerate(("/dev/null",) * 3 + tuple(files)):
+        tree.link(f"{folder}/fd/{number}", path)
+    return tree
+
+
+def plant_kernel_thread(tree: Tree, pid: int, name: str) -> Tree:
+    """A kernel thread: it has no command line and no files."""
+    tree.file(f"/proc/{pid}/comm", name).file(f"/proc/{pid}/cgroup", "0::/").file(f"/proc/{pid}/cmdline", b"")
+    return tree.folder(f"/proc/{pid}/fd")
+
+
+def plant_container_process(tree: Tree, pid: int, command: str, container: str, files: tuple[str, ...] = ()) -> Tree:
+    """A process inside a Proxmox container, as the host sees it."""
+    return plant_process(tree, pid, command, files, cgroup=f"0::/lxc/{container}/ns/system.slice/{command}.service")

@@ -1,0 +1,52 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Plants a Proxmox VE node: /etc/pve with its guests, and the marks that running guests leave."""
+from __future__ import annotations
+
+from .modules import add_line
+from .processes import plant_process
+from .tree import Tree
+
+
+def plant_proxmox(tree: Tree, version: str = "8.4.1", *, node: str = "pve1", containers: dict[str, str] | None = None,
+                  vms: dict[str, str] | None = None, running: tuple[str, ...] = (), mapping: str | None = None) -> Tree:
+    """A node with `containers` and `vms` (`{id: text of its .conf}`); `running` names those that are up.
+
+    `mapping` is the text of /etc/pve/mapping/pci.cfg.
+    """
+    tree.file("/proc/sys/kernel/hostname", node)
+    tree.folder(f"/etc/pve/nodes/{node}/lxc").folder(f"/etc/pve/nodes/{node}/qemu-server")
+    tree.link("/etc/pve/local", f"nodes/{node}").link("/etc/pve/lxc", f"nodes/{node}/lxc")
+    tree.link("/etc/pve/qemu-server", f"nodes/{node}/qemu-server").folder("/etc/pve/mapping")
+    if mapping is not None:
+        tree.file("/etc/pve/mapping/pci.cfg", mapping)
+    tree.file("/usr/bin/pveversion", "")
+    add_line(tree, "/var/lib/dpkg/status",
+             f"Package: pve-manager\nStatus: install ok installed\nArchitecture: all\nVersion: {version}\n\n")
+    tree.file("/sys/fs/cgroup/cgroup.controllers", "cpuset cpu io memory hugetlb pids rdma misc").folder("/run/lxc")
+    add_line(tree, "/proc/net/unix", "Num       RefCount Protocol Flags    Type St Inode Path")
+    for number, text in (containers or {}).items():
+        tree.file(f"/etc/pve/nodes/{node}/lxc/{number}.conf", text)
+        if number in running:
+            plant_running_container(tree, number)
+    for number, text in (vms or {}).items():
+        tree.file(f"/etc/pve/nodes/{node}/qemu-server/{number}.conf", text)
+        if number in running:
+            plant_running_vm(tree, number)
+    return tree
+
+
+def plant_running_container(tree: Tree, number: str) -> Tree:
+    """What shows that a container is up: its control group and the socket that lxc listens on."""
+    tree.file(f"/sys/fs/cgroup/lxc/{number}/cgroup.events", "populated 1\nfrozen 0")
+    return add_line(tree, "/proc/net/unix", "0000000000000000: 00000002 00000000 00010000 0001 01 "
+                                            f"4{number} @/var/lib/lxc/{number}/command")
+
+
+def plant_running_vm(tree: Tree, number: str, pid: int | None = None) -> Tree:
+    """What shows that a VM is up: the file with its process id, and that process."""
+    pid = pid or 20000 + int(number)
+    tree.file(f"/run/qemu-server/{number}.pid", pid)
+    return plant_process(tree, pid, "kvm", ("/dev/kvm",), cgroup=f"0::/qemu.slice/{number}.scope",
+                         cmdline=("/usr/bin/kvm", "-id", number, "-pidfile", f"/var/run/qemu-server/{number}.pid"))
