@@ -1,0 +1,142 @@
+#!/usr/bin/python
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: audit
+short_description: Read a host, judge it and write its report
+version_added: 0.1.0
+description:
+  - Reads the host with M(gpuhost.tuning.host_info), judges the facts on the controller with the checks of the
+    catalogue, and writes C(audit.json) and C(system-improve.md) below O(report_dir).
+  - The host is only read. Files are written on the controller, as the user who runs Ansible, in check mode too. That
+    is never reported as a change.
+  - With O(stage=before) it also makes a plan and writes C(before.json) and C(plan.json) of a run. With O(stage=after)
+    it writes C(after.json), and the report shows what the run changed.
+extends_documentation_fragment:
+  - gpuhost.tuning.attributes
+  - gpuhost.tuning.attributes.info_module
+author:
+  - gpuhost.tuning contributors (@gpuhost)
+options:
+  sysroot:
+    description: Folder on the managed host that mirrors a host's file system. V(/) is the host itself.
+    type: str
+    default: /
+  report_dir:
+    description: Folder on the controller. A relative one starts where the command was started.
+    type: str
+    default: reports
+  profile:
+    description: Name of a shipped profile, or the path of a file with your own.
+    type: str
+    default: inference
+  checks:
+    description: Files or folders with checks of your own, which are judged beside the shipped ones.
+    type: list
+    elements: str
+    default: []
+  waivers:
+    description:
+      - Findings that are accepted for a time. A list of mappings with C(check), C(reason) and C(expires), and
+        optionally C(subject) and C(host), or the path of a YAML file with such a list.
+    type: raw
+    default: []
+  overrides:
+    description: Other values or priorities, by check id, for example C({swappiness: {value: 1}}).
+    type: dict
+    default: {}
+  values:
+    description:
+      - Values that are wanted besides those of the profile, by kind and address, or the path of a file with them.
+        A plan of an earlier run is such a file.
+    type: raw
+    default: {}
+  only:
+    description: Judge these check ids alone.
+    type: list
+    elements: str
+    default: []
+  skip:
+    description: Leave these check ids out.
+    type: list
+    elements: str
+    default: []
+  include:
+    description: Contested check ids to plan although the profile does not.
+    type: list
+    elements: str
+    default: []
+  dedicated:
+    description: The host serves one workload alone, so that what would hurt neighbours may be planned.
+    type: bool
+    default: false
+  fail_on:
+    description: Fail when something of this priority or above is to be improved. Empty for never.
+    type: str
+    choices: ["", P0, P1, P2]
+    default: ""
+  stage:
+    description: What the audit is for. V(before) and V(after) belong to a run that changes the host.
+    type: str
+    choices: [audit, before, after]
+    default: audit
+  run_id:
+    description: Id of the run, in the form V(20261129T183000Z-4f2a). One is made when it is missing.
+    type: str
+  changes:
+    description: With O(stage=after), what the setters returned as C(changes).
+    type: list
+    elements: dict
+    default: []
+"""
+
+EXAMPLES = r"""
+- name: Audit the host
+  gpuhost.tuning.audit:
+
+- name: Audit, and stop the pipeline when something is broken
+  gpuhost.tuning.audit:
+    fail_on: P0
+
+- name: Audit with a waiver and another value
+  gpuhost.tuning.audit:
+    overrides:
+      swappiness:
+        value: 1
+    waivers:
+      - check: pcie_maxreadreq
+        reason: measured, no gain on this host
+        expires: "2027-06-30"
+"""
+
+RETURN = r"""
+run_id:
+  description: Id of this run.
+  returned: success
+  type: str
+  sample: 20261129T183000Z-4f2a
+summary:
+  description: How many findings have which verdict, and how many are to be improved by priority.
+  returned: success
+  type: dict
+report:
+  description: Path of C(system-improve.md) on the controller.
+  returned: success
+  type: str
+record:
+  description: Path of C(audit.json) on the controller.
+  returned: success
+  type: str
+plan:
+  description: The values to be set, by kind and address. Kinds without a change are left out.
+  returned: with O(stage=before)
+  type: dict
+planned:
+  description: The changes of the plan, one by one, the skipped ones with their reason included.
+  returned: with O(stage=before)
+  type: list
+  elements: dict
+"""

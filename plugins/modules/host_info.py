@@ -1,0 +1,97 @@
+#!/usr/bin/python
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: host_info
+short_description: Read every setting of a GPU host that the audit judges
+version_added: 0.1.0
+description:
+  - Reads identity, kernel, processors, NUMA, memory, sysctls, GPUs with the PCI ports above them, IOMMU, the NVIDIA
+    driver, RDMA devices, Proxmox VE guests and firmware of a host in one call, with the Python standard library alone.
+  - Works without root. What only root may read has the status V(denied) and is listed in RV(facts.unread).
+  - Opens no file for writing, loads nothing and wakes no suspended device. It runs C(nvidia-smi) only while the driver
+    is live, its device node exists and every NVIDIA GPU answers on the bus.
+  - A fact that can fail is C({status, value}). The status is one of V(ok), V(absent), V(denied), V(read_only),
+    V(asleep), V(gone), V(passed_through), V(unparsable); the value is null unless the status is V(ok).
+extends_documentation_fragment:
+  - gpuhost.tuning.attributes
+  - gpuhost.tuning.attributes.info_module
+author:
+  - gpuhost.tuning contributors (@gpuhost)
+options:
+  sysroot:
+    description: Folder on the managed host that mirrors a host's file system. V(/) is the host itself.
+    type: path
+    default: /
+  tunables:
+    description:
+      - Addresses to read as well, whatever they are, for example V(sysctl:vm.laptop_mode). They are returned in
+        RV(facts.tunables).
+    type: list
+    elements: str
+    default: []
+"""
+
+EXAMPLES = r"""
+- name: Read the host
+  gpuhost.tuning.host_info:
+  register: host
+
+- name: Show the MaxReadReq of every GPU
+  ansible.builtin.debug:
+    msg: "{{ item.bdf }}: {{ item.pcie.value.max_read_request }}"
+  loop: "{{ host.facts.gpus | selectattr('pcie.status', 'eq', 'ok') }}"
+  loop_control:
+    label: "{{ item.bdf }}"
+"""
+
+RETURN = r"""
+facts:
+  description:
+    - What was read. The JSON Schema in C(plugins/plugin_utils/schemas/facts.json) describes every key with its path
+      and unit.
+  returned: success
+  type: dict
+  contains:
+    schema:
+      description: Name and version of the schema.
+      returned: always
+      type: str
+      sample: gpuhost.facts/1
+    unread:
+      description: The facts that were denied, each with C(fact) and C(why).
+      returned: always
+      type: list
+      elements: dict
+    tunables:
+      description: The readings of O(tunables), by address.
+      returned: always
+      type: dict
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ..module_utils._facts import collect
+from ..module_utils._host import Host
+
+
+def main() -> None:
+    module = AnsibleModule(
+        argument_spec={
+            "sysroot": {"type": "path", "default": "/"},
+            "tunables": {"type": "list", "elements": "str", "default": []},
+        },
+        supports_check_mode=True,
+    )
+    try:
+        facts = collect(Host(module.params["sysroot"]), module.params["tunables"])
+    except ValueError as error:
+        module.fail_json(msg=str(error))
+    module.exit_json(changed=False, facts=facts)
+
+
+if __name__ == "__main__":
+    main()

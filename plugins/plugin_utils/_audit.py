@@ -1,0 +1,119 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""One audit of one host on the controller: from facts to findings, plan, records and reports."""
+from __future__ import annotations
+
+import datetime
+import os
+import pathlib
+from typing import Any
+
+import yaml
+
+from . import _catalogue, _checks, _plan, _record
+from ._groups import PRIORITIES, to_do, value
+from ._report_markdown import markdown_report
+
+# What a user can get wrong or a disk can refuse; anything else is a defect of ours and keeps its traceback.
+PROBLEMS = (_catalogue.CatalogueError, _record.RecordError, ValueError)
+
+
+class Audit:
+    """`arguments` are those of the audit action; everything that can be wrong with them is found here, at once."""
+
+    def __init__(self, host: str, arguments: dict[str, Any]) -> None:
+        self.host = host
+        self.arguments = arguments
+        self.folder = _record.HostFolder(arguments["report_dir"], host)
+        self.run_id = _record.check_run_id(arguments["run_id"]) if arguments["run_id"] else _record.new_run_id()
+        self.values = _plan.desired_values(_load(arguments["values"], "gpuhost_values", {}))
+        self.waivers = _load(arguments["waivers"], "gpuhost_waivers", [])
+        self.catalogue = _catalogue.load(arguments["checks"])
+        self.profile = _catalogue.load_profile(arguments["profile"])
+        self.document: dict[str, Any] = {}
+
+    def named_tunables(self) -> list[str]:
+        """Addresses that the user named, so that the one reading of the host includes them."""
+        return _plan.addresses(self.values)
+
+    def judge(self, facts: dict[str, Any]) -> dict[str, Any]:
+        """Judge `facts`, write what belongs to this stage, and return what the task registers."""
+        arguments = self.arguments
+        findings = _checks.judge(
+            facts, self.catalogue, self.profile, host=self.host, dedicated=arguments["dedicated"],
+            overrides=arguments["overrides"], waivers=self.waivers, only=arguments["only"], skip=arguments["skip"],
+            include=arguments["include"], today=datetime.date.today())
+        self.document = {
+            "schema": _record.SCHEMA_AUDIT, "host": self.host, "profile": self.profile.name,
+            "collected_at": facts["collected_at"], "boot_id": value(facts["identity"]["boot_id"]), "facts": facts,
+            "summary": _checks.summary(findings, self.waivers), "findings": findings,
+        }
+        outcome = {"run_id": self.run_id, "summary": self.document["summary"], **self.paths()}
+        if arguments["stage"] == "before":
+            outcome |= self._write_plan(facts)
+        self._write_reports()
+        return outcome | self._verdict()
+
+    def paths(self) -> dict[str, str]:
+        """Where the records are, as the user would open them."""
+        return {"report": _short(self.folder.path / "system-improve.md"),
+                "record": _short(self.folder.path / "audit.json")}
+
+    def _write_plan(self, facts: dict[str, Any]) -> dict[str, Any]:
+        plan = _plan.plan(self.document["findings"], self.values, facts)
+        head = {"schema": _record.SCHEMA_VALUES, "host": self.host, "run_id": self.run_id,
+                "boot_id": self.document["boot_id"], "created_at": facts["collected_at"]}
+        run = self.folder.run(self.run_id)
+        _record.write_json(run / "before.json", {**head, "values": plan.befores, "changes": plan.changes})
+        _record.write_json(run / "plan.json", {**head, "values": plan.values, "changes": plan.changes})
+        return {"plan": plan.values, "planned": plan.changes}
+
+    def _write_reports(self) -> None:
+        run = None
+        if self.arguments["stage"] == "after":
+            run = self._run_record()
+            _record.write_json(self.folder.run(self.run_id) / "after.json", self.document)
+        _record.write_json(self.folder.path / "audit.json", self.document)
+        _record.write_text(self.folder.path / "system-improve.md", markdown_report(self.document, run))
+
+    def _run_record(self) -> dict[str, Any]:
+        planned = _record.read_json(self.folder.run(self.run_id) / "plan.json")
+        return {"run_id": self.run_id, "time": self.document["collected_at"], "planned": planned["changes"],
+                "changes": self.arguments["changes"]}
+
+    def _verdict(self) -> dict[str, Any]:
+        limit = self.arguments["fail_on"]
+        if not limit:
+            return {}
+        worst = PRIORITIES[:PRIORITIES.index(limit) + 1]
+        found = [finding for finding in to_do(self.document["findings"]) if finding["priority"] in worst]
+        if not found:
+            return {}
+        names = ", ".join(dict.fromkeys(finding["check"] for finding in found))
+        return {"failed": True, "msg": f"{len(found)} findings of priority {limit} or above (gpuhost_fail_on): {names}. "
+                                       f"See {self.paths()['report']}"}
+
+
+def _load(given: Any, name: str, empty: Any) -> Any:
+    """A variable that holds data, or the path of a YAML or JSON file with that data."""
+    if not given:
+        return empty
+    if not isinstance(given, str):
+        return given
+    try:
+        with open(os.path.expanduser(given), encoding="utf-8") as stream:
+            return yaml.safe_load(stream) or empty
+    except OSError as error:
+        raise ValueError(f"{name}: cannot read {given}: {error.strerror}") from error
+    except yaml.YAMLError as error:
+        raise ValueError(f"{name}: {given} is not YAML: {error}") from error
+
+
+def _short(path: pathlib.Path) -> str:
+    """A path below the current folder is shown from there."""
+    try:
+        return str(path.relative_to(os.getcwd()))
+    except ValueError:
+        return str(path)

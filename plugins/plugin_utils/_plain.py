@@ -1,0 +1,30 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""Plain Python types from what Ansible hands over."""
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+
+def plain(thing: Any) -> Any:
+    """`thing` made of dict, list, str, int, float, bool and None alone.
+
+    Filters and action plugins get lazy and tagged containers from ansible-core 2.19 on, which jmespath's functions
+    and json.dumps() reject.
+    """
+    if isinstance(thing, Mapping):
+        return {plain(key): plain(value) for key, value in thing.items()}
+    if isinstance(thing, str):
+        return str.__str__(thing)
+    if isinstance(thing, Sequence):
+        return [plain(item) for item in thing]
+    if isinstance(thing, bool) or thing is None:
+        return thing
+    if isinstance(thing, int):
+        return int(thing)
+    if isinstance(thing, float):
+        return float(thing)
+    return str(thing)

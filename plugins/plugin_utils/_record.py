@@ -1,0 +1,92 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""The folder of records and reports on the controller: who may be named in it, and how a file gets there whole."""
+from __future__ import annotations
+
+import datetime
+import json
+import os
+import pathlib
+import re
+import secrets
+import tempfile
+from typing import Any
+
+SCHEMA_VALUES = "gpuhost.values/1"
+SCHEMA_AUDIT = "gpuhost.audit/1"
+RUN_ID = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{4}")
+
+
+class RecordError(Exception):
+    """A record cannot be written or read; the message says which, why and what to do."""
+
+
+def new_run_id(now: datetime.datetime | None = None) -> str:
+    """`20261129T183000Z-4f2a`: the time in UTC, and four random digits for two runs in one second."""
+    now = now or datetime.datetime.now(datetime.timezone.utc)
+    return f"{now.strftime('%Y%m%dT%H%M%SZ')}-{secrets.token_hex(2)}"
+
+
+def check_run_id(text: str) -> str:
+    if not RUN_ID.fullmatch(text):
+        raise RecordError(f"run id {text!r} does not have the form 20261129T183000Z-4f2a")
+    return text
+
+
+class HostFolder:
+    """`<report_dir>/<inventory_hostname>`: the records of one host."""
+
+    def __init__(self, report_dir: str, host: str) -> None:
+        if host in ("", ".", "..") or "/" in host or "\0" in host:
+            raise RecordError(f"inventory_hostname {host!r} cannot be a folder's name: rename the host in the inventory")
+        self.path = pathlib.Path(os.path.abspath(os.path.expanduser(report_dir))) / host
+
+    def run(self, run_id: str) -> pathlib.Path:
+        return self.path / check_run_id(run_id)
+
+    def runs(self) -> list[str]:
+        """Ids of the runs recorded here, the oldest first."""
+        try:
+            names = os.listdir(self.path)
+        except FileNotFoundError:
+            return []
+        return sorted(name for name in names if RUN_ID.fullmatch(name))
+
+
+def write_text(path: pathlib.Path, text: str) -> None:
+    """Put `text` at `path` as a whole or not at all."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as stream:
+                stream.write(text)
+            os.chmod(name, 0o666 & ~_umask())
+            os.replace(name, path)
+        except BaseException:
+            os.unlink(name)
+            raise
+    except OSError as error:
+        raise RecordError(f"cannot write {path}: {error.strerror}. Choose another folder with gpuhost_report_dir") from error
+
+
+def write_json(path: pathlib.Path, document: Any) -> None:
+    write_text(path, json.dumps(document, indent=1, sort_keys=False, ensure_ascii=False) + "\n")
+
+
+def read_json(path: pathlib.Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise RecordError(f"cannot read {path}: {error.strerror}") from error
+    except ValueError as error:
+        raise RecordError(f"{path} is not JSON: {error}") from error
+
+
+def _umask() -> int:
+    # The umask can only be read by setting it; the worker process is single-threaded here.
+    mask = os.umask(0o022)
+    os.umask(mask)
+    return mask

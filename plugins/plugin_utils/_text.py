@@ -1,0 +1,74 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""Text that came from a host, made safe for a terminal and for Markdown; numbers made readable."""
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>|#~])")
+_BINARY_UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
+
+
+def clean(text: object) -> str:
+    """`text` without control characters: what a host calls itself must not move the reader's cursor."""
+    return _CONTROL.sub("?", str(text)).replace("\t", " ")
+
+
+def one_line(text: object) -> str:
+    return " ".join(clean(text).split())
+
+
+def escape(text: object) -> str:
+    """`text` on one line, with everything that Markdown or HTML would act upon escaped."""
+    return _MARKDOWN.sub(r"\\\1", one_line(text)).replace("&", "&amp;")
+
+
+def code(text: object) -> str:
+    """`text` as inline code; a back tick in it gets a longer fence, a pipe is escaped for tables."""
+    line = one_line(text)
+    fence = "`" * (max((len(run) for run in re.findall(r"`+", line)), default=0) + 1)
+    pad = " " if line.startswith("`") or line.endswith("`") else ""
+    return f"{fence}{pad}{line}{pad}{fence}".replace("|", "\\|")
+
+
+def show(value: Any) -> str:
+    """A value of a finding as people write it: `performance`, `10 32`, `at least 16777216`, `-` for nothing."""
+    if value is None or value == "":
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, Mapping):
+        if set(value) == {"at_least"}:
+            return f"at least {show(value['at_least'])}"
+        if "set" in value:
+            return show(value["set"])
+        return one_line(json.dumps(value, sort_keys=True))
+    if isinstance(value, (list, tuple)):
+        return ", ".join(show(item) for item in value) or "-"
+    return one_line(value)
+
+
+def count(number: int, singular: str, plural: str | None = None) -> str:
+    """`1 GPU`, `2 GPUs`."""
+    return f"{number} {singular if number == 1 else plural or singular + 's'}"
+
+
+def binary_size(size: int) -> str:
+    """Bytes in the largest binary unit that divides well: `503 GiB`."""
+    amount, unit = float(size), 0
+    while amount >= 1024 and unit < len(_BINARY_UNITS) - 1:
+        amount, unit = amount / 1024, unit + 1
+    return f"{amount:.0f} {_BINARY_UNITS[unit]}"
+
+
+def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> list[str]:
+    """The lines of a Markdown table; cells are Markdown already."""
+    head = list(head)
+    lines = ["| " + " | ".join(head) + " |", "|" + " --- |" * len(head)]
+    return lines + ["| " + " | ".join(row) + " |" for row in rows]

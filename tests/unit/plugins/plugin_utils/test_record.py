@@ -1,0 +1,62 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import datetime
+import json
+import os
+
+import pytest
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils import _record
+
+
+def test_run_id_has_the_documented_form():
+    made = _record.new_run_id(datetime.datetime(2026, 11, 29, 18, 30, tzinfo=datetime.timezone.utc))
+    assert made.startswith("20261129T183000Z-")
+    assert _record.check_run_id(made) == made
+
+
+@pytest.mark.parametrize("text", ["", "latest", "../20261129T183000Z-4f2a", "20261129T183000Z-4f2a/..", "20261129T183000Z-XYZ1"])
+def test_other_run_ids_are_refused(text):
+    with pytest.raises(_record.RecordError, match="20261129T183000Z-4f2a"):
+        _record.check_run_id(text)
+
+
+@pytest.mark.parametrize("host", ["", ".", "..", "a/b", "../../etc", "/etc"])
+def test_a_host_is_one_folder_below_the_reports(tmp_path, host):
+    with pytest.raises(_record.RecordError, match="rename the host"):
+        _record.HostFolder(str(tmp_path), host)
+
+
+def test_a_relative_folder_starts_where_the_command_did(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert _record.HostFolder("reports", "pve1").path == tmp_path / "reports" / "pve1"
+
+
+def test_runs_are_listed_from_the_oldest(tmp_path):
+    folder = _record.HostFolder(str(tmp_path), "pve1")
+    assert folder.runs() == []
+    for name in ("20261129T183000Z-4f2a", "20250101T000000Z-0000", "notes"):
+        (folder.path / name).mkdir(parents=True)
+    assert folder.runs() == ["20250101T000000Z-0000", "20261129T183000Z-4f2a"]
+
+
+def test_a_file_is_replaced_as_a_whole(tmp_path):
+    path = tmp_path / "pve1" / "audit.json"
+    _record.write_json(path, {"a": 1})
+    _record.write_json(path, {"a": "ä"})
+    assert json.loads(path.read_text(encoding="utf-8")) == {"a": "ä"}
+    assert os.listdir(path.parent) == ["audit.json"]
+
+
+def test_a_folder_that_takes_no_file_is_named(tmp_path):
+    (tmp_path / "reports").write_text("a file")
+    with pytest.raises(_record.RecordError, match="gpuhost_report_dir"):
+        _record.write_text(tmp_path / "reports" / "pve1" / "audit.json", "{}")
+
+
+def test_a_broken_record_is_named(tmp_path):
+    (tmp_path / "plan.json").write_text("{")
+    with pytest.raises(_record.RecordError, match=r"plan\.json is not JSON"):
+        _record.read_json(tmp_path / "plan.json")
