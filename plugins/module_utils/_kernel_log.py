@@ -14,7 +14,7 @@ from ._reading import ABSENT, Reading, from_error, ok
 
 KMSG = "/dev/kmsg"
 KMSG_NUMBER = (1, 11)           # Documentation/admin-guide/devices.txt; in some containers the name is a console
-RECORD_LIMIT = 8192             # bytes, PRINTK_MESSAGE_MAX of printk/internal.h is smaller; a shorter buffer gets EINVAL
+RECORD_LIMIT = 8192             # bytes, CONSOLE_EXT_LOG_MAX of older kernels; a buffer below a record gets EINVAL
 LOG_LIMIT = 32 << 20            # bytes; log_buf_len= of a 256-CPU host is 1 to 16 MiB
 
 _RECORD = re.compile(r"\d+,\d+,(\d+),[^;]*;(.*)")
