@@ -129,6 +129,24 @@ class Host:
         except OSError as error:
             return from_error(error)
 
+    def read_links(self, folder: str) -> Reading:
+        """The text of every link in `folder` by its name; what is no link, or went away meanwhile, is left out.
+
+        One call for /proc/<pid>/fd, where resolving each path anew would cost more than all the reading.
+        """
+        try:
+            here = self.local(folder)
+            names = os.listdir(here)
+        except OSError as error:
+            return from_error(error)
+        found = {}
+        for name in names:
+            try:
+                found[name] = os.readlink(f"{here}/{name}")
+            except OSError:
+                continue
+        return ok(found)
+
     def mode(self, path: str) -> int | None:
         """Permission bits of a file, None where it cannot be looked at."""
         try:
@@ -172,6 +190,27 @@ class Host:
     def read_int(self, path: str) -> Reading:
         """A file that holds one decimal number."""
         return self.read(path).map(int)
+
+    def contains(self, path: str, text: bytes) -> Reading:
+        """Whether a file holds `text`; read in blocks, for /proc/kallsyms and its like, which are too large to keep."""
+        try:
+            handle = os.open(self.local(path), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        except OSError as error:
+            return from_error(error)
+        try:
+            tail = b""
+            while True:
+                block = os.read(handle, 1 << 18)
+                if not block:
+                    return ok(False)
+                seen = tail + block
+                if text in seen:
+                    return ok(True)
+                tail = seen[1 - len(text):]
+        except OSError as error:
+            return from_error(error)
+        finally:
+            os.close(handle)
 
     # -- writing ----------------------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@
 """Run a program that may hang, and come back in time all the same."""
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
@@ -33,29 +34,37 @@ def run_program(argv: list[str], timeout: float) -> ProgramResult | None:
     program = shutil.which(argv[0], path=PATH)
     if program is None:
         return None
-    child = subprocess.Popen(
-        [program, *argv[1:]], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        env={"PATH": PATH, "LC_ALL": "C"}, start_new_session=True, close_fds=True)
+    try:
+        child = subprocess.Popen(
+            [program, *argv[1:]], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            env={"PATH": PATH, "LC_ALL": "C"}, start_new_session=True, close_fds=True)
+    except OSError as error:    # no interpreter, another architecture
+        return ProgramResult(None, "", "", f"{argv[0]} could not be started: {error.strerror}")
     # Threads, not communicate(): a grandchild that keeps the pipe open must not keep us.
     streams = [_Drain(child.stdout), _Drain(child.stderr)]
-    problem = None
-    try:
-        child.wait(timeout)
-    except subprocess.TimeoutExpired:
-        problem = f"timeout: {argv[0]} did not end within {timeout:g} s"
-        try:
-            os.killpg(child.pid, signal.SIGKILL)
-        except OSError:
-            pass
-        try:
-            child.wait(GRACE)
-        except subprocess.TimeoutExpired:
-            problem += " and could not be killed; it was abandoned"
+    problem = _wait(child, argv[0], timeout)
     stdout, stderr = (stream.text(GRACE) for stream in streams)
     if problem is None and child.returncode != 0:
-        said = (stderr or stdout).strip().splitlines()
-        problem = f"{argv[0]} ended with status {child.returncode}: {said[0] if said else 'no output'}"
+        # The second line often holds the other half: "Driver/library version mismatch", "NVML library version: ...".
+        said = "; ".join(line.strip() for line in (stderr or stdout).strip().splitlines()[:2])
+        problem = f"{argv[0]} ended with status {child.returncode}: {said or 'no output'}"
     return ProgramResult(child.returncode, stdout, stderr, problem)
+
+
+def _wait(child: subprocess.Popen, name: str, timeout: float) -> str | None:
+    """Wait for the end of `child`, by force at the time limit; what went wrong, None if nothing did."""
+    try:
+        child.wait(timeout)
+        return None
+    except subprocess.TimeoutExpired:
+        problem = f"timeout: {name} did not end within {timeout:g} s"
+    with contextlib.suppress(OSError):
+        os.killpg(child.pid, signal.SIGKILL)
+    try:
+        child.wait(GRACE)
+    except subprocess.TimeoutExpired:
+        problem += " and could not be killed; it was abandoned"
+    return problem
 
 
 class _Drain(threading.Thread):

@@ -7,6 +7,7 @@ import errno
 import os
 
 import pytest
+from ansible_collections.gpuhost.tuning.plugins.module_utils import _program
 from ansible_collections.gpuhost.tuning.plugins.module_utils._host import Host, OutsideSysroot
 
 
@@ -155,3 +156,39 @@ def test_live_program_that_hangs_is_ended_with_its_children():
 
 def test_missing_program_is_absent():
     assert Host().run(["no-such-program-here"], 1).status == "absent"
+
+
+def test_live_program_that_cannot_start_says_so(tmp_path, monkeypatch):
+    program = tmp_path / "broken-program"
+    program.write_bytes(b"\x7fELF of no machine")
+    program.chmod(0o755)
+    monkeypatch.setattr(_program, "PATH", str(tmp_path))
+    reading = Host().run(["broken-program"], 1)
+    assert reading.status == "unparsable"
+    assert "could not be started" in reading.detail
+
+
+def test_two_lines_of_complaint_are_kept(tmp_path, monkeypatch):
+    program = tmp_path / "complainer"
+    program.write_text("#!/bin/sh\necho first >&2\necho second >&2\necho third >&2\nexit 18\n")
+    program.chmod(0o755)
+    monkeypatch.setattr(_program, "PATH", str(tmp_path))
+    assert Host().run(["complainer"], 10).detail == "complainer ended with status 18: first; second"
+
+
+def test_links_of_a_folder(tree, host):
+    tree.link("/proc/7/fd/0", "/dev/null").link("/proc/7/fd/9", "socket:[4711]").file("/proc/7/fd/x", "no link")
+    assert host.read_links("/proc/7/fd").value == {"0": "/dev/null", "9": "socket:[4711]"}
+    assert host.read_links("/proc/8/fd").status == "absent"
+
+
+@pytest.mark.parametrize("before", [0, (1 << 18) - 9, (1 << 18) - 1, 1 << 18])
+def test_text_is_found_across_blocks(tree, host, before):
+    tree.file("/proc/kallsyms", b"x" * before + b" T ib_register_client\n" + b"y" * 1000)
+    assert host.contains("/proc/kallsyms", b" ib_register_client\n").value is True
+    assert host.contains("/proc/kallsyms", b" ib_register_peer_memory_client").value is False
+
+
+def test_text_of_a_missing_file_is_absent(tree, host):
+    assert host.contains("/proc/kallsyms", b"x").status == "absent"
+    assert host.contains("/proc", b"x").status in ("absent", "unparsable")
