@@ -1,0 +1,38 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""The interrupts of a PCI device and the CPUs that take them (Documentation/core-api/irq/irq-affinity.rst)."""
+from __future__ import annotations
+
+from ._host import Host
+from ._pci_address import DEVICES
+
+
+def read_interrupts(host: Host, address: str) -> list[dict]:
+    """`{irq, affinity, effective, node}` of each interrupt of a device, by number.
+
+    Message-signalled ones are the names in /sys/bus/pci/devices/*/msi_irqs; without any the line of the `irq` file
+    counts if the kernel handles it. `affinity` (allowed) and `effective` (used) are CPU lists, /proc/irq/*/.
+    """
+    return [read_interrupt(host, irq) for irq in _numbers(host, address)]
+
+
+def _numbers(host: Host, address: str) -> list[int]:
+    messages = sorted(int(name) for name in host.list(f"{DEVICES}/{address}/msi_irqs") if name.isdecimal())
+    if messages:
+        return messages
+    line = host.read_int(f"{DEVICES}/{address}/irq").value
+    # Without a driver the file holds what firmware wrote there, a number that may belong to somebody else.
+    bound = host.exists(f"{DEVICES}/{address}/driver")
+    return [line] if line and bound and host.is_dir(f"/proc/irq/{line}") else []
+
+
+def read_interrupt(host: Host, irq: int) -> dict:
+    folder = f"/proc/irq/{irq}"
+    return {
+        "irq": irq,
+        "affinity": host.read(f"{folder}/smp_affinity_list"),
+        "effective": host.read(f"{folder}/effective_affinity_list"),
+        "node": host.read_int(f"{folder}/node"),
+    }
