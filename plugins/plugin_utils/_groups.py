@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import Any, NamedTuple
 
 from ._text import count, show
@@ -60,13 +61,11 @@ def noun(subject: str, gpus: frozenset[str] | set[str]) -> tuple[str, str]:
     return "subject", "subjects"
 
 
-def group(findings: list[dict]) -> list[Group]:
-    """The findings in the order given, those that differ only in their subject put together."""
-    of: dict[str, int] = {}
+def group(chosen: list[dict], findings: list[dict]) -> list[Group]:
+    """The chosen ones of a host's findings in the order given, those that differ only in their subject put together."""
+    of = Counter(finding["check"] for finding in findings)
     groups: dict[tuple, list[dict]] = {}
-    for finding in findings:
-        check = finding["check"]
-        of[check] = of.get(check, 0) + 1
+    for finding in chosen:
         groups.setdefault(_likeness(finding), []).append(finding)
     return [Group(members, of[members[0]["check"]]) for members in groups.values()]
 

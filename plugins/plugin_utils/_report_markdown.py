@@ -27,7 +27,7 @@ def markdown_report(document: dict[str, Any], run: dict[str, Any] | None = None)
     """The report of one audit document; `run` adds what a tune changed: `{run_id, time, planned, changes}`."""
     findings = document["findings"]
     gpus = gpu_addresses(document["facts"])
-    failed = group(to_do(findings))
+    failed = group(to_do(findings), findings)
     lines = [f"# {escape(document['host'])}: what to improve", "", *_summary(document, failed, gpus)]
     if run:
         lines += change_section(run)
@@ -102,29 +102,32 @@ def _block(heading: str, text: str) -> list[str]:
     return [f"{heading}:", "", f"{fence}text", *(one_line(line) for line in text.splitlines()), fence, ""]
 
 
+def _with_verdict(findings: list[dict], verdict: str) -> list[Group]:
+    return group([finding for finding in findings if finding["verdict"] == verdict], findings)
+
+
 def _unknown(findings: list[dict], gpus: set[str]) -> list[str]:
     rows = [[code(one.first["check"]), escape(one.who(gpus)) or "host", escape(one.first["reason"])]
-            for one in group([finding for finding in findings if finding["verdict"] == "unknown"])]
+            for one in _with_verdict(findings, "unknown")]
     return ["## Could not be judged", "", *table(("check", "where", "why"), rows), ""] if rows else []
 
 
 def _optimal(findings: list[dict], gpus: set[str]) -> list[str]:
     rows = [[code(one.first["check"]), escape(one.who(gpus)) or "host", code(show(one.first["actual"])),
-             escape(one.first["reason"] or one.first["title"])]
-            for one in group([finding for finding in findings if finding["verdict"] == "pass"])]
+             escape(one.first["reason"] or one.first["title"])] for one in _with_verdict(findings, "pass")]
     return ["## As it should be", "", *table(("check", "where", "is", "what"), rows), ""] if rows else []
 
 
 def _not_applicable(findings: list[dict], gpus: set[str]) -> list[str]:
     rows = [[code(one.first["check"]), escape(one.who(gpus)) or "host", escape(one.first["reason"])]
-            for one in group([finding for finding in findings if finding["verdict"] == "not_applicable"])]
+            for one in _with_verdict(findings, "not_applicable")]
     return ["## Does not apply here", "", *table(("check", "where", "why"), rows), ""] if rows else []
 
 
 def _waived(findings: list[dict], gpus: set[str]) -> list[str]:
     rows = [[code(one.first["check"]), escape(one.who(gpus)) or "host", escape(one.first["waived"]["reason"]),
              escape(one.first["waived"]["expires"])]
-            for one in group([finding for finding in findings if finding["waived"]])]
+            for one in group([finding for finding in findings if finding["waived"]], findings)]
     return ["## Waived", "", *table(("check", "where", "reason", "until"), rows), ""] if rows else []
 
 

@@ -27,7 +27,7 @@ def full_report(document: dict[str, Any], paths: dict[str, str], paint: Paint = 
     findings, facts = document["findings"], document["facts"]
     gpus = gpu_addresses(facts)
     lines = ["", *_wrap(f"{document['host']}: {'; '.join(describe(facts))}"), f"profile {document['profile']}", ""]
-    failed = group(to_do(findings))
+    failed = group(to_do(findings), findings)
     for priority in PRIORITIES:
         for one in (one for one in failed if one.first["priority"] == priority):
             lines += _finding(one, gpus, paint)
@@ -48,7 +48,7 @@ def _finding(one: Group, gpus: set[str], paint: Paint) -> list[str]:
         facts.append(f"wanted {show(first['recommended'])}")
     who = one.who(gpus)
     fix = first["fix"]["class"] + (", contested" if first["contested"] else "")
-    lines += _indented(", ".join(facts) + (f" ({who})" if who else "") + f"  [{fix}]")
+    lines += _indented(", ".join(facts) + (f" ({who})" if who else "") + f" [{fix}]")
     if one.subjects and len(one.subjects) < one.of:
         lines += _indented(one.names())
     if first["reason"]:
@@ -57,7 +57,7 @@ def _finding(one: Group, gpus: set[str], paint: Paint) -> list[str]:
 
 
 def _unknown(findings: list[dict], gpus: set[str]) -> list[str]:
-    unknown = group([finding for finding in findings if finding["verdict"] == "unknown"])
+    unknown = group([finding for finding in findings if finding["verdict"] == "unknown"], findings)
     if not unknown:
         return []
     lines = ["Could not be judged:"]
@@ -99,7 +99,7 @@ def short_line(document: dict[str, Any]) -> str:
     line = f"{document['host']}: {counts_line(document['summary'])}"
     if not document["facts"]["privileged"]:
         line += ", PARTIAL (no root)"
-    worst = group(to_do(document["findings"]))[:3]
+    worst = group(to_do(document["findings"]), document["findings"])[:3]
     if worst:
         line += "; first: " + ", ".join(one.first["check"] for one in worst)
     return clean(line)

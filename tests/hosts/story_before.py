@@ -1,0 +1,123 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The host of the story: a Proxmox VE 8 node as its operator found it, with eight GPUs and nothing tuned.
+
+Two EPYC 9335 (128 threads), kernel 6.8.12-9-pve with acpi-cpufreq, 503 GiB and no swap, eight RTX PRO 6000 each
+behind a root port of its own, MaxReadReq 512 and MaxPayload 256. The kernel translates DMA (its default) and has
+switched ACS redirection on, as it does on every port when an IOMMU is active. Two containers run, pinned to CPUs.
+"""
+from __future__ import annotations
+
+from . import cpu, kernel, memory, numa, pci, processes
+from .config_space import all_ones, gpu_space
+from .nvidia import Gpu, plant_nvidia
+from .proxmox import plant_proxmox
+from .sysctl import plant_sysctls
+from .tree import Tree
+
+# Address, device minor: the driver numbers the GPUs in the order in which it probed them, here that of the buses.
+GPUS = {"0000:01:00.0": 0, "0000:11:00.0": 1, "0000:21:00.0": 2, "0000:31:00.0": 3,
+        "0000:41:00.0": 4, "0000:61:00.0": 5, "0000:71:00.0": 6, "0000:81:00.0": 7}
+NODE_CPUS = ("0-31,64-95", "32-63,96-127")
+BOOT_ID = "0b54b1f2-6c5a-4b52-9d3c-1a6f0c9e7d21"
+ACS_REDIRECT = 0x001D       # SrcValid ReqRedir CmpltRedir UpstreamFwd: what pci_std_enable_acs() sets
+
+CONTAINERS = {
+    "101": """\
+arch: amd64
+cores: 32
+dev0: /dev/nvidia0,gid=44
+dev1: /dev/nvidia1,gid=44
+dev2: /dev/nvidia2,gid=44
+dev3: /dev/nvidia3,gid=44
+dev4: /dev/nvidiactl,gid=44
+dev5: /dev/nvidia-uvm,gid=44
+hostname: vllm-a
+memory: 131072
+ostype: debian
+rootfs: local-zfs:subvol-101-disk-0,size=64G
+lxc.cgroup2.cpuset.cpus: 0-31
+""",
+    "102": """\
+arch: amd64
+cores: 32
+dev0: /dev/nvidia4,gid=44
+dev1: /dev/nvidia5,gid=44
+dev2: /dev/nvidia6,gid=44
+dev3: /dev/nvidia7,gid=44
+dev4: /dev/nvidiactl,gid=44
+dev5: /dev/nvidia-uvm,gid=44
+hostname: vllm-b
+memory: 131072
+ostype: debian
+rootfs: local-zfs:subvol-102-disk-0,size=64G
+lxc.cgroup2.cpuset.cpus: 32-63
+""",
+}
+
+
+def root_port(gpu: str) -> str:
+    """The root port above a GPU: `0000:10:01.1` for `0000:11:00.0`."""
+    domain, bus, _function = gpu.split(":")
+    return f"{domain}:{int(bus, 16) - 1:02x}:01.1"
+
+
+def story_before(tree: Tree, *, swap: bool = False, vms: dict[str, str] | None = None) -> Tree:
+    """The node before anything was tuned; `swap` gives it a swap device, `vms` virtual machines."""
+    kernel.plant_kernel(tree, boot_id=BOOT_ID)
+    kernel.plant_kernel_config(tree)
+    kernel.plant_distribution(tree)
+    kernel.plant_firmware(tree)
+    _plant_processors(tree)
+    memory.plant_memory(tree)
+    memory.plant_thp(tree)
+    memory.plant_swap(tree, *(["/dev/dm-0                               partition\t8388604\t\t0\t\t-2"] if swap else []))
+    plant_sysctls(tree)
+    plant_gpus(tree)
+    plant_nvidia(tree, gpus=[Gpu(address, minor) for address, minor in GPUS.items()])
+    plant_proxmox(tree, version="8.4.1", containers=CONTAINERS, vms=vms, running=("101", "102"))
+    processes.plant_process(tree, 1201, "nvidia-persistenced", ("/dev/nvidiactl", *map("/dev/nvidia{}".format, range(8))))
+    return tree
+
+
+def _plant_processors(tree: Tree) -> None:
+    online = cpu.plant_cpus(tree, sockets=2, cores=32, model_name="AMD EPYC 9335 32-Core Processor")
+    cpu.plant_frequency(tree, online, governor="performance", max_khz=3000000, hardware_max_khz=3000000)
+    cpu.plant_idle(tree, online)
+    cpu.plant_clocksource(tree)
+    numa.plant_nodes(tree, NODE_CPUS)
+
+
+def plant_gpus(tree: Tree) -> None:
+    for number, address in enumerate(GPUS):
+        node = number // 4
+        place = {"numa_node": node, "local_cpulist": NODE_CPUS[node], "iommu_type": "DMA-FQ"}
+        port = pci.plant_root_port(tree, root_port(address), acs=ACS_REDIRECT, iommu_group=40 + number, **place)
+        pci.plant_gpu(tree, address, parent=port, iommu_group=60 + number,
+                      interrupts={200 + number: NODE_CPUS[node]}, **place)
+
+
+# -- what may be different about one GPU ------------------------------------------------------------------------------
+
+
+def narrow(tree: Tree, address: str) -> None:
+    """The link of one GPU came up with eight lanes."""
+    pci.write_config(tree, address, gpu_space(width=8))
+
+
+def all_ones_on(tree: Tree, address: str) -> None:
+    """One GPU fell off the bus."""
+    pci.write_config(tree, address, all_ones())
+
+
+def other_read_request(tree: Tree, address: str, size: int = 256) -> None:
+    pci.write_config(tree, address, gpu_space(max_read_request=size))
+
+
+def given_to_vfio(tree: Tree, address: str) -> None:
+    pci.bind(tree, address, "vfio-pci")
+
+
+def asleep(tree: Tree, address: str) -> None:
+    pci.suspend(tree, address)
