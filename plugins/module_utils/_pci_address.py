@@ -4,8 +4,8 @@
 # Private to this collection: it may change at any time.
 """Which PCI devices a host has, how they are named and what lies above them.
 
-An address is the kernel's own string (`0000:01:00.0`, `10000:e1:00.0`), taken from /sys/bus/pci/devices and never
-built here: domains have four to eight digits.
+An address is the kernel's own string (`0000:01:00.0`, `10000:e1:00.0`): domains have four to eight digits. For a
+device of the host it is always the name in /sys/bus/pci/devices; what others write is only compared with it.
 """
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from ._host import Host
 
 DEVICES = "/sys/bus/pci/devices"
 
+_SLOT = re.compile(r"(?:([0-9a-fA-F]{4,8}):)?([0-9a-fA-F]{2}):([01]?[0-9a-fA-F])(?:\.([0-7]))?")
 _ADDRESS = re.compile(r"(?:([0-9a-fA-F]{4,8}):)?([0-9a-fA-F]{2}):([01][0-9a-fA-F])\.([0-7])")
 _ROOT_BUS = re.compile(r"pci[0-9a-f]{4,8}:[0-9a-f]{2}")
 
@@ -30,6 +31,24 @@ def parse_address(text: Any) -> tuple[int | None, int, int, int]:
         raise ValueError(f"{text!r} is not a PCI address like 0000:01:00.0{hint}")
     domain, bus, device, function = found.groups()
     return (None if domain is None else int(domain, 16)), int(bus, 16), int(device, 16), int(function, 16)
+
+
+def kernel_address(text: str) -> str | None:
+    """Another program's spelling of an address as the kernel would write it; None for text that is no address.
+
+    `00000000:F4:00.0` (nvidia-smi) is `0000:f4:00.0`, `41:00` (Proxmox) is `0000:41:00`, all functions of that slot.
+    """
+    found = _SLOT.fullmatch(text.strip())
+    if found is None:
+        return None
+    domain, bus, device, function = found.groups()
+    slot = f"{int(domain or '0', 16):04x}:{bus.lower()}:{int(device, 16):02x}"      # pci_name(), "%04x:%02x:%02x.%d"
+    return slot if function is None else f"{slot}.{function}"
+
+
+def covers(address: str, function: str) -> bool:
+    """True if `address`, a function or a whole slot (`0000:41:00`), takes in the PCI function `function`."""
+    return function == address or function.rpartition(".")[0] == address
 
 
 def same_device(one: str, other: str) -> bool:
