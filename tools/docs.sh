@@ -1,0 +1,17 @@
+#!/bin/sh
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+# tools/docs.sh: is the documentation of plugins and roles complete and well formed, and so are the changelog's pieces?
+# That documentation and argument specs are equal is asked by tools/sanity.sh (validate-modules).
+set -eu
+
+cd "$(dirname "$0")/.."
+export PATH="$PWD/.venv/bin:$PATH"
+export ANSIBLE_COLLECTIONS_PATH="$PWD/.ansible/collections"
+
+echo "docs: antsibull-docs lint-collection-docs"
+antsibull-docs lint-collection-docs --plugin-docs --validate-collection-refs=all --disallow-unknown-collection-refs .
+echo "docs: antsibull-changelog lint"
+antsibull-changelog lint

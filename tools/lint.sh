@@ -1,0 +1,23 @@
+#!/bin/sh
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+# tools/lint.sh: what reads the sources without running them. Ends with status 1 if anything was said.
+set -u
+
+cd "$(dirname "$0")/.." || exit
+PATH="$PWD/.venv/bin:$PATH"
+status=0
+
+check() {
+    echo "lint: $1"
+    "$@" || status=1
+}
+
+check ruff check --quiet .
+check yamllint --strict .
+# shellcheck disable=SC2046
+check shellcheck .ci/run $(git ls-files 'tools/*.sh')
+check ansible-lint --offline --quiet --nocolor
+exit "$status"

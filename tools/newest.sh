@@ -1,0 +1,18 @@
+#!/bin/sh
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+# tools/newest.sh: the unit and playbook tests once more, in .venv-newest, on the newest ansible-core that a Python found
+# here takes (the one in .venv is 2.19 where there is a Python 3.11).
+set -eu
+
+cd "$(dirname "$0")/.."
+if ! python=$(PYTHON='' tools/find-python.sh 3.14 3.13 3.12 2>/dev/null); then
+    echo "newest: skipped, no Python 3.12 or newer was found"
+    exit 0
+fi
+PYTHON=$python tools/setup-venv.sh .venv-newest test 3.14 3.13 3.12
+.venv-newest/bin/ansible --version | head -n 1
+# A quarter of an hour is many times what they take. No cache: the runs in .venv keep theirs.
+exec timeout 900 .venv-newest/bin/python -m pytest -p no:cacheprovider -n auto --maxprocesses 8 tests/unit tests/playbooks

@@ -1,0 +1,35 @@
+#!/bin/sh
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+# tools/system-packages.sh: install what bindep.txt lists for profile test and this machine lacks. It does so as root on
+# Debian and its kin alone, and never on a Proxmox host; anywhere else it names the packages.
+set -eu
+
+cd "$(dirname "$0")/.."
+if ! command -v dpkg-query >/dev/null 2>&1; then
+    echo "system packages: not a Debian; see bindep.txt for what the tests use"
+    exit 0
+fi
+
+missing=
+packages=$(sed -n 's/^\([^# ]*\) \[platform:dpkg test\].*/\1/p' bindep.txt)
+for package in $packages; do
+    [ "$(dpkg-query --show --showformat='${db:Status-Status}' "$package" 2>/dev/null)" = installed ] ||
+        missing="$missing $package"
+done
+if [ -z "$missing" ]; then
+    exit 0
+fi
+
+if [ "$(id -u)" -ne 0 ] || [ -e /etc/pve ] || [ -e /usr/bin/pveversion ]; then
+    echo "system packages: missing:$missing"
+    echo "  apt-get install$missing"
+    exit 0
+fi
+echo "system packages: installing$missing"
+export DEBIAN_FRONTEND=noninteractive
+apt-get update -qq
+# shellcheck disable=SC2086
+apt-get install -qq --yes --no-install-recommends $missing
