@@ -1,0 +1,122 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""NVIDIA's driver on this host: modules, version and flavour, GPUs it drives, device nodes, errors it logged."""
+from __future__ import annotations
+
+from . import _nvidia_smi as smi
+from ._device_majors import read_majors
+from ._host import Host
+from ._modules import LIVE, read_modules
+from ._nvidia_log import parse_peer_lines, parse_xids
+from ._nvidia_proc import parse_information, parse_parameters, parse_version
+from ._pci_address import kernel_address
+from ._reading import ABSENT, Reading, ok
+
+_PROC = "/proc/driver/nvidia"
+_PREFIXES = ("nvidia", "gdrdrv")
+CORE_MODULE = "nvidia"
+# What drives or helps a GPU, what takes its place, and what nvidia_peermem needs.
+MODULES = (CORE_MODULE, "nvidia_uvm", "nvidia_modeset", "nvidia_drm", "nvidia_peermem", "gdrdrv", "nvidia_fs",
+           "nouveau", "ib_core")
+PEER_SYMBOL = "ib_register_peer_memory_client"
+_LIBRARIES = ("/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib")
+
+
+def read(host: Host, log: Reading, *, gone: list[str], asleep: list[str], rdma: bool) -> dict:
+    """The `nvidia` section of the facts.
+
+    `log` is what _kernel_log.read_lines() gave, `gone` and `asleep` are addresses of NVIDIA GPUs that read all ones
+    or are suspended, `rdma` says whether the host has an RDMA device.
+    """
+    modules = read_modules(host, MODULES)
+    core, peermem = modules[0], modules[MODULES.index("nvidia_peermem")]
+    version = host.read(f"{_PROC}/version").map(parse_version)
+    gpus = read_gpus(host)
+    nodes = read_nodes(host)
+    present = {node["path"] for node in nodes.value or [] if node["type"] == "c"}
+    missing = [f"/dev/nvidia{gpu['minor']}" for gpu in gpus.value or [] if gpu["minor"] is not None]
+    reason = smi.reason_not_to_run(core["state"], "/dev/nvidiactl" in present,
+                                   [path for path in missing if path not in present], gone, asleep)
+    return {
+        "module": {key: core[key] for key in ("state", "version", "refcount")},
+        "flavour": version.value.flavour if version.ok else None,
+        "driver_version": version.map(lambda parsed: parsed.version) if version.ok else core["version"],
+        "library_version": read_library_version(host),
+        "modules": modules,
+        "parameters": host.read(f"{_PROC}/params").map(parse_parameters),
+        "proc_gpus": gpus,
+        "majors": read_majors(host).map(
+            lambda majors: [entry for entry in majors if entry["name"].startswith(_PREFIXES)]),
+        "nodes": nodes,
+        "peermem": {"loaded": peermem["state"] == LIVE, "symbol": read_peer_symbol(host, rdma),
+                    "log": parse_peer_lines(log.value or [])},
+        "smi": smi.read(host, reason),
+        "xids": log.map(parse_xids),
+    }
+
+
+def read_gpus(host: Host) -> Reading:
+    """/proc/driver/nvidia/gpus: the GPUs the driver has probed, `[{bdf, model, minor, uuid, firmware}]` by address.
+
+    The minor number is that of /dev/nvidia<minor> and follows no order of the bus.
+    """
+    names = host.read_list(f"{_PROC}/gpus")
+    if not names.ok:
+        return names
+    found = []
+    for name in names.value:
+        bdf = kernel_address(name)
+        if bdf is not None:
+            text = host.read(f"{_PROC}/gpus/{name}/information")
+            found.append({"bdf": bdf, **parse_information(text.value or "")})
+    return ok(found)
+
+
+def read_nodes(host: Host) -> Reading:
+    """/dev/nvidia*, /dev/gdrdrv and /dev/nvidia-caps/*: `[{path, type, major, minor, mode}]` by path.
+
+    A plain file in the place of a node has type `file` and no numbers: what a bind mount leaves in a container
+    whose host had no node.
+    """
+    nodes = host.device_nodes("/dev")
+    if not nodes.ok:
+        return nodes
+    caps = host.device_nodes("/dev/nvidia-caps").value or {}
+    found = {path: node for path, node in {**nodes.value, **caps}.items()
+             if path.startswith(tuple(f"/dev/{prefix}" for prefix in _PREFIXES))}
+    for name in host.list("/dev"):
+        path = f"/dev/{name}"
+        if name.startswith(_PREFIXES) and path not in found and not host.is_dir(path):
+            found[path] = {"type": "file", "major": None, "minor": None, "mode": f"{host.mode(path) or 0:04o}"}
+    return ok([{"path": path, **found[path]} for path in sorted(found)])
+
+
+def read_library_version(host: Host) -> Reading:
+    """The version of libnvidia-ml in user space, from the name behind libnvidia-ml.so.1; absent without one.
+
+    Where it differs from the loaded module's, everything that is started now fails while running jobs go on.
+    """
+    for folder in _LIBRARIES:
+        name = host.link_name(f"{folder}/libnvidia-ml.so.1")
+        if name is not None:
+            return ok(name.partition(".so.")[2] or name)
+    return Reading(ABSENT, None, "no libnvidia-ml.so.1 in the usual folders")
+
+
+def read_peer_symbol(host: Host, rdma: bool) -> Reading:
+    """Whether the kernel has the peer memory interface that nvidia_peermem needs (ib_core of MLNX_OFED or DOCA)."""
+    if not rdma:
+        return Reading(ABSENT, None, "not looked for: no RDMA device")
+    return host.contains("/proc/kallsyms", f" {PEER_SYMBOL}".encode())
+
+
+def proc_gpu(nvidia: dict, bdf: str) -> dict | None:
+    """What the driver says of one GPU, of the section that read() gave."""
+    return next((gpu for gpu in nvidia["proc_gpus"].value or [] if gpu["bdf"] == bdf), None)
+
+
+def smi_gpu(nvidia: dict, bdf: str) -> dict | None:
+    """What nvidia-smi says of one GPU, of the section that read() gave."""
+    return next((gpu for gpu in nvidia["smi"]["gpus"] if gpu["bdf"] == bdf), None)
