@@ -51,14 +51,6 @@ def covers(address: str, function: str) -> bool:
     return function == address or function.rpartition(".")[0] == address
 
 
-def same_device(one: str, other: str) -> bool:
-    """True for two spellings of one address: 00000000:F4:00.0 (nvidia-smi) and 0000:f4:00.0 (the kernel)."""
-    try:
-        return parse_address(one) == parse_address(other)
-    except ValueError:
-        return False
-
-
 def list_addresses(host: Host) -> list[str]:
     """The address of every PCI function of the host, sorted."""
     return host.list(DEVICES)
@@ -111,14 +103,17 @@ def read_classes(host: Host) -> dict[str, str]:
     /sys/bus/pci/devices/*/class (Documentation/ABI/testing/sysfs-bus-pci). A device whose class cannot be read is
     left out.
     """
-    classes = {}
-    for address in list_addresses(host):
-        reading = host.read(f"{DEVICES}/{address}/class")
-        if reading.ok:
-            classes[address] = parse_hex_id(reading.value, 6)
-    return classes
+    readings = {address: host.read(f"{DEVICES}/{address}/class").map(parse_class) for address in list_addresses(host)}
+    return {address: reading.value for address, reading in readings.items() if reading.ok}
 
 
-def parse_hex_id(text: str, digits: int) -> str:
-    """`0x10de` as `10de`."""
-    return text.strip().lower().removeprefix("0x").zfill(digits)
+def parse_class(text: str) -> str:
+    return parse_hex_id(text, 6)
+
+
+def parse_hex_id(text: str, digits: int = 4) -> str:
+    """`0x10de` as `10de`. Raises ValueError for anything that is not such a number."""
+    identifier = f"{int(text, 16):0{digits}x}"
+    if len(identifier) != digits or not identifier.isalnum():
+        raise ValueError(f"not {digits} hexadecimal digits")
+    return identifier

@@ -24,8 +24,7 @@ _AER_FILES = ("correctable", "nonfatal", "fatal")
 
 def read_id(host: Host, address: str, name: str, digits: int = 4) -> str | None:
     """A hexadecimal file of a device (`vendor`, `device`, `class`, `revision` ...) without 0x, None if unreadable."""
-    reading = host.read(f"{DEVICES}/{address}/{name}")
-    return parse_hex_id(reading.value, digits) if reading.ok else None
+    return host.read(f"{DEVICES}/{address}/{name}").map(lambda text: parse_hex_id(text, digits)).value
 
 
 def read_subsystem(host: Host, address: str) -> str | None:

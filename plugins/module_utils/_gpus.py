@@ -1,0 +1,133 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""The GPUs of a host and the ports between each of them and its root complex: the facts `gpus` and `ports`.
+
+What the hardware and the kernel say is read here; what the NVIDIA driver, guests and processes say about the same
+GPUs is added by _gpu_use.py.
+"""
+from __future__ import annotations
+
+from ._host import Host
+from ._irq import read_interrupts
+from ._nvidia_ids import architecture
+from ._pci import acs_of, express_of, read_config, resizable_bars_of
+from ._pci_address import DEVICES, read_classes, upstream_path
+from ._pci_sysfs import (
+    read_aer,
+    read_bars,
+    read_driver,
+    read_id,
+    read_iommu,
+    read_numa_node,
+    read_subsystem,
+)
+from ._reading import ABSENT, ASLEEP, GONE, PASSED_THROUGH, Reading
+
+AMD = "1002"
+NVIDIA = "10de"
+INTEL = "8086"
+
+DISPLAY = "03"
+DISPLAY_3D = "0302"
+PROCESSING_ACCELERATOR = "1200"
+
+# ES1000 and Rage XL: displays of management controllers from the years when ATI made them.
+_BMC_DISPLAYS = ("515e", "5969", "4752")
+
+_NOT_READ = Reading(ABSENT, None, "not asked for")
+
+
+def is_gpu(class_: str, vendor: str | None, device: str | None, path: list[str]) -> bool:
+    """Whether a PCI function is a GPU that computes.
+
+    A 3D controller (0302) or a processing accelerator (1200) is one whoever made it; another display device (03xx) is
+    one if NVIDIA or AMD made it, or if Intel made it and it lies behind a port, which sets a card apart from the
+    graphics of the processor. The displays of management controllers and of virtual machines are none.
+    """
+    if class_.startswith((DISPLAY_3D, PROCESSING_ACCELERATOR)):
+        return True
+    if not class_.startswith(DISPLAY):
+        return False
+    if vendor == AMD:
+        return device not in _BMC_DISPLAYS
+    return vendor == NVIDIA or (vendor == INTEL and bool(path))
+
+
+def read(host: Host) -> dict:
+    """`{gpus, ports}`; of a GPU all keys are there, those of _gpu_use.py as if nobody had been asked."""
+    known_power: dict[str, dict] = {}
+    gpus = [_read_gpu(host, address, class_, known_power) for address, class_ in find_gpus(host)]
+    ports = sorted({port for gpu in gpus for port in gpu["path"]})
+    return {"gpus": gpus, "ports": [_read_port(host, address, known_power) for address in ports]}
+
+
+def find_gpus(host: Host) -> list[tuple[str, str]]:
+    """`(address, class)` of each GPU, by address."""
+    return [(address, class_) for address, class_ in read_classes(host).items()
+            if class_.startswith((DISPLAY, PROCESSING_ACCELERATOR))
+            and is_gpu(class_, read_id(host, address, "vendor"), read_id(host, address, "device"),
+                       upstream_path(host, address))]
+
+
+def _read_common(host: Host, address: str, class_: str, config: Reading, power: dict) -> dict:
+    return {
+        "bdf": address,
+        "vendor": read_id(host, address, "vendor"),
+        "device": read_id(host, address, "device"),
+        "class": class_,
+        "state": config.status if config.status in (ASLEEP, GONE) else "ok",
+        "driver": read_driver(host, address),
+        "power": power,
+        "numa_node": read_numa_node(host, address),
+        "pcie": express_of(config),
+        "aer": read_aer(host, address),
+        "acs": acs_of(config),
+    }
+
+
+def _read_port(host: Host, address: str, known_power: dict) -> dict:
+    config = read_config(host, address, known_power)
+    return _read_common(host, address, read_id(host, address, "class", 6) or "", config, known_power[address])
+
+
+def _read_gpu(host: Host, address: str, class_: str, known_power: dict) -> dict:
+    config = read_config(host, address, known_power)
+    common = _read_common(host, address, class_, config, known_power[address])
+    bars = read_bars(host, address)
+    group, group_type = read_iommu(host, address)
+    if common["driver"] == "vfio-pci" and common["state"] != GONE:
+        common["state"] = PASSED_THROUGH
+    return {
+        **common,
+        "subsystem": read_subsystem(host, address),
+        "revision": read_id(host, address, "revision", 2),
+        "generation": architecture(common["device"]) if common["vendor"] == NVIDIA else None,
+        "local_cpus": host.read(f"{DEVICES}/{address}/local_cpulist"),
+        **_read_virtualisation(host, address),
+        "bars": bars,
+        "largest_bar": largest_bar(bars.value or []),
+        "resizable_bar": resizable_bars_of(config),
+        "iommu_group": group,
+        "iommu_type": group_type,
+        "interrupts": read_interrupts(host, address),
+        "path": upstream_path(host, address),
+        "model": None, "minor": _NOT_READ, "uuid": _NOT_READ, "gsp_firmware": _NOT_READ, "memory_mib": _NOT_READ,
+        "claimed_by": _NOT_READ, "containers": [], "users": _NOT_READ,
+    }
+
+
+def _read_virtualisation(host: Host, address: str) -> dict:
+    """SR-IOV: a virtual function links to its physical one, which counts them (sysfs-bus-pci, sriov_numvfs)."""
+    physical = host.link_name(f"{DEVICES}/{address}/physfn")
+    return {
+        "virtual_function": physical is not None,
+        "physical_function": physical,
+        "virtual_functions": host.read_int(f"{DEVICES}/{address}/sriov_numvfs").value or 0,
+    }
+
+
+def largest_bar(bars: list[dict]) -> int | None:
+    """Bytes of the largest 64-bit prefetchable BAR, the window to the GPU's memory whatever its number."""
+    return max((bar["size"] for bar in bars if bar["bits"] == 64 and bar["prefetchable"]), default=None)
