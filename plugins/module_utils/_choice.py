@@ -1,0 +1,19 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""Files in which the kernel shows a choice among words: `always [madvise] never`."""
+from __future__ import annotations
+
+
+def chosen(text: str) -> str:
+    """The word in brackets. Raises ValueError where there is not exactly one."""
+    marked = [word[1:-1] for word in text.split() if word.startswith("[") and word.endswith("]")]
+    if len(marked) != 1:
+        raise ValueError("it marks no single choice with brackets")
+    return marked[0]
+
+
+def choices(text: str) -> list[str]:
+    """All words, in the kernel's order."""
+    return text.replace("[", " ").replace("]", " ").split()

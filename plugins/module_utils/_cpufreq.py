@@ -1,0 +1,97 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""CPU frequency: driver, governor, limits and boost of every policy (Documentation/admin-guide/pm/cpufreq.rst)."""
+from __future__ import annotations
+
+import errno
+import re
+
+from ._cpulist import format_cpulist
+from ._host import Host
+from ._reading import ABSENT, Reading, ok
+
+CPU = "/sys/devices/system/cpu"
+CPUFREQ = f"{CPU}/cpufreq"
+
+_NO_FILE = Reading(ABSENT, None, "the driver does not have this file")
+
+
+def read_frequency(host: Host, release: Reading) -> dict:
+    """`frequency` of the facts' section `cpu`; `release` is the running kernel's, as in /proc/sys/kernel/osrelease.
+
+    In a virtual machine the folder is there and empty: no policies, no drivers. An absent `boost` does not mean
+    that boost is off: intel_pstate has `no_turbo`, of the opposite sense, and some drivers have neither.
+    """
+    policies = read_policies(host)
+    amd_pstate = host.read(f"{CPU}/amd_pstate/status")
+    return {
+        "drivers": sorted({policy["driver"].value for policy in policies if policy["driver"].ok}),
+        "boost": host.read_int(f"{CPUFREQ}/boost"),
+        "amd_pstate": amd_pstate,
+        "intel_pstate": host.read(f"{CPU}/intel_pstate/status"),
+        "no_turbo": host.read_int(f"{CPU}/intel_pstate/no_turbo"),
+        "kernel_has_amd_pstate": ok(True) if amd_pstate.ok else read_kernel_has_amd_pstate(host, release),
+        "policies": policies,
+    }
+
+
+def read_policies(host: Host) -> list[dict]:
+    """Every policy that governs a CPU which is online, by number; frequencies in kHz."""
+    numbers = [name[6:] for name in host.list(CPUFREQ) if re.fullmatch(r"policy\d+", name)]
+    policies = (read_policy(host, f"policy{number}") for number in sorted(numbers, key=int))
+    return [policy for policy in policies if policy is not None]
+
+
+def read_policy(host: Host, policy: str) -> dict | None:
+    """One policy, None where all its CPUs are offline: the folder stays, its files answer EBUSY."""
+    folder = f"{CPUFREQ}/{policy}"
+    try:
+        cpus = host.read_bytes(f"{folder}/affected_cpus").decode("ascii", "replace").split()
+    except OSError as error:
+        if error.errno == errno.EBUSY:
+            return None
+        cpus = []
+    there = set(host.list(folder))      # a driver has about half of these files: asking for each would cost more
+
+    def read(name: str) -> Reading:
+        return host.read(f"{folder}/{name}") if name in there else _NO_FILE
+
+    return {
+        "policy": policy,
+        "cpus": format_cpulist(int(cpu) for cpu in cpus if cpu.isdigit()),
+        "driver": read("scaling_driver"),
+        "governor": read("scaling_governor"),
+        "governors": read("scaling_available_governors").map(str.split),
+        "epp": read("energy_performance_preference"),
+        "epps": read("energy_performance_available_preferences").map(str.split),
+        "min_khz": read("scaling_min_freq").map(int),
+        "max_khz": read("scaling_max_freq").map(int),
+        "hardware_min_khz": read("cpuinfo_min_freq").map(int),
+        "hardware_max_khz": read("cpuinfo_max_freq").map(int),
+        "bios_limit_khz": read("bios_limit").map(int),
+        "boost": read("boost").map(int),
+    }
+
+
+def read_kernel_has_amd_pstate(host: Host, release: Reading) -> Reading:
+    """Whether the running kernel was built with the driver amd-pstate.
+
+    From the kernel's configuration; modules.builtin can only say yes, as the driver has no MODULE_LICENSE since it
+    is always built in, and is not listed there any more.
+    """
+    if not release.ok:
+        return release
+    for path in (f"/boot/config-{release.value}", f"/lib/modules/{release.value}/config"):
+        config = host.read(path)
+        if config.ok:
+            return ok(parse_has_amd_pstate(config.value))
+    builtin = host.read(f"/lib/modules/{release.value}/modules.builtin")
+    if builtin.ok and "/amd-pstate.ko" in builtin.value:
+        return ok(True)
+    return Reading(ABSENT, None, f"no configuration of kernel {release.value} is installed")
+
+
+def parse_has_amd_pstate(config: str) -> bool:
+    return re.search(r"^CONFIG_X86_AMD_PSTATE=[ym]$", config, re.MULTILINE) is not None

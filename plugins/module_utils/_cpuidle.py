@@ -1,0 +1,84 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""Idle states of the CPUs, grouped: 256 CPUs with the same three states are three entries, not 768.
+
+Documentation/admin-guide/pm/cpuidle.rst; latency and residency in microseconds.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from ._cpulist import format_cpulist
+from ._host import Host
+from ._reading import Reading
+
+CPU = "/sys/devices/system/cpu"
+
+
+class IdleState(NamedTuple):
+    state: str
+    name: str
+    description: str
+    latency_us: int | None
+    residency_us: int | None
+    disabled_by_default: bool | None    # None before kernel 5.9, which has no `default_status`
+
+
+def read_idle(host: Host, cpus: Iterable[int]) -> dict:
+    """`idle` of the facts' section `cpu`, of the CPUs that are online; a virtual machine often has no state."""
+    return {
+        "driver": host.read(f"{CPU}/cpuidle/current_driver"),
+        "governor": read_governor(host),
+        "states": read_states(host, cpus),
+    }
+
+
+def read_governor(host: Host) -> Reading:
+    """The idle governor; the name of the file depends on the kernel's age and on a parameter of it."""
+    governor = host.read(f"{CPU}/cpuidle/current_governor")
+    return governor if governor.ok else host.read(f"{CPU}/cpuidle/current_governor_ro")
+
+
+def read_states(host: Host, cpus: Iterable[int]) -> list[dict]:
+    """The distinct states, each with the CPUs that have it and those on which somebody disabled it.
+
+    A table of states is read in full once: where the number of states and the latency of the deepest are the same on
+    another CPU, so is the rest. That leaves the switches to read, one a CPU and state.
+    """
+    known: dict[tuple[int, str | None], list[IdleState]] = {}
+    having: dict[IdleState, list[int]] = {}
+    disabled: dict[IdleState, list[int]] = {}
+    for cpu in cpus:
+        folder = f"{CPU}/cpu{cpu}/cpuidle"
+        names = sorted((name for name in host.list(folder) if name[:5] == "state" and name[5:].isdigit()), key=_number)
+        if not names:
+            continue
+        table = (len(names), host.read(f"{folder}/{names[-1]}/latency").value)
+        if table not in known:
+            known[table] = [read_state(host, f"{folder}/{name}") for name in names]
+        for state in known[table]:
+            having.setdefault(state, []).append(cpu)
+            if host.read(f"{folder}/{state.state}/disable").value not in ("0", None):
+                disabled.setdefault(state, []).append(cpu)
+    return [{**state._asdict(), "cpus": format_cpulist(having[state]),
+             "disabled_cpus": format_cpulist(disabled.get(state, ()))}
+            for state in sorted(having, key=lambda state: (_number(state.state), state.latency_us or 0))]
+
+
+def read_state(host: Host, folder: str) -> IdleState:
+    """One state of one CPU. `name` says C2 for AMD's deep state and for a shallow one of others: go by latency."""
+    default = host.read(f"{folder}/default_status").value
+    return IdleState(
+        state=folder.rpartition("/")[2],
+        name=host.read(f"{folder}/name").value or "",
+        description=host.read(f"{folder}/desc").value or "",
+        latency_us=host.read_int(f"{folder}/latency").value,
+        residency_us=host.read_int(f"{folder}/residency").value,
+        disabled_by_default=None if default is None else default == "disabled")
+
+
+def _number(state: str) -> int:
+    return int(state[5:])

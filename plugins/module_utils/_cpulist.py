@@ -1,0 +1,40 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""Lists of CPUs as the kernel writes them: `0-3,8` (Documentation/admin-guide/kernel-parameters.rst, cpu lists)."""
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+CPU_LIMIT = 1 << 16     # several times the largest CONFIG_NR_CPUS; a range must not eat the memory
+
+
+def parse_cpulist(text: str) -> list[int]:
+    """CPU numbers of `0-3,8`, sorted, each once; none of the empty text. Raises ValueError."""
+    cpus: set[int] = set()
+    for part in text.strip().split(",") if text.strip() else ():
+        first, dash, last = part.partition("-")
+        start = _number(first, text)
+        end = _number(last, text) if dash else start
+        if end < start:
+            raise ValueError(f"{text!r} is no list of CPUs: {part!r} runs backwards")
+        cpus.update(range(start, end + 1))
+    return sorted(cpus)
+
+
+def format_cpulist(cpus: Iterable[int]) -> str:
+    """The shortest list of these CPUs, sorted; empty for none."""
+    runs: list[list[int]] = []
+    for cpu in sorted(set(cpus)):
+        if runs and runs[-1][1] == cpu - 1:
+            runs[-1][1] = cpu
+        else:
+            runs.append([cpu, cpu])
+    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)
+
+
+def _number(text: str, whole: str) -> int:
+    if not (text.isascii() and text.isdigit()) or len(text) > 6 or int(text) >= CPU_LIMIT:
+        raise ValueError(f"{whole!r} is no list of CPUs: {text!r} is no CPU number")
+    return int(text)
