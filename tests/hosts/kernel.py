@@ -12,25 +12,6 @@ BUILD = "#1 SMP PREEMPT_DYNAMIC PMX 6.8.12-9 (2025-03-16T19:18Z)"
 CMDLINE = f"BOOT_IMAGE=/boot/vmlinuz-{RELEASE} root=/dev/mapper/pve-root ro quiet"
 BOOT_ID = "5f0c1d8e-7b1a-4d53-9b7e-0a4c2f9d6e11"
 INITIAL_PID_NAMESPACE = "pid:[4026531836]"
-DPKG_STATUS = """\
-Package: libproxmox-rs-perl
-Status: install ok installed
-Version: 0.3.5
-
-Package: pve-manager
-Status: {status}
-Priority: optional
-Section: admin
-Maintainer: Proxmox Support Team <support@proxmox.com>
-Architecture: all
-Version: {version}
-Depends: apt, pve-cluster (>= 8.1.2)
-Description: Proxmox Virtual Environment Management Tools
-
-Package: pve-manager-legacy
-Status: deinstall ok config-files
-Version: 1.0
-"""
 
 
 def plant_kernel(tree: Tree, *, release: str = RELEASE, build: str = BUILD, cmdline: str = CMDLINE,
@@ -69,12 +50,6 @@ def plant_distribution(tree: Tree, *, id: str = "debian", version_id: str = "12"
     tree.file("/usr/lib/os-release", f'PRETTY_NAME="{name}"\nNAME="{name.split()[0]}"\nVERSION_ID="{version_id}"\n'
                                      f'ID={id}\nHOME_URL="https://example.org/"\n')
     tree.link("/etc/os-release", "../usr/lib/os-release")
-
-
-def plant_proxmox(tree: Tree, version: str = "8.4.1", status: str = "install ok installed") -> None:
-    """The package of Proxmox VE; what lies below /etc/pve is planted with the guests."""
-    tree.file("/usr/bin/pveversion", "#!/usr/bin/perl", mode=0o755)
-    tree.file("/var/lib/dpkg/status", DPKG_STATUS.format(version=version, status=status))
 
 
 def plant_firmware(tree: Tree, *, system_vendor: str = "ASUSTeK COMPUTER INC.", product_name: str = "ESC8000A-E13P",
