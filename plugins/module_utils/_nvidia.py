@@ -68,7 +68,7 @@ def read_gpus(host: Host) -> Reading:
     found = []
     for name in names.value:
         bdf = kernel_address(name)
-        if bdf is not None:
+        if bdf is not None and "." in bdf:
             text = host.read(f"{_PROC}/gpus/{name}/information")
             found.append({"bdf": bdf, **parse_information(text.value or "")})
     return ok(found)

@@ -90,7 +90,7 @@ def parse(text: str) -> dict | None:
     if root.tag != "nvidia_smi_log":
         return None
     gpus = [_gpu(element) for element in root.iter("gpu")]
-    return _fact(OK, None, _text(root, "driver_version"), [gpu for gpu in gpus if gpu["bdf"] is not None])
+    return _fact(OK, None, _text(root, "driver_version"), [gpu for gpu in gpus if gpu["bdf"] and "." in gpu["bdf"]])
 
 
 def _gpu(gpu: ElementTree.Element) -> dict:
