@@ -1,0 +1,58 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Every file that can hold a comment says who may use it and how."""
+from __future__ import annotations
+
+import pathlib
+import subprocess
+
+import pytest
+
+REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
+HEADER = [
+    "Copyright (c) 2026, gpuhost.tuning contributors",
+    "GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)",
+    "SPDX-License-Identifier: GPL-3.0-or-later",
+]
+PRIVATE = "Private to this collection: it may change at any time."
+
+# No comments there, or prose whose licence is that of the collection as a whole, or written by a tool.
+WITHOUT = {".json", ".md", ".rst", ".gitignore"}
+WITHOUT_NAMES = {"LICENSE", "changelogs/changelog.yaml", "CHANGELOG.rst"}
+
+
+def tracked_files() -> list[str]:
+    listed = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard"], cwd=REPOSITORY,
+                            check=True, capture_output=True, text=True).stdout.splitlines()
+    return [name for name in listed if (REPOSITORY / name).is_file()]
+
+
+def needs_header(name: str) -> bool:
+    path = pathlib.Path(name)
+    return not (path.suffix in WITHOUT or path.name in WITHOUT or name in WITHOUT_NAMES)
+
+
+def head(name: str) -> list[str]:
+    """The comment lines at the top, without their signs."""
+    lines = (REPOSITORY / name).read_text(encoding="utf-8").splitlines()[:8]
+    return [line.lstrip("#/*;. ").strip() for line in lines]
+
+
+def test_git_lists_the_files_of_this_checkout():
+    assert {"galaxy.yml", "plugins/module_utils/_host.py", "Makefile"} <= set(tracked_files())
+
+
+@pytest.mark.parametrize("name", [name for name in tracked_files() if needs_header(name)])
+def test_licence_header(name):
+    lines = head(name)
+    start = 1 if lines[0].startswith("!") else 0
+    assert lines[start:start + 3] == HEADER
+
+
+@pytest.mark.parametrize("name", [
+    name for name in tracked_files() if name.startswith(("plugins/module_utils/", "plugins/plugin_utils/"))
+    and name.endswith(".py")])
+def test_shared_code_says_that_it_is_private(name):
+    assert pathlib.Path(name).name.startswith("_")
+    assert head(name)[3] == PRIVATE
