@@ -1,0 +1,64 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""tools/audit.sh: which words ansible-playbook gets, and that nobody is asked for a password."""
+from __future__ import annotations
+
+import pytest
+
+
+@pytest.fixture
+def ready(checkout):
+    """A checkout that is set up, on a machine of an ordinary user without sudo."""
+    checkout.program(".venv/bin/ansible-playbook")
+    checkout.program("bin/id", "echo 1000")
+    return checkout
+
+
+def test_this_machine_alone_is_audited(ready):
+    ready.program("bin/id", "echo 0")
+    assert ready.run("audit.sh").returncode == 0
+    assert ready.calls("ansible-playbook") == ["[playbooks/audit.yml] [-i] [inventory/hosts.yml] [-l] [localhost]"]
+
+
+def test_without_root_and_sudo_the_audit_is_partial(ready):
+    done = ready.run("audit.sh")
+    assert ready.calls("ansible-playbook") == [
+        '[playbooks/audit.yml] [-i] [inventory/hosts.yml] [-l] [localhost] [-e] [{"gpuhost_become": false}]']
+    assert done.stdout.splitlines()[0].startswith("PARTIAL: ")
+    assert done.stdout.splitlines()[1].strip() == "make audit        (as root)"
+
+
+def test_sudo_that_would_ask_is_not_used_but_named(ready):
+    ready.program("bin/sudo", "exit 1")
+    done = ready.run("audit.sh")
+    assert ready.calls("sudo") == ["[-n] [true]"]
+    assert "gpuhost_become" in ready.calls("ansible-playbook")[0]
+    assert done.stdout.splitlines()[1].strip() == ".venv/bin/ansible-playbook playbooks/audit.yml --ask-become-pass"
+
+
+def test_sudo_that_does_not_ask_gives_all(ready):
+    ready.program("bin/sudo")
+    done = ready.run("audit.sh")
+    assert "gpuhost_become" not in ready.calls("ansible-playbook")[0]
+    assert "PARTIAL" not in done.stdout
+
+
+def test_hosts_of_an_inventory(ready):
+    done = ready.run("audit.sh", HOSTS="my hosts.yml")
+    assert ready.calls("ansible-playbook") == ["[playbooks/audit.yml] [-i] [my hosts.yml]"]
+    assert "PARTIAL" not in done.stdout
+    assert ready.calls("sudo") == []
+
+
+def test_further_words_keep_their_quotes(ready):
+    ready.run("audit.sh", HOSTS="hosts", ARGS="-l pve1 -e '{\"gpuhost_only\": [\"swappiness\", \"thp_enabled\"]}'")
+    assert ready.calls("ansible-playbook") == [
+        '[playbooks/audit.yml] [-i] [hosts] [-l] [pve1] [-e] [{"gpuhost_only": ["swappiness", "thp_enabled"]}]']
+
+
+def test_the_exit_status_is_that_of_the_playbook(ready):
+    ready.program(".venv/bin/ansible-playbook", "exit 2")
+    done = ready.run("audit.sh")
+    assert done.returncode == 2
+    assert "PARTIAL" in done.stdout
