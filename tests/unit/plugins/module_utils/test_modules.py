@@ -13,6 +13,7 @@ from ansible_collections.gpuhost.tuning.plugins.module_utils._modules import (
     read_module,
     read_modules,
 )
+
 from hosts.modules import plant_built_in, plant_module
 
 
