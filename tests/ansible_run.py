@@ -32,7 +32,7 @@ class TaskResult(NamedTuple):
 
 
 class Run(NamedTuple):
-    """A finished ansible-playbook. `stats` is the recap: `{host: {ok, changed, failures, skipped, unreachable, ...}}`."""
+    """A finished ansible-playbook. `stats` is the recap: `{host: {ok, changed, failures, unreachable, ...}}`."""
 
     returncode: int
     stdout: str
@@ -122,8 +122,9 @@ class Controller:
         record = self.folder / "results.jsonl"
         record.unlink(missing_ok=True)
         done = self.ansible(
-            "playbook", str(path) if path.exists() else playbook, "-i", str(self.inventory(hosts)), "-e", json.dumps(given), *words, cwd=cwd,
-            timeout=timeout, ANSIBLE_CALLBACK_PLUGINS=str(CALLBACKS), ANSIBLE_CALLBACKS_ENABLED="task_results",
+            "playbook", str(path) if path.exists() else playbook, "-i", str(self.inventory(hosts)),
+            "-e", json.dumps(given), *words, cwd=cwd, timeout=timeout,
+            ANSIBLE_CALLBACK_PLUGINS=str(CALLBACKS), ANSIBLE_CALLBACKS_ENABLED="task_results",
             GPUHOST_TASK_RESULTS=str(record), **environment)
         run = Run(done.returncode, done.stdout, done.stderr, *_parse(record))
         for sign in ("[DEPRECATION WARNING]", "Traceback (most recent call last)"):

@@ -34,7 +34,8 @@ class Checkout:
     def program(self, path: str, body: str = "") -> pathlib.Path:
         """A stand-in below the checkout: it notes its name and words in `calls`, then does `body`."""
         name = pathlib.Path(path).name
-        here = self.file(path, f'#!/bin/sh\nprintf \'%s\\n\' "{name}$(printf \' [%s]\' "$@")" >>"{self.folder}/calls"\n{body}\n')
+        note = f"""printf '%s\\n' "{name}$(printf ' [%s]' "$@")" >>"{self.folder}/calls\""""
+        here = self.file(path, f"#!/bin/sh\n{note}\n{body}\n")
         here.chmod(0o755)
         return here
 
@@ -45,8 +46,9 @@ class Checkout:
         return [line[len(program) + 1:] for line in lines if line.startswith(f"{program} ")]
 
     def run(self, script: str, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run([str(self.folder / "tools" / script), *words], capture_output=True, text=True, check=False,
-                              env={"PATH": str(self.bin), "HOME": str(self.folder), **environment}, cwd=os.sep)
+        return subprocess.run(
+            [str(self.folder / "tools" / script), *words], capture_output=True, text=True, check=False, cwd=os.sep,
+            env={"PATH": str(self.bin), "HOME": str(self.folder), **environment})
 
 
 @pytest.fixture
