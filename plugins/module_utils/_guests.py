@@ -47,8 +47,8 @@ def read_status(host: Host) -> Reading:
     """
     names = host.read_list("/etc/pve")
     if names.status == ABSENT:
-        if host.exists(_PROGRAM):
-            return Reading(UNPARSABLE, None, f"{_PROGRAM} is installed but /etc/pve is missing")
+        if host.exists(_PROGRAM) or host.exists("/etc/pve"):
+            return Reading(UNPARSABLE, None, f"Proxmox VE is installed but /etc/pve is no folder: {names.detail}")
         return ok(NONE)
     if not names.ok:
         return Reading(names.status, None, f"/etc/pve: {names.detail}")
@@ -115,7 +115,7 @@ def _vm(number: str, sections: dict, mapping: dict | None, running: bool | None)
         "hostpci": [{"key": key + claim, "value": value, "bdfs": pve.claimed_addresses(key, value, mapping)}
                     for key, value, claim in named],
         "cpus": last.get("affinity"),
-        "pinned": bool(last.get("affinity")) or bool(numa) and all("hostnodes=" in value for value in numa),
+        "pinned": bool(last.get("affinity")) or (bool(numa) and all("hostnodes=" in value for value in numa)),
     }
 
 

@@ -54,7 +54,8 @@ def parse_sections(text: str) -> dict[str, list[tuple[str, str]]]:
             continue
         section = _SECTION.fullmatch(line)
         if section is not None:
-            settings = sections.setdefault(section[1], [])
+            name = PENDING if section[1].upper() == PENDING else section[1] or "[]"
+            settings = sections.setdefault(name, [])
             continue
         setting = _SETTING.fullmatch(line)
         if setting is not None:
