@@ -71,6 +71,8 @@ def parse_aer(text: str) -> tuple[int, dict]:
     """The total and the counts that are not zero. A name may contain spaces; the sum of the lines may differ from the
     TOTAL line, which is the kernel's own count of messages."""
     total, counts = None, {}
+    if not text:
+        raise ValueError("no counters")
     for line in text.splitlines():
         name, count = line.rsplit(None, 1)
         if name.startswith("TOTAL_"):
