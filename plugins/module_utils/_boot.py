@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The running kernel: release, command line, what it did not understand of it, lockdown, and how far its log reaches."""
+"""The running kernel: release, command line and what it did not know of it, lockdown, how far its log reaches."""
 from __future__ import annotations
 
 import re
