@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import re
 
+from ._device_majors import read_majors
 from ._host import Host
 from ._reading import DENIED, Reading, ok
 
 _NODE = re.compile(r"/dev/(nvidia\S*|kfd|dri/\S+)")
-_GPU_MAJOR = re.compile(r"^\s*\d+ (nvidia\S*|kfd|drm)$", re.MULTILINE)
+_DRIVERS = ("nvidia", "kfd", "drm")
 _NVIDIA_MAJOR = 195             # nv-chardev-numbers.h
 _NVIDIA_GPU_MINORS = range(248)
 
@@ -47,8 +48,8 @@ def read_users(host: Host) -> Reading:
     Denied where a process's files may not be looked at, for then a GPU may be in use unseen. Kernel threads have no
     files. Nodes are the host's (`/dev/nvidia0`), also where a container calls them otherwise.
     """
-    drivers = host.read("/proc/devices")
-    if drivers.ok and not _GPU_MAJOR.search(drivers.value):
+    majors = read_majors(host)
+    if majors.ok and not any(entry["name"].startswith(_DRIVERS) for entry in majors.value):
         return ok([])
     pids = host.read_list("/proc")
     if not pids.ok:

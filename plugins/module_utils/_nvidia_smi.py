@@ -103,7 +103,7 @@ def _gpu(gpu: ElementTree.Element) -> dict:
         "pstate": _text(gpu, "performance_state"),
         "persistence": _text(gpu, "persistence_mode"),
         "utilization": _number(gpu, "utilization/gpu_util"),
-        "processes": None if processes is None or _is_nothing(processes.text) and len(processes) == 0
+        "processes": None if processes is None or (_is_nothing(processes.text) and len(processes) == 0)
         else len(processes.findall("process_info")),
     }
 
