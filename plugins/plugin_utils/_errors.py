@@ -1,0 +1,116 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""What can go wrong with an expression or a catalogue, each with a message a person can act on."""
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from typing import Any
+
+STATUS_IN_WORDS = {
+    "absent": "this host has no such thing",
+    "denied": "it needs root",
+    "read_only": "it is read-only",
+    "asleep": "the device is suspended and was not woken",
+    "gone": "the device is gone (it answers with all ones)",
+    "passed_through": "the device belongs to a guest",
+    "unparsable": "what was read makes no sense",
+}
+
+
+class MissingPackage(Exception):
+    """A Python package that the controller needs is not installed."""
+
+    def __init__(self, package: str, purpose: str) -> None:
+        super().__init__(f"the Python package {package} is needed on the controller to {purpose}: "
+                         f"pip install {package} into the environment that runs Ansible")
+
+
+class CatalogueError(ValueError):
+    """A check, a profile, a waiver or an override says something that cannot be meant."""
+
+    def __init__(self, file: str, check: str | None, key: str | None, message: str) -> None:
+        self.file, self.check, self.key, self.message = file, check, key, message
+        where = [file, f"check {check}" if check else None, key]
+        super().__init__(": ".join([part for part in where if part] + [message]))
+
+
+class ExpressionError(Exception):
+    """An expression cannot be understood, or has no answer for these facts."""
+
+    def __init__(self, message: str, node: dict | None = None) -> None:
+        super().__init__(message)
+        self.node = node            # the part of the syntax tree where it stopped
+        self.text: str | None = None
+        self.where: str | None = None
+
+    @property
+    def message(self) -> str:
+        return self.args[0]
+
+    def __str__(self) -> str:
+        place = f"{self.where}: " if self.where else ""
+        return f"{place}{self.message}" + (f" (in {self.text})" if self.text else "")
+
+
+class BadExpression(ExpressionError):
+    """It is not strict jmespath: syntax, an unknown function, a wrong number of arguments."""
+
+
+class MissingName(ExpressionError):
+    """A name or an index that is not in what it was asked of."""
+
+
+class BadValue(ExpressionError):
+    """Values that cannot be compared, or that a function does not take."""
+
+
+class Unreadable(ExpressionError):
+    """The expression reached a reading that is not ok."""
+
+    def __init__(self, status: str, node: dict | None = None) -> None:
+        super().__init__("", node)
+        self.status = status
+        self.name = ""              # the path of the fact
+        self.owner: str | None = None
+
+    def place(self, element: Any) -> None:
+        """Remember which element of a list the reading belongs to; the innermost one is told first."""
+        if self.owner is None and isinstance(element, dict):
+            self.owner = next((element[key] for key in ("bdf", "policy", "node", "name", "id")
+                               if isinstance(element.get(key), str)), None)
+
+    @property
+    def fact(self) -> str:
+        """`guests.unpinned_running`, `pcie of 0000:41:00.0`."""
+        name = self.name.removeprefix("host.").removeprefix("it.") or "a fact"
+        return f"{name} of {self.owner}" if self.owner else name
+
+    @property
+    def message(self) -> str:
+        return f"{self.fact} could not be read: {STATUS_IN_WORDS.get(self.status, self.status)}"
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """`: did you mean 'driver'?`, or nothing where no known name is near."""
+    found = difflib.get_close_matches(name, list(known), 1)
+    return f": did you mean {found[0]!r}?" if found else ""
+
+
+def kind(value: Any) -> str:
+    """The JSON type of a value: object, array, string, number, boolean or null."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "boolean"
+    if isinstance(value, (int, float)):
+        return "number"
+    return {str: "string", list: "array", dict: "object"}.get(type(value), type(value).__name__)
+
+
+def in_words(kinds: Iterable[str]) -> str:
+    """`a string`, `an array or null`."""
+    return " or ".join(name if name == "null" else f"an {name}" if name[0] in "ao" else f"a {name}"
+                       for name in sorted(kinds))
