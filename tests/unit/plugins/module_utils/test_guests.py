@@ -10,7 +10,7 @@ from ansible_collections.gpuhost.tuning.plugins.module_utils import _guests
 from ansible_collections.gpuhost.tuning.plugins.module_utils._host import Host
 from ansible_collections.gpuhost.tuning.plugins.module_utils._reading import DENIED, Reading, as_facts, ok
 
-from hosts.facts_schema import assert_valid
+from facts_schema import problems
 from hosts.modules import plant_char_devices
 from hosts.nvidia import plant_nvidia
 from hosts.proxmox import plant_proxmox
@@ -20,7 +20,7 @@ GPU = "0000:41:00.0"
 
 def read(host):
     facts = _guests.read(host)
-    assert_valid("guests", as_facts(facts))
+    assert problems("guests", as_facts(facts)) == []
     return facts
 
 

@@ -8,7 +8,7 @@ from ansible_collections.gpuhost.tuning.plugins.module_utils import _nvidia
 from ansible_collections.gpuhost.tuning.plugins.module_utils._host import Host
 from ansible_collections.gpuhost.tuning.plugins.module_utils._reading import Reading, as_facts, ok
 
-from hosts.facts_schema import assert_valid
+from facts_schema import problems
 from hosts.modules import plant_char_devices, plant_module
 from hosts.nvidia import plant_nvidia
 
@@ -19,7 +19,7 @@ EIGHT = [("0000:06:00.0", 2), ("0000:07:00.0", 3), ("0000:75:00.0", 0), ("0000:7
 
 def read(host, *, log=None, gone=(), asleep=(), rdma=False):
     facts = _nvidia.read(host, log or ok([]), gone=list(gone), asleep=list(asleep), rdma=rdma)
-    assert_valid("nvidia", as_facts(facts))
+    assert problems("nvidia", as_facts(facts)) == []
     return facts
 
 
