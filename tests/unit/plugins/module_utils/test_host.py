@@ -39,6 +39,28 @@ def test_a_fifo_does_not_hang(tree, host):
     assert host.read("/etc-fifo").value == ""
 
 
+def test_attributes_of_one_folder(tree, host):
+    tree.files("/sys/devices/cpufreq/policy0", {"scaling_governor": "performance", "boost": "1"})
+    tree.link("/sys/bus/cpufreq", "../devices/cpufreq").folder("/sys/devices/cpufreq/policy0/stats")
+    read = host.read_attributes("/sys/bus/cpufreq/policy0", ("scaling_governor", "boost", "bios_limit", "stats"))
+    assert read["scaling_governor"] == ("ok", "performance", None)
+    assert read["boost"] == ("ok", "1", None)
+    assert (read["bios_limit"].status, read["stats"].status) == ("absent", "unparsable")
+
+
+def test_attribute_that_is_a_link_stays_in_the_sysroot(tree, host):
+    tree.file("/etc/inside", "planted").link("/sys/a/in", "/etc/inside").link("/sys/a/out", "/etc/passwd")
+    tree.link("/sys/a/up", "../../../../etc/passwd").link("/sys/out", "../..")
+    read = host.read_attributes("/sys/a", ("in", "out", "up"))
+    assert read["in"].value == "planted"
+    assert (read["out"].status, read["up"].status) == ("absent", "unparsable")
+    assert host.read_attributes("/sys/out", ["passwd"])["passwd"].status == "unparsable"
+
+
+def test_attributes_of_a_folder_that_is_missing(host):
+    assert host.read_attributes("/sys/nope", ["a"])["a"].status == "absent"
+
+
 def test_absolute_link_starts_at_the_sysroot(tree, host):
     tree.file("/etc/inside", "planted").link("/proc/link", "/etc/inside")
     assert host.read("/proc/link").value == "planted"
