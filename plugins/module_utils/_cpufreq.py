@@ -15,7 +15,10 @@ from ._reading import ABSENT, Reading, ok
 CPU = "/sys/devices/system/cpu"
 CPUFREQ = f"{CPU}/cpufreq"
 
-_NO_FILE = Reading(ABSENT, None, "the driver does not have this file")
+_ATTRIBUTES = (
+    "scaling_driver", "scaling_governor", "scaling_available_governors", "energy_performance_preference",
+    "energy_performance_available_preferences", "scaling_min_freq", "scaling_max_freq", "cpuinfo_min_freq",
+    "cpuinfo_max_freq", "bios_limit", "boost")
 
 
 def read_frequency(host: Host, release: Reading) -> dict:
@@ -53,25 +56,21 @@ def read_policy(host: Host, policy: str) -> dict | None:
         if error.errno == errno.EBUSY:
             return None
         cpus = []
-    there = set(host.list(folder))      # a driver has about half of these files: asking for each would cost more
-
-    def read(name: str) -> Reading:
-        return host.read(f"{folder}/{name}") if name in there else _NO_FILE
-
+    read = host.read_attributes(folder, _ATTRIBUTES)
     return {
         "policy": policy,
         "cpus": format_cpulist(int(cpu) for cpu in cpus if cpu.isdigit()),
-        "driver": read("scaling_driver"),
-        "governor": read("scaling_governor"),
-        "governors": read("scaling_available_governors").map(str.split),
-        "epp": read("energy_performance_preference"),
-        "epps": read("energy_performance_available_preferences").map(str.split),
-        "min_khz": read("scaling_min_freq").map(int),
-        "max_khz": read("scaling_max_freq").map(int),
-        "hardware_min_khz": read("cpuinfo_min_freq").map(int),
-        "hardware_max_khz": read("cpuinfo_max_freq").map(int),
-        "bios_limit_khz": read("bios_limit").map(int),
-        "boost": read("boost").map(int),
+        "driver": read["scaling_driver"],
+        "governor": read["scaling_governor"],
+        "governors": read["scaling_available_governors"].map(str.split),
+        "epp": read["energy_performance_preference"],
+        "epps": read["energy_performance_available_preferences"].map(str.split),
+        "min_khz": read["scaling_min_freq"].map(int),
+        "max_khz": read["scaling_max_freq"].map(int),
+        "hardware_min_khz": read["cpuinfo_min_freq"].map(int),
+        "hardware_max_khz": read["cpuinfo_max_freq"].map(int),
+        "bios_limit_khz": read["bios_limit"].map(int),
+        "boost": read["boost"].map(int),
     }
 
 
@@ -94,4 +93,5 @@ def read_kernel_has_amd_pstate(host: Host, release: Reading) -> Reading:
 
 
 def parse_has_amd_pstate(config: str) -> bool:
-    return re.search(r"^CONFIG_X86_AMD_PSTATE=[ym]$", config, re.MULTILINE) is not None
+    text = f"\n{config}\n"      # a quarter of a megabyte: far quicker searched than matched line by line
+    return "\nCONFIG_X86_AMD_PSTATE=y\n" in text or "\nCONFIG_X86_AMD_PSTATE=m\n" in text

@@ -61,7 +61,8 @@ def read_states(host: Host, cpus: Iterable[int]) -> list[dict]:
             known[table] = [read_state(host, f"{folder}/{name}") for name in names]
         for state in known[table]:
             having.setdefault(state, []).append(cpu)
-            if host.read(f"{folder}/{state.state}/disable").value not in ("0", None):
+            switch = host.read_attributes(f"{folder}/{state.state}", ("disable",))["disable"]
+            if switch.value not in ("0", None):
                 disabled.setdefault(state, []).append(cpu)
     return [{**state._asdict(), "cpus": format_cpulist(having[state]),
              "disabled_cpus": format_cpulist(disabled.get(state, ()))}
