@@ -16,17 +16,24 @@ FOLDER = pathlib.Path(__file__).resolve().parents[1] / "plugins" / "plugin_utils
 
 def problems(section: str, facts: object) -> list[str]:
     """What is wrong with one section of the facts, in plain JSON types; nothing where it is right."""
-    errors = validator(section).iter_errors(facts)
+    return document_problems(f"facts/{section}.json", facts)
+
+
+def document_problems(schema: str, document: object) -> list[str]:
+    """The same for a whole document: `facts.json`, `audit.json`."""
+    errors = validator(schema).iter_errors(document)
     return [f"{'/'.join(map(str, error.absolute_path))}: {error.message}" for error in errors]
 
 
 @functools.cache
-def validator(section: str) -> jsonschema.Draft202012Validator:
-    schema = {"$ref": f"facts/{section}.json"}
-    jsonschema.Draft202012Validator.check_schema(_load(f"facts/{section}.json"))
-    registry = referencing.Registry(retrieve=lambda uri: referencing.Resource.from_contents(_load(uri)))
-    return jsonschema.Draft202012Validator(schema, registry=registry)
+def validator(schema: str) -> jsonschema.Draft202012Validator:
+    jsonschema.Draft202012Validator.check_schema(_load(schema))
+    # All at once: a registry that retrieves forgets what it retrieved, and would read the files once for every leaf.
+    registry = referencing.Registry().with_resources(
+        (path.relative_to(FOLDER).as_posix(), referencing.Resource.from_contents(_load(path.relative_to(FOLDER))))
+        for path in FOLDER.rglob("*.json"))
+    return jsonschema.Draft202012Validator({"$ref": schema}, registry=registry)
 
 
-def _load(uri: str) -> dict:
+def _load(uri: str | pathlib.PurePath) -> dict:
     return json.loads((FOLDER / uri).read_text())
