@@ -88,6 +88,17 @@ def read_module(host: Host, name: str) -> dict:
     return read_modules(host, [name])[0]
 
 
+def read_installed_kernels(host: Host, name: str) -> list[dict]:
+    """The installed kernels and whether a module was built for them: `[{release, bootable, built}]` by release.
+
+    From /lib/modules/<release>/modules.dep, which depmod writes. `bootable` says that /boot has the kernel itself.
+    """
+    needle = f"/{name}.ko".encode()
+    return [{"release": release, "bootable": host.exists(f"/boot/vmlinuz-{release}"),
+             "built": host.contains(f"/lib/modules/{release}/modules.dep", needle)}
+            for release in host.list("/lib/modules") if host.is_dir(f"/lib/modules/{release}")]
+
+
 def _describe(host: Host, name: str, loaded: dict[str, LoadedModule], built_in: frozenset[str]) -> dict:
     line = loaded.get(name)
     state = _state(host, name, line, built_in)

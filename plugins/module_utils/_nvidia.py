@@ -8,7 +8,7 @@ from __future__ import annotations
 from . import _nvidia_smi as smi
 from ._device_majors import read_majors
 from ._host import Host
-from ._modules import LIVE, read_modules
+from ._modules import LIVE, read_installed_kernels, read_modules
 from ._nvidia_log import parse_peer_lines, parse_xids
 from ._nvidia_proc import parse_information, parse_parameters, parse_version
 from ._pci_address import kernel_address
@@ -45,6 +45,7 @@ def read(host: Host, log: Reading, *, gone: list[str], asleep: list[str], rdma: 
         "driver_version": version.map(lambda parsed: parsed.version) if version.ok else core["version"],
         "library_version": read_library_version(host),
         "modules": modules,
+        "kernels": read_installed_kernels(host, CORE_MODULE),
         "parameters": host.read(f"{_PROC}/params").map(parse_parameters),
         "proc_gpus": gpus,
         "majors": read_majors(host).map(

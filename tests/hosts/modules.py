@@ -30,6 +30,14 @@ def plant_built_in(tree: Tree, *paths: str, release: str = "6.8.12-9-pve") -> Tr
     return tree.file(f"/lib/modules/{release}/modules.builtin", "\n".join(paths))
 
 
+def plant_kernel(tree: Tree, release: str, modules: tuple[str, ...] = (), *, bootable: bool = True) -> Tree:
+    """An installed kernel and the modules DKMS has built for it."""
+    if bootable:
+        tree.file(f"/boot/vmlinuz-{release}", b"MZ")
+    lines = ["kernel/fs/ext4/ext4.ko: kernel/fs/jbd2/jbd2.ko", *(f"updates/dkms/{name}.ko:" for name in modules)]
+    return tree.file(f"/lib/modules/{release}/modules.dep", "\n".join(lines))
+
+
 def plant_char_devices(tree: Tree, *majors: tuple[int, str]) -> Tree:
     """Lines of the first half of /proc/devices, which the kernel sorts by major; calls add up."""
     if not tree.path("/proc/devices").exists():

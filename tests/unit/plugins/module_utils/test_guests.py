@@ -246,6 +246,17 @@ def test_stale_major_and_its_new_owner(tree, host):
         (195, ["nvidia", "nvidiactl"]), (509, ["gdrdrv"])]
 
 
+def test_allowed_to_be_safe(tree, host):
+    """A-76: majors that belong to no NVIDIA device are named with their real owner."""
+    plant_char_devices(tree, (195, "nvidia"), (226, "drm"), (240, "infiniband_verbs"), (508, "trace"),
+                       (511, "nvidia-uvm"))
+    found = container(tree, host, "".join(f"lxc.cgroup2.devices.allow: c {major}:* rwm\n"
+                                          for major in (195, 226, 234, 240, 508, 511)))
+    assert [(rule["major"], rule["owners"]) for rule in found["allow"]] == [
+        (195, ["nvidia"]), (226, ["drm"]), (234, []), (240, ["infiniband_verbs"]), (508, ["trace"]),
+        (511, ["nvidia-uvm"])]
+
+
 def test_settings_of_the_other_version_have_no_effect(tree, host):
     """A-69."""
     text = ("lxc.cgroup.devices.allow = c 195:0 rw\nlxc.cgroup.devices.allow: c 511:0 rw\n"
