@@ -1,0 +1,171 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""What the journal says about the way back: pure functions on its lines.
+
+The baseline of a tunable is its first `before` since boot or since it was last brought back. A `before` that is not
+what we left begins a new generation: somebody else changed the tunable, and that is where restore goes back to.
+A write with a start and no end may have happened or not, so any value is taken as ours.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+
+class Write(NamedTuple):
+    """One start line, with its end if there is one."""
+
+    address: str
+    before: Any
+    wanted: Any
+    after: Any
+    outcome: str | None     # None: the run ended between start and end, or the value could not be read back
+    run: str
+    boot: str | None
+    at: str
+    identity: str | None
+    restores: bool
+    together: tuple[str, ...]   # addresses that this one changes together with
+
+    @property
+    def known(self) -> bool:
+        return self.outcome is not None
+
+
+class Generation(NamedTuple):
+    """The writes to one tunable since its baseline; `last` is what we left, None where that is not known."""
+
+    address: str
+    before: Any
+    writes: tuple[Write, ...]
+
+    @property
+    def last(self) -> Write:
+        return self.writes[-1]
+
+    def runs(self) -> list[str]:
+        return list(dict.fromkeys(write.run for write in self.writes))
+
+
+class Plan(NamedTuple):
+    """Where tunables come from and where we left them, as values with guards, and what is left out and why."""
+
+    restore: dict[str, dict[str, dict]]     # values that bring back, the last written first
+    expected: dict[str, dict[str, dict]]    # values that we left, for a setter in check mode
+    skipped: list[dict]                     # {address, reason}
+
+
+def pair_lines(lines: Iterable[dict]) -> list[Write]:
+    """Start and end lines as writes, in the order of their starts. One writer at a time: an end belongs to the last
+    start of its address."""
+    writes: list[Write] = []
+    open_starts: dict[str, int] = {}
+    for line in lines:
+        address = line["address"]
+        if line["event"] == "start":
+            open_starts[address] = len(writes)
+            writes.append(Write(address, line.get("before"), line.get("wanted"), None, None, str(line.get("run")),
+                                line.get("boot"), str(line.get("at")), line.get("identity"),
+                                bool(line.get("restores")), tuple(line.get("together", ()))))
+        elif address in open_starts:
+            position = open_starts.pop(address)
+            if line.get("after") is not None:
+                writes[position] = writes[position]._replace(after=line["after"], outcome=str(line.get("outcome")))
+    return writes
+
+
+def generations(writes: Iterable[Write], boot: str | None) -> tuple[dict[str, Generation], dict[str, str]]:
+    """The open generation of each tunable, and of the others how their last one ended, of this boot."""
+    alive: dict[str, Generation] = {}
+    ended: dict[str, str] = {}
+    for write in writes:
+        if write.boot != boot:
+            continue
+        address, generation = write.address, alive.get(write.address)
+        if generation is not None and not _foreign(generation.last, write):
+            alive[address] = generation._replace(writes=(*generation.writes, write))
+        elif write.restores:
+            continue        # the way back of something already forgotten: its before is no baseline
+        else:
+            alive[address] = Generation(address, write.before, (write,))
+        if write.known and write.after == alive[address].before:
+            del alive[address]
+            ended[address] = f"it is back at {write.after!r} since run {write.run}"
+    return alive, ended
+
+
+def _foreign(last: Write, write: Write) -> bool:
+    """Whether somebody else changed the value, or the device, between two of our writes."""
+    if write.restores:
+        return False
+    return write.identity != last.identity or (last.known and write.before != last.after)
+
+
+def plan_back(writes: Iterable[Write], boot: str | None, run: str | None = None) -> Plan:
+    """The way back to the baselines, or, with `run`, to what was there before that run."""
+    writes = list(writes)
+    alive, ended = generations(writes, boot)
+    latest = {write.address: write for write in writes}
+    asked = dict.fromkeys(write.address for write in reversed(writes) if run is None or write.run == run)
+    plan = Plan({}, {}, [])
+    for address in asked:
+        generation = alive.get(address)
+        reason = _left_out(generation, ended.get(address), run)
+        if reason is None:
+            before = next(write.before for write in generation.writes if run in (None, write.run))
+            _add(plan, generation, before, [latest[one] for one in generation.last.together if one not in alive])
+        elif run is not None:
+            plan.skipped.append({"address": address, "reason": reason})
+    return plan
+
+
+def _left_out(generation: Generation | None, end: str | None, run: str | None) -> str | None:
+    if generation is None:
+        return end or "it was written before the last boot: the value ended with it"
+    if run is None or generation.last.run == run:
+        return None
+    if run in generation.runs():
+        return f"run {generation.last.run} changed it later"
+    return "somebody else changed it since"
+
+
+def _add(plan: Plan, generation: Generation, before: Any, held: Iterable[Write]) -> None:
+    """The way back of one tunable; `held` are those that it changes together with and that are where they were."""
+    last = generation.last
+    identity = {} if last.identity is None else {"identity": last.identity}
+    ours = {"only_from": last.after} if last.known else {}
+    _put(plan.restore, last.address, {"set": before, **ours, **identity, "restores": True})
+    left = last.after if last.known else last.wanted
+    if left is not None:
+        _put(plan.expected, last.address, {"set": left, "only_from": before, **identity})
+    for write in held:
+        if write.known:
+            _put(plan.restore, write.address, {"set": write.after, "only_from": write.after, "restores": True})
+
+
+def _put(values: dict[str, dict[str, dict]], address: str, value: dict) -> None:
+    kind, _colon, name = address.partition(":")
+    values.setdefault(kind, {})[name] = value
+
+
+def summarize_runs(writes: Iterable[Write], boot: str | None) -> list[dict]:
+    """Every run in the journal, oldest first: `run_id, boot_id, this_boot, started, unfinished, writes`."""
+    runs: dict[tuple[str, str | None], dict] = {}
+    for write in writes:
+        run = runs.setdefault((write.run, write.boot), {
+            "run_id": write.run, "boot_id": write.boot, "this_boot": write.boot == boot, "started": write.at,
+            "unfinished": 0, "writes": []})
+        run["unfinished"] += not write.known
+        run["writes"].append({"address": write.address, "before": write.before, "wanted": write.wanted,
+                              "after": write.after, "outcome": write.outcome, "identity": write.identity,
+                              "at": write.at, "restores": write.restores})
+    return list(runs.values())
+
+
+def list_baselines(writes: Iterable[Write], boot: str | None) -> list[dict]:
+    """Every tunable that we left away from its baseline: `address, before, left, unfinished, identity, runs, since`."""
+    alive, _ended = generations(writes, boot)
+    return [{"address": one.address, "before": one.before, "left": one.last.after, "unfinished": not one.last.known,
+             "identity": one.last.identity, "runs": one.runs(), "since": one.writes[0].at} for one in alive.values()]

@@ -1,0 +1,74 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""What is wanted of one tunable, as a user, a plan or a restore plan writes it."""
+from __future__ import annotations
+
+from typing import Any, Callable, NamedTuple
+
+GUARD_KEYS = frozenset(("set", "only_from", "identity", "restores"))
+
+
+class Wanted(NamedTuple):
+    """A wanted value with its guards; None as a guard asks for nothing."""
+
+    value: Any                      # what to set, or the least number
+    at_least: bool = False
+    only_from: Any = None           # write only where this is the current value
+    identity: str | None = None     # write only to the device that says so
+    restores: bool = False          # brings back what a run changed: never the beginning of a new baseline
+
+    def asked(self) -> Any:
+        """The value in the shape of `values`, without its guards."""
+        return {"at_least": self.value} if self.at_least else self.value
+
+
+def scalar(value: Any) -> str:
+    """A value as the text that the kernel is given. Raises ValueError for what YAML made of an unquoted word."""
+    if isinstance(value, bool):
+        raise ValueError(f"{str(value).lower()} is a boolean: quote it in YAML, or write the kernel's own value")
+    if isinstance(value, int):
+        return str(value)
+    if not isinstance(value, str):
+        raise ValueError(f"{value!r} is neither a number nor text")
+    text = value.strip("\n")      # other blanks stay: a restored value is what the kernel printed, byte for byte
+    if not text.strip():
+        raise ValueError("an empty value changes nothing in the kernel")
+    if any(sign != "\t" and not sign.isprintable() for sign in text):
+        raise ValueError(f"{text!r} holds a line end or a control character")
+    return text
+
+
+def parse_wanted(spec: Any, parse: Callable[[Any], Any], numbers: bool = False) -> Wanted:
+    """`60`, `{at_least: 60}` or `{set: 60, only_from: 10, identity: ...}`. Raises ValueError.
+
+    `parse` turns one value into the kind's own form; `numbers` says that the kind knows `at_least`.
+    """
+    if not isinstance(spec, dict):
+        return Wanted(parse(spec))
+    if "at_least" in spec:
+        return _at_least(spec, numbers)
+    unknown = sorted(set(spec) - GUARD_KEYS)
+    if unknown or "set" not in spec:
+        raise ValueError(f"{spec} is neither a value, nor {{at_least: NUMBER}}, nor {{set: VALUE, only_from: VALUE, "
+                         f"identity: TEXT, restores: true}}" + (f" (unknown: {', '.join(unknown)})" if unknown else ""))
+    only_from, identity, restores = spec.get("only_from"), spec.get("identity"), spec.get("restores", False)
+    if identity is not None and not isinstance(identity, str):
+        raise ValueError(f"identity {identity!r} is not text")
+    if not isinstance(restores, bool):
+        raise ValueError(f"restores {restores!r} is neither true nor false")
+    return Wanted(parse(spec["set"]), only_from=None if only_from is None else parse(only_from), identity=identity,
+                  restores=restores)
+
+
+def _at_least(spec: dict, numbers: bool) -> Wanted:
+    if not numbers:
+        raise ValueError("at_least is for sysctls that hold one number")
+    if len(spec) > 1:
+        raise ValueError(f"at_least stands alone, not beside {', '.join(sorted(set(spec) - {'at_least'}))}")
+    text = scalar(spec["at_least"])
+    try:
+        return Wanted(int(text), at_least=True)
+    except ValueError:
+        raise ValueError(f"at_least {text!r} is not a decimal number") from None
