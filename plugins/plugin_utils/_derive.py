@@ -1,0 +1,96 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""What follows from the facts of a host by arithmetic and comparison: it is computed here, on the controller.
+
+Readings that are not ok become None in the derived values. A check that needs to tell unreadable from absent asks
+the fact itself before it uses what was derived from it.
+"""
+from __future__ import annotations
+
+from typing import Any
+
+from ._derive_alike import compare_alike
+from ._derive_cpufreq import boost_switches, scaling_driver
+from ._derive_nvidia import driver_flavours, missing_nodes, peermem
+from ._derive_p2p import peer_to_peer
+from ._derive_pcie import path_facts
+from ._derive_reading import value
+
+_NVIDIA, _AMD = "10de", "1002"
+_VGA = "0300"       # PCI_CLASS_DISPLAY_VGA, include/linux/pci_ids.h
+
+
+def derive(facts: dict[str, Any]) -> dict[str, Any]:
+    """The facts with `derived` added to them and to every GPU; the facts given stay as they are."""
+    ports = {port["bdf"]: port for port in facts["ports"]}
+    gpus = [{**gpu, "derived": {
+        "compute": is_compute(gpu, ports),
+        "for_host": is_for_host(gpu),
+        "left_alone": left_alone(gpu),
+        **path_facts(gpu, ports, facts["nvidia"]["smi"]),
+        "flavours": driver_flavours(gpu["generation"]),
+    }} for gpu in facts["gpus"]]
+    groups = compare_alike(gpus)
+    memory_kib = value(facts["memory"]["total_kib"])
+    peers = [gpu for gpu in gpus if gpu["vendor"] == _NVIDIA and gpu["driver"] == "nvidia" and is_for_host(gpu)
+             and reaches_peers(gpu)]
+    return {**facts, "gpus": gpus, "derived": {
+        "container": _container(facts["identity"]),
+        "virtual": _virtual(facts["identity"]),
+        "memory_nodes": sum(1 for node in facts["numa"]["nodes"] if value(node["memory_kib"])),
+        "memory_gib": None if memory_kib is None else memory_kib >> 20,
+        "compute_gpus": sum(1 for gpu in gpus if gpu["derived"]["compute"]),
+        "nvidia_gpus": [gpu["bdf"] for gpu in gpus if gpu["vendor"] == _NVIDIA and is_for_host(gpu)],
+        "scaling_driver": scaling_driver(facts["cpu"], facts["kernel"]),
+        "boost_switches": boost_switches(facts["cpu"]["frequency"]),
+        "missing_nodes": missing_nodes(facts),
+        "peermem": peermem(facts),
+        "gpu_groups": groups,
+        "p2p": peer_to_peer(peers, ports, facts["cpu"]["sockets"]),
+    }}
+
+
+def is_compute(gpu: dict[str, Any], ports: dict[str, dict]) -> bool:
+    """Whether a GPU is a card, not the display inside an AMD processor: AMD's cards have a switch of AMD on board."""
+    if gpu["vendor"] != _AMD or not gpu["class"].startswith(_VGA):
+        return True
+    nearest = ports.get(gpu["path"][0]) if gpu["path"] else None
+    return nearest is not None and nearest["vendor"] == _AMD
+
+
+def left_alone(gpu: dict[str, Any]) -> str | None:
+    """Why a GPU's registers are not this host's to judge or to change; None where they are."""
+    if gpu["state"] == "asleep":
+        return "the GPU is suspended, and reading its registers would wake it"
+    claims = value(gpu["claimed_by"])
+    if claims:
+        return "the GPU belongs to " + ", ".join(f"VM {claim['vm']} ({claim['key']})" for claim in claims)
+    if not is_for_host(gpu):
+        return "the GPU is passed through to a guest (vfio-pci)"
+    if gpu["virtual_function"]:
+        return f"a virtual function of {gpu['physical_function']}: the physical function decides"
+    return None
+
+
+def is_for_host(gpu: dict[str, Any]) -> bool:
+    """Whether the host and its containers may compute on the GPU; one that is gone or asleep is theirs all the same."""
+    return gpu["driver"] != "vfio-pci" and gpu["state"] != "passed_through" and not value(gpu["claimed_by"])
+
+
+def reaches_peers(gpu: dict[str, Any]) -> bool:
+    """NVIDIA's driver offers no peer-to-peer transfers over PCIe on GeForce cards since the RTX 20 series."""
+    return "GeForce RTX" not in (gpu["model"] or "")
+
+
+def _container(identity: dict[str, Any]) -> str | None:
+    if identity["kind"] != "container":
+        return None
+    return f"the target is a container ({identity['technology'] or 'unknown kind'}): its host decides, audit that one"
+
+
+def _virtual(identity: dict[str, Any]) -> str | None:
+    if identity["kind"] != "vm":
+        return None
+    return f"the target is a virtual machine ({identity['technology'] or 'unknown hypervisor'})"
