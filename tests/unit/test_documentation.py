@@ -1,0 +1,97 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the pages tell a reader to type or to open is there."""
+from __future__ import annotations
+
+import pathlib
+import re
+import shlex
+
+import pytest
+import yaml
+
+REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
+PAGES = sorted([*REPOSITORY.glob("*.md"), *REPOSITORY.glob("docs/**/*.md"), *REPOSITORY.glob("roles/*/README.md")])
+# Pages that other programs write or keep.
+PAGES = [page for page in PAGES if "plugins" not in page.relative_to(REPOSITORY).parts]
+
+
+def name_of(page: pathlib.Path) -> str:
+    return str(page.relative_to(REPOSITORY))
+
+
+def commands(page: pathlib.Path) -> list[str]:
+    """The lines of the page's shell blocks, comments dropped, and what stands in `backticks` and begins with make."""
+    text = page.read_text(encoding="utf-8")
+    blocks = re.findall(r"^```sh\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    lines = [re.split(r"\s#\s", line)[0].strip() for block in blocks for line in block.splitlines()]
+    return [line for line in lines if line] + re.findall(r"`(make [^`]*)`", text)
+
+
+def targets() -> set[str]:
+    text = (REPOSITORY / "Makefile").read_text(encoding="utf-8")
+    return set(re.findall(r"^([a-z-]+):.*## ", text, re.MULTILINE))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_make_targets_exist(page):
+    called = {words[1] for words in map(shlex.split, commands(page)) if words[:1] == ["make"] and len(words) > 1}
+    assert called - targets() - {"TARGET"} == set()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_playbooks_exist(page):
+    text = page.read_text(encoding="utf-8")
+    named = set(re.findall(r"\bplaybooks/(\w+\.yml)", text))
+    named |= {f"{name}.yml" for name in re.findall(r"ansible-playbook gpuhost\.tuning\.(\w+)", text)}
+    assert named <= {path.name for path in REPOSITORY.glob("playbooks/*.yml")}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_links_lead_somewhere(page):
+    links = re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
+    missing = [link for link in links if "://" not in link and not (page.parent / link).exists()]
+    assert missing == []
+
+
+def test_readme_begins_with_audit_and_test():
+    lines = [line for line in commands(REPOSITORY / "README.md") if not line.startswith("git clone")]
+    assert lines[:2] == ["make audit", "make test"]
+
+
+def test_every_target_is_listed_with_one_line():
+    text = (REPOSITORY / "Makefile").read_text(encoding="utf-8")
+    phony = set(re.search(r"^\.PHONY:((?:[^\\\n]|\\\n)*)", text, re.MULTILINE)[1].replace("\\", "").split())
+    assert phony - targets() == {"run-environment", "test-environment", "dev-environment", "link"}
+
+
+def shared_variables() -> set[str]:
+    """The gpuhost_ variables that roles and playbooks use."""
+    files = [*REPOSITORY.glob("roles/*/defaults/main.yml"), *REPOSITORY.glob("playbooks/*.yml")]
+    return {name for file in files for name in re.findall(r"{{[^}]*\b(gpuhost_\w+)", file.read_text(encoding="utf-8"))}
+
+
+def test_readme_lists_the_variables_that_exist():
+    text = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+    table = text[text.index("## Variables"):text.index("## More")]
+    assert set(re.findall(r"`(gpuhost_\w+)`", table)) == shared_variables()
+
+
+def test_readme_lists_the_parts_that_exist():
+    text = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+    listed = set(re.findall(r"^\| (module|role|playbook) \|.*?`gpuhost\.tuning\.(\w+)`", text, re.MULTILINE))
+    modules = {("module", path.stem) for path in REPOSITORY.glob("plugins/modules/*.py")}
+    roles = {("role", path.name) for path in REPOSITORY.glob("roles/*") if path.is_dir()}
+    playbooks = {("playbook", path.stem) for path in REPOSITORY.glob("playbooks/*.yml")}
+    assert listed == modules | roles | playbooks
+
+
+@pytest.mark.parametrize("role", sorted(path.name for path in REPOSITORY.glob("roles/*") if path.is_dir()))
+def test_role_defaults_are_its_arguments(role):
+    folder = REPOSITORY / "roles" / role
+    defaults = yaml.safe_load((folder / "defaults" / "main.yml").read_text(encoding="utf-8"))
+    arguments = yaml.safe_load((folder / "meta" / "argument_specs.yml").read_text(encoding="utf-8"))
+    options = set().union(*(entry.get("options", {}) for entry in arguments["argument_specs"].values()))
+    assert set(defaults) == options
+    assert all(name.startswith(f"{role}_") for name in options)
