@@ -17,7 +17,7 @@ def parse_devices(text: str) -> list[dict]:
     found = []
     for line in text.partition("Block devices:")[0].splitlines():
         major, _blank, name = line.strip().partition(" ")
-        if major.isdigit() and name:
+        if major.isdecimal() and name:
             found.append({"name": name.strip(), "major": int(major)})
     return found
 

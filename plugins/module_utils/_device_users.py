@@ -55,7 +55,7 @@ def read_users(host: Host) -> Reading:
     if not pids.ok:
         return pids
     found, hidden = [], 0
-    for pid in sorted(int(name) for name in pids.value if name.isdigit()):
+    for pid in sorted(int(name) for name in pids.value if name.isdecimal()):
         files = host.read_links(f"/proc/{pid}/fd")
         if files.status == DENIED:
             hidden += 1

@@ -30,7 +30,7 @@ def read_running_containers(host: Host) -> Reading:
         return Reading(ABSENT, None, "neither /proc/net/unix nor /sys/fs/cgroup can be read")
     found = set(sockets.value or ())
     for folder in _CGROUP_FOLDERS:
-        found.update(name for name in host.list(folder) if name.isdigit() and _populated(host, f"{folder}/{name}"))
+        found.update(name for name in host.list(folder) if name.isdecimal() and _populated(host, f"{folder}/{name}"))
     return ok(found)
 
 

@@ -10,6 +10,7 @@ Documentation/kbuild/kbuild.rst (modules.builtin).
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -23,6 +24,7 @@ BUILT_IN = "built_in"
 MODULE_ABSENT = "absent"
 STATES = (LIVE, COMING, GOING, BUILT_IN, MODULE_ABSENT)
 
+_NUMBER = re.compile(r"-?\d+")
 # print_unload_info() and m_show() of kernel/module/procfs.c use words of their own for the three states.
 _STATE_OF_PROC = {"Live": LIVE, "Loading": COMING, "Unloading": GOING}
 
@@ -48,7 +50,7 @@ def parse_modules(text: str) -> dict[str, LoadedModule]:
         if len(fields) < 5 or fields[4] not in _STATE_OF_PROC:
             continue
         holders = sorted(name for name in fields[3].split(",") if name not in ("", "-", "[permanent]"))
-        refcount = int(fields[2]) if fields[2].lstrip("-").isdigit() else None
+        refcount = int(fields[2]) if _NUMBER.fullmatch(fields[2]) else None
         found[fields[0]] = LoadedModule(_STATE_OF_PROC[fields[4]], refcount, holders)
     return found
 

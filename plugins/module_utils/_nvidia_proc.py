@@ -59,5 +59,5 @@ def parse_information(text: str) -> dict:
     fields = {name.strip(): value.strip() for name, _colon, value in lines}
     minor = fields.get("Device Minor", "")
     uuid = fields.get("GPU UUID", "")
-    return {"model": fields.get("Model") or None, "minor": int(minor) if minor.isdigit() else None,
+    return {"model": fields.get("Model") or None, "minor": int(minor) if minor.isdecimal() else None,
             "uuid": uuid if uuid and "?" not in uuid else None, "firmware": fields.get("GPU Firmware") or None}

@@ -152,6 +152,6 @@ def container_rules(settings: list[tuple[str, str]]) -> list[Rule]:
             continue
         rule = _RULE.fullmatch(value)
         kind, major, minor = rule.groups() if rule else (None, None, None)
-        found.append(Rule(key, value, kind, *(int(number) if number and number.isdigit() else None
+        found.append(Rule(key, value, kind, *(int(number) if number and number.isdecimal() else None
                                               for number in (major, minor))))
     return found

@@ -30,7 +30,7 @@ def plant_built_in(tree: Tree, *paths: str, release: str = "6.8.12-9-pve") -> Tr
     return tree.file(f"/lib/modules/{release}/modules.builtin", "\n".join(paths))
 
 
-def plant_kernel(tree: Tree, release: str, modules: tuple[str, ...] = (), *, bootable: bool = True) -> Tree:
+def plant_installed_kernel(tree: Tree, release: str, modules: tuple[str, ...] = (), *, bootable: bool = True) -> Tree:
     """An installed kernel and the modules DKMS has built for it."""
     if bootable:
         tree.file(f"/boot/vmlinuz-{release}", b"MZ")

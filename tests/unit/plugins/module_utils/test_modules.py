@@ -89,8 +89,9 @@ def test_list_alone_will_do(tree, host):
 
 def test_odd_lines_of_the_list():
     found = parse_modules("\nshort 1 2\nno_unload 4096 - - Live 0x0\nkept 4096 1 [permanent], Live 0x0\n"
-                          "odd 4096 1 - Resting 0x0\n")
-    assert sorted(found) == ["kept", "no_unload"]
+                          "odd 4096 1 - Resting 0x0\nnonsense 4096 --5 - Live 0x0\n")
+    assert sorted(found) == ["kept", "no_unload", "nonsense"]
+    assert found["nonsense"].refcount is None
     assert found["no_unload"].refcount is None
     assert found["kept"] == ("live", 1, [])
 

@@ -9,7 +9,7 @@ from ansible_collections.gpuhost.tuning.plugins.module_utils._host import Host
 from ansible_collections.gpuhost.tuning.plugins.module_utils._reading import Reading, as_facts, ok
 
 from facts_schema import problems
-from hosts.modules import plant_char_devices, plant_kernel, plant_module
+from hosts.modules import plant_char_devices, plant_installed_kernel, plant_module
 from hosts.nvidia import plant_nvidia
 
 # Minors as on a real host with eight GPUs: they follow no order of the bus.
@@ -156,9 +156,9 @@ def test_no_library_is_absent(host):
 
 def test_kernel_that_nobody_built_the_driver_for(tree, host):
     """A-85: the running kernel has its module, the newer one that boots next has none."""
-    plant_kernel(tree, "6.14.11-9-pve", ("nvidia", "nvidia-uvm"))
-    plant_kernel(tree, "6.17.13-2-pve", ("nvidia-peermem", "r8168"))
-    plant_kernel(tree, "6.8.12-9-pve", ("nvidia",), bootable=False)
+    plant_installed_kernel(tree, "6.14.11-9-pve", ("nvidia", "nvidia-uvm"))
+    plant_installed_kernel(tree, "6.17.13-2-pve", ("nvidia-peermem", "r8168"))
+    plant_installed_kernel(tree, "6.8.12-9-pve", ("nvidia",), bootable=False)
     tree.folder("/lib/modules/left-over").file("/lib/modules/notes", "")
     assert [(kernel["release"], kernel["bootable"], kernel["built"].value) for kernel in read(host)["kernels"]] == [
         ("6.14.11-9-pve", True, True), ("6.17.13-2-pve", True, False), ("6.8.12-9-pve", False, True),
