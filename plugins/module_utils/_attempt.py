@@ -106,8 +106,7 @@ class Attempt:
         restores = any(self.group.wanted[tunable].restores for tunable in self.target)
         self._record_start({tunable: self.target.get(tunable) for tunable in touched}, restores, journal)
         self._settle(self._go(self.target, touched))
-        if self.refused:
-            self._bring_back(touched)
+        self._go_back(touched)
         self.along = {}
         for tunable in touched:
             found = self.readings[tunable]
@@ -165,20 +164,27 @@ class Attempt:
             reached = found.ok and _satisfied(tunable, self.group.wanted[tunable], found.value)
             if failure is not None and failure[0] is tunable:
                 change.refuse(failure[1])
-            elif reached and change.outcome == UNCHANGED:
-                continue
+            elif reached:
+                change.settle(UNCHANGED if change.outcome == UNCHANGED else CHANGED)
             elif failure is not None:
                 change.settle(SKIPPED, f"changes only together with {failure[0].address}, which was refused")
-            elif reached:
-                change.settle(CHANGED)
             elif found.ok and tunable.same(found.value, self.now[tunable]):
                 change.settle(REFUSED, f"the write of {value} was ignored")
             else:
                 seen = found.value if found.ok else _unreadable(found)
                 change.settle(REFUSED, f"the write of {value} did not stick: read back {seen}")
-        for change in self.changes.values() if self.refused else ():
-            if change.outcome == CHANGED:
-                change.settle(REVERTED, f"changes only together with {self.refused.address}, which was refused")
+
+    def _go_back(self, touched: Sequence[Tunable]) -> None:
+        """All or nothing: where one member was refused, the others do not stay changed either."""
+        culprit = next((self.changes[tunable] for tunable in self.target if self.changes[tunable].outcome == REFUSED),
+                       None)
+        if culprit is None:
+            return
+        for tunable in self.target:
+            if self.changes[tunable].outcome == CHANGED:
+                self.changes[tunable].settle(REVERTED,
+                                             f"changes only together with {culprit.address}, which was refused")
+        self._bring_back(touched)
 
     def _bring_back(self, touched: Sequence[Tunable]) -> list[Tunable]:
         """Write the befores; what could not be brought back is answered, and said in its change."""

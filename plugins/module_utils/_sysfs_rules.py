@@ -1,0 +1,111 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""Which files of sysfs may be written, with what, and which never."""
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+WORD = "word"               # one word
+BRACKETED = "bracketed"     # `always [madvise] never`: the word in brackets counts
+NUMBER = "number"
+
+CPUFREQ = "/sys/devices/system/cpu/cpufreq"
+_CPU = r"/sys/devices/system/cpu"
+_THP = r"/sys/kernel/mm/transparent_hugepage"
+_SWITCH = ("0", "1")
+
+
+class Rule(NamedTuple):
+    """One pattern of files that may be written."""
+
+    pattern: str
+    form: str
+    choices: tuple[str, ...] = ()       # values the kernel takes
+    choices_file: str | None = None     # the file beside it that lists them
+    limits_files: tuple[str, str] | None = None     # files beside it with the lowest and the highest number
+    order: int = 0                      # within a policy: governor, preference, limits, boost
+    inexact: tuple[str, ...] = ()       # addresses that the kernel rewrites along
+
+
+# Documentation/admin-guide/pm/{cpufreq,amd-pstate,intel_pstate,cpuidle}.rst, admin-guide/mm/{transhuge,ksm}.rst,
+# PCI/pcieaspm (drivers/pci/pcie/aspm.c), timers (kernel/time/clocksource.c)
+RULES = (
+    Rule(rf"{_CPU}/cpufreq/policy\d+/scaling_governor", WORD, choices_file="scaling_available_governors"),
+    Rule(rf"{_CPU}/cpufreq/policy\d+/energy_performance_preference", WORD,
+         choices_file="energy_performance_available_preferences", order=1),
+    Rule(rf"{_CPU}/cpufreq/policy\d+/scaling_max_freq", NUMBER,
+         limits_files=("cpuinfo_min_freq", "cpuinfo_max_freq"), order=2),
+    Rule(rf"{_CPU}/cpufreq/policy\d+/scaling_min_freq", NUMBER,
+         limits_files=("cpuinfo_min_freq", "cpuinfo_max_freq"), order=2),
+    Rule(rf"{_CPU}/cpufreq/policy\d+/boost", NUMBER, choices=_SWITCH, order=3),
+    Rule(rf"{_CPU}/cpufreq/boost", NUMBER, choices=_SWITCH, order=4,
+         inexact=(f"sysfs:{CPUFREQ}/policy*/scaling_max_freq",)),
+    Rule(rf"{_CPU}/intel_pstate/no_turbo", NUMBER, choices=_SWITCH, order=4,
+         inexact=(f"sysfs:{CPUFREQ}/policy*/scaling_max_freq",)),
+    Rule(rf"{_CPU}/cpu\d+/cpuidle/state\d+/disable", NUMBER, choices=_SWITCH),
+    # A toggle makes the kernel compute min_free_kbytes anew (set_recommended_min_free_kbytes() in mm/khugepaged.c).
+    Rule(rf"{_THP}/enabled", BRACKETED, inexact=("sysctl:vm.min_free_kbytes",)),
+    Rule(rf"{_THP}/defrag", BRACKETED),
+    Rule(rf"{_THP}/shmem_enabled", BRACKETED),
+    Rule(rf"{_THP}/khugepaged/defrag", NUMBER, choices=_SWITCH),
+    Rule(rf"{_THP}/khugepaged/(pages_to_scan|scan_sleep_millisecs|alloc_sleep_millisecs)", NUMBER),
+    Rule(rf"{_THP}/khugepaged/max_ptes_(none|swap|shared)", NUMBER),
+    Rule(r"/sys/kernel/mm/ksm/run", NUMBER, choices=_SWITCH),
+    Rule(r"/sys/module/pcie_aspm/parameters/policy", BRACKETED),
+    Rule(r"/sys/devices/system/clocksource/clocksource0/current_clocksource", WORD,
+         choices_file="available_clocksource"),
+)
+
+# No option opens these, wherever a link to them lies.
+NEVER = (
+    (r".*/(remove|rescan|dev_rescan)", "it removes or finds devices"),
+    (r".*/reset(_method|_subordinate)?", "it resets a device"),
+    (r".*/(bind|unbind|new_id|remove_id|drivers_probe|drivers_autoprobe|driver_override)", "it binds drivers"),
+    (r".*/rom", "it is a device's ROM"),
+    (r".*/resource\d*(_wc|_resize)?", "it is a device's memory, or its size"),
+    (r".*/config", "it is config space: MaxPayload, link control and ACS are never written, "
+                   "MaxReadReq by gpuhost.tuning.pcie_maxreadreq"),
+    (r".*/link/.*", "it is the control of a PCIe link"),
+    (r".*/numa_node", "a write of it taints the kernel"),
+    (r".*/(sriov_numvfs|sriov_drivers_autoprobe|msi_bus|enable|d3cold_allowed|broken_parity_status)",
+     "it changes a device under its driver"),
+    (r".*/power/(control|autosuspend_delay_ms)", "it makes a device sleep or wakes it"),
+    (r".*/(online|offline|probe)", "it takes processors or memory away from what runs"),
+    (r".*/smt/(control|active)", "it takes processors away from what runs"),
+    (r"/sys/power/.*", "it suspends the machine"),
+    (r"/sys/kernel/iommu_groups/.*", "the type of an IOMMU group belongs to boot"),
+    (r"/sys/firmware/.*", "it is firmware"),
+    (r"/sys/fs/.*", "it belongs to control groups and file systems"),
+    (r"/sys/kernel/(debug|tracing)(/.*)?", "it belongs to debugging and tracing"),
+    (r"/(sys|dev)/(.*/)?watchdog\d*(/.*)?", "it may reboot the machine"),
+    (r"/(proc/driver|sys/class|sys/module)/nvidia.*", "settings of the NVIDIA driver, MIG and ECC belong to its tools"),
+    (r".*/uevent", "it makes events for udev"),
+)
+
+# What is read on request: the kernel's memory, nothing that wakes a device or does something.
+READABLE = ("/sys/devices/system/", "/sys/kernel/mm/", "/sys/module/", "/sys/class/dmi/id/", "/sys/kernel/security/")
+
+_RULES = tuple((re.compile(rule.pattern), rule) for rule in RULES)
+_NEVER = tuple((re.compile(pattern), why) for pattern, why in NEVER)
+
+
+def find_rule(path: str) -> Rule | None:
+    return next((rule for pattern, rule in _RULES if pattern.fullmatch(path)), None)
+
+
+def never_written(path: str) -> str | None:
+    """Why no value at all is written to a file, None where some may be."""
+    if find_rule(path) is not None:
+        return None
+    forbidden = next((why for pattern, why in _NEVER if pattern.fullmatch(path)), None)
+    return forbidden or "it is not among the files that may be written"
+
+
+def never_read(path: str) -> str | None:
+    """Why a file is not read, None where it may be."""
+    if find_rule(path) is not None or path.startswith(READABLE):
+        return None
+    return never_written(path)
