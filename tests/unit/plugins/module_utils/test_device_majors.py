@@ -39,7 +39,8 @@ def test_owners_of_a_major():
 
 def test_odd_lines():
     assert parse_devices("") == []
-    assert parse_devices("Character devices:\nx y\n12\n 13 \n 14  two words \n\u00b2 square\n") == [{"name": "two words", "major": 14}]
+    assert parse_devices("Character devices:\nx y\n12\n 13 \n 14  two words \n\u00b2 square\n") == [
+        {"name": "two words", "major": 14}]
 
 
 def test_one_more_module_moves_the_majors(field_files):

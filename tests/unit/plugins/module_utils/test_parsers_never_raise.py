@@ -21,9 +21,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 WORDS = st.sampled_from([
-    "\n", " ", "\t", ":", "=", ";", ",", "#", "[", "]", "--5", "\u00b2", "\u0663", "hostpci0", "dev0",
-    "lxc.mount.entry", "lxc.cgroup2.devices.allow", "c 195:* rwm", "0000:41:00.0", "41:00", "mapping", "map", "node=pve1", "path=", "NVRM: Xid (PCI:", "): 79",
-    "195", "nvidia", "Live", "-", "<gpu id='", "'/>", "<nvidia_smi_log>", "</nvidia_smi_log>", "/lxc/101", "Device Minor"])
+    "\n", " ", "\t", ":", "=", ";", ",", "#", "[", "]", "-", "--5", "\u00b2", "\u0663", "195", "hostpci0", "dev0",
+    "lxc.mount.entry", "lxc.cgroup2.devices.allow", "c 195:* rwm", "0000:41:00.0", "41:00", "mapping", "map",
+    "node=pve1", "path=", "NVRM: Xid (PCI:", "): 79", "nvidia", "Live", "<gpu id='", "'/>", "<nvidia_smi_log>",
+    "</nvidia_smi_log>", "/lxc/101", "Device Minor"])
 TEXT = st.one_of(st.text(max_size=200), st.lists(WORDS, max_size=30).map("".join))
 
 
