@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ._commands import command
 from ._describe import describe
 from ._groups import PRIORITIES, Group, gpu_addresses, group, to_do, value
 from ._report_changes import change_section
@@ -84,7 +85,7 @@ def _action(one: Group, gpus: set[str]) -> list[str]:
     if fix["not_planned_because"]:
         lines.append(f"- not planned: {escape(fix['not_planned_because'])}")
     lines += ["- sources: " + "; ".join(escape(source) for source in first["sources"]), ""]
-    lines += _block("Do", _distinct(one, "how")) + _block("Keep it after a reboot", _distinct(one, "persist"))
+    lines += _block("Do", _distinct(one, "how") or _commands(one)) + _block("Keep it after a reboot", _distinct(one, "persist"))
     return lines
 
 
@@ -93,6 +94,11 @@ def _distinct(one: Group, key: str) -> str:
     texts = dict.fromkeys(line.rstrip() for finding in one.findings
                           for line in (finding["fix"][key] or "").strip().splitlines())
     return "\n".join(texts)
+
+
+def _commands(one: Group) -> str:
+    changes = [finding["fix"]["change"] for finding in one.findings if finding["fix"]["change"]]
+    return "\n".join(command(change["address"], change["value"]) for change in changes)
 
 
 def _block(heading: str, text: str) -> list[str]:

@@ -68,11 +68,10 @@ def _unknown(findings: list[dict], gpus: set[str]) -> list[str]:
 
 
 def counts_line(summary: dict[str, Any]) -> str:
-    """`2 to improve (1 P1, 1 P2), 20 as they should be, 12 not applicable, 1 unknown`."""
+    """`2 findings to improve (1 P1, 1 P2), 20 as they should be, 12 not applicable, 1 unknown`."""
     failing = summary["failing"]
     by_priority = ", ".join(f"{failing[name]} {name}" for name in PRIORITIES if failing[name])
-    total = sum(failing.values())
-    parts = [f"{total} to improve" + (f" ({by_priority})" if by_priority else ""),
+    parts = [f"{count(sum(failing.values()), 'finding')} to improve" + (f" ({by_priority})" if by_priority else ""),
              f"{summary['verdicts']['pass']} as they should be",
              f"{summary['verdicts']['not_applicable']} not applicable", f"{summary['verdicts']['unknown']} unknown"]
     if summary["waived"]:

@@ -12,6 +12,11 @@ from typing import Any
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>|#~])")
+_OPERATORS = {
+    "at_least": "at least {}", "at_most": "at most {}", "not_equals": "not {}", "one_of": "one of {}",
+    "none_of": "none of {}", "matches": "like {}", "subset": "among {}", "superset": "all of {}", "empty": "none",
+    "not_empty": "any", "all_equal": "all alike",
+}
 _BINARY_UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
 
 
@@ -44,14 +49,21 @@ def show(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, Mapping):
-        if set(value) == {"at_least"}:
-            return f"at least {show(value['at_least'])}"
-        if "set" in value:
-            return show(value["set"])
-        return one_line(json.dumps(value, sort_keys=True))
+        return _show_wanted(value)
     if isinstance(value, (list, tuple)):
-        return ", ".join(show(item) for item in value) or "-"
+        return ", ".join(show(item) for item in value) or "none"
     return one_line(value)
+
+
+def _show_wanted(value: Mapping) -> str:
+    """What is wanted, where it is not just a value: `{at_least: 60}`, `{one_of: [a, b]}`, a guarded value."""
+    if "set" in value:
+        return show(value["set"])
+    if len(value) == 1:
+        (operator, operand), = value.items()
+        if operator in _OPERATORS:
+            return _OPERATORS[operator].format(show(operand))
+    return one_line(json.dumps(value, sort_keys=True))
 
 
 def count(number: int, singular: str, plural: str | None = None) -> str:

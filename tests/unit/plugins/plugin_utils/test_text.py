@@ -12,8 +12,9 @@ def test_control_characters_cannot_move_the_cursor():
 
 
 @pytest.mark.parametrize("given, shown", [
-    (None, "-"), ("", "-"), ([], "-"), (True, "yes"), (512, "512"), (2.5, "2.5"), ("4096\t131072\t6291456", "4096 131072 6291456"),
+    (None, "-"), ("", "-"), ([], "none"), (True, "yes"), (512, "512"), (2.5, "2.5"), ("4096\t131072\t6291456", "4096 131072 6291456"),
     ([10, 32], "10, 32"), ({"at_least": 16777216}, "at least 16777216"), ({"set": 512, "only_from": 4096}, "512"),
+    ({"one_of": ["madvise", "always"]}, "one of madvise, always"), ({"empty": True}, "none"), ({"at_most": 10}, "at most 10"),
     ({"b": 1, "a": 2}, '{"a": 2, "b": 1}'),
 ])
 def test_values_as_people_write_them(given, shown):
