@@ -23,8 +23,10 @@ def describe_fix(agreed: Terms, verdict: str, reason: str | None, waived: dict |
     fix = agreed.check.fix
     change, problem = (None, None) if verdict == "pass" or fix.tunable is None else _change(agreed, scope)
     obstacle = None
-    if fix.kind == "runtime" and verdict != "pass":
-        obstacle = problem or _obstacle(agreed, verdict, reason, waived, scope, show)
+    if fix.kind == "runtime" and verdict == "fail":
+        obstacle = problem or _obstacle(agreed, waived, scope, show)
+    elif fix.kind == "runtime" and verdict != "pass":
+        obstacle = f"{verdict.replace('_', ' ')}: {reason}"
     texts = {key: show(getattr(fix, key), scope) if verdict == "fail" else None for key in _TEXTS}
     return {"class": fix.kind, "change": change, **texts,
             "planned": fix.kind == "runtime" and verdict == "fail" and obstacle is None,
@@ -54,10 +56,8 @@ def _value(agreed: Terms, scope: dict[str, Any]) -> Any:
     return fix.value.render(scope) if isinstance(fix.value, Template) else fix.value
 
 
-def _obstacle(agreed: Terms, verdict: str, reason: str | None, waived: dict | None, scope: dict[str, Any],
+def _obstacle(agreed: Terms, waived: dict | None, scope: dict[str, Any],
               show: Callable[[Template | None, dict[str, Any]], str | None]) -> str | None:
-    if verdict != "fail":
-        return f"{verdict.replace('_', ' ')}: {reason}"
     if waived:
         return f"waived until {waived['expires']}: {waived['reason']}"
     return agreed.left_out or _unmet(agreed, scope, show)

@@ -76,8 +76,8 @@ def test_own_checks_may_ask_for_tunables_that_no_shipped_one_reads(own):
     ("priority: P2", "priority: P2\n  escalate: {priority: P0, if: host.privileged}",
      "check my_check: priority: a tunable is never above P1"),
     ("- id: my_check", "- id: 5", "check number 1: id: a number, wanted a string"),
-    ("- id: my_check", "- id: on", "check number 1: id: true is a boolean. YAML reads an unquoted on, off, yes or no as "
-                                   "a boolean: quote it in YAML"),
+    ("- id: my_check", "- id: on", "check number 1: id: true is a boolean. YAML reads an unquoted on, off, yes or no "
+                                   "as a boolean: quote it in YAML"),
     ("otherwise: there is no GPU", "pass: fine", "check my_check: 'applies' also needs the key 'otherwise'"),
     ("compute_gpus > `0`", "compute_gpsu > `0`",
      "check my_check: applies: there is no 'compute_gpsu' in host.derived: did you mean 'compute_gpus'? "
@@ -95,9 +95,9 @@ def test_own_checks_may_ask_for_tunables_that_no_shipped_one_reads(own):
     ("{host.identity.hostname}", "{host.identity", "check my_check: why: a { is not closed: write {{ for a brace "
                                                    "(in Every worker of {host.identity has many threads.)"),
     ("{host.identity.hostname}", "{it.bdf}", "check my_check: why: 'bdf' asked of it, which is null (in it.bdf)"),
-    ("op: at_least", "op: atleast", "check my_check: expect.op: 'atleast' is none of equals, not_equals, one_of, none_of, "
-                                    "at_least, at_most, matches, subset, superset, empty, not_empty, all_equal: did you "
-                                    "mean 'at_least'?"),
+    ("op: at_least", "op: atleast", "check my_check: expect.op: 'atleast' is none of equals, not_equals, one_of, "
+                                    "none_of, at_least, at_most, matches, subset, superset, empty, not_empty, "
+                                    "all_equal: did you mean 'at_least'?"),
     ("value: 65536", "value: 64k", 'check my_check: expect.value: "64k" is not an int'),
     ("value: 65536", "value: yes", "check my_check: expect.value: true is a boolean, not an int"),
     ("value: 65536, ", "", "check my_check: expect: exactly one of the keys value, from is needed"),
@@ -152,7 +152,8 @@ def test_shipped_ids_are_unique():
 
 
 def test_subjects_are_known_by_their_type(own):
-    path = own("  evidence: community", "  evidence: community\n  each: host.gpus[?vendor == '10de']\n  subject: it.bdf")
+    each = "  each: host.gpus[?vendor == '10de']\n  subject: it.bdf\n"
+    path = own("  evidence: community\n", f"  evidence: community\n{each}")
     assert load_file(path)[0].subject.text == "it.bdf"
 
 
@@ -162,7 +163,7 @@ def test_a_file_that_is_not_there():
 
 
 def test_a_folder_without_checks(tmp_path):
-    with pytest.raises(CatalogueError, match="the folder holds no .yml file"):
+    with pytest.raises(CatalogueError, match=r"the folder holds no \.yml file"):
         load([str(tmp_path)])
 
 
@@ -170,8 +171,8 @@ def test_an_id_that_is_taken(own):
     one, two = own(), own(name="two.yml")
     with pytest.raises(CatalogueError) as caught:
         load([str(one), str(two)])
-    assert str(caught.value) == (f"{two}: check my_check: id: is taken by {one}: choose another id, or change the value or "
-                                 "priority of that one with gpuhost_overrides")
+    assert str(caught.value) == (f"{two}: check my_check: id: is taken by {one}: choose another id, or change the "
+                                 "value or priority of that one with gpuhost_overrides")
 
 
 def test_missing_jsonschema_is_one_message_that_names_it(own, monkeypatch):
@@ -239,8 +240,8 @@ def test_a_profile_extends_a_shipped_one(profile):
     ("priorities: {alpha: P7}", "priorities.alpha: 'P7' is none of P0, P1, P2, info"),
     ("plans: [alpha]", "unknown key 'plans': did you mean 'plan'?"),
     ("extends: mine.yml", "extends: goes in a circle: "),
-    ("extends: inferenze", "there is no profile 'inferenze' (shipped: conservative, full, inference, training_rdma; your "
-                           "own is named by the path of its file): did you mean 'inference'?"),
+    ("extends: inferenze", "there is no profile 'inferenze' (shipped: conservative, full, inference, training_rdma; "
+                           "your own is named by the path of its file): did you mean 'inference'?"),
 ])
 def test_a_mistake_in_a_profile_is_one_message(profile, checks, text, message):
     path = profile(text)

@@ -5,24 +5,15 @@ from __future__ import annotations
 
 import datetime
 import json
-import pathlib
 import sys
 
 import pytest
+import tiny_catalogue as tiny
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._catalogue import Profile
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._checks import judge, summary
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._errors import CatalogueError
 
 TODAY = datetime.date(2026, 11, 29)
-
-
-@pytest.fixture
-def tiny(monkeypatch):
-    """The module of hand-made checks; it can be imported only after the collection can."""
-    monkeypatch.syspath_prepend(str(pathlib.Path(__file__).parent))
-    import tiny_catalogue
-
-    return tiny_catalogue
 
 
 def verdicts(findings, check):
@@ -35,7 +26,7 @@ def only(findings, check):
     return found[0]
 
 
-def test_eight_gpus_one_slow_one_gone(tiny):
+def test_eight_gpus_one_slow_one_gone():
     host = tiny.host()
     host["gpus"][2]["pcie"]["value"]["width"] = 8
     host["gpus"][5]["pcie"] = tiny.lacking("gone")
@@ -49,7 +40,7 @@ def test_eight_gpus_one_slow_one_gone(tiny):
     assert findings[2]["reason"] == "it has them all"
 
 
-def test_a_finding_has_the_shape_of_audit_json(tiny):
+def test_a_finding_has_the_shape_of_audit_json():
     host = tiny.host()
     host["gpus"] = host["gpus"][:1]
     host["gpus"][0]["pcie"]["value"]["width"] = 4
@@ -64,7 +55,7 @@ def test_a_finding_has_the_shape_of_audit_json(tiny):
     }]
 
 
-def test_a_run_time_fix_is_planned(tiny):
+def test_a_run_time_fix_is_planned():
     host = tiny.host()
     host["sysctl"]["vm.swappiness"] = tiny.ok("60")
     fix = only(judge(host, tiny.checks(tiny.SWAPPINESS), tiny.PLAIN, today=TODAY), "swappiness")["fix"]
@@ -72,14 +63,14 @@ def test_a_run_time_fix_is_planned(tiny):
                    "risk": "r", "undo": "u", "persist": None, "planned": True, "not_planned_because": None}
 
 
-def test_at_least_is_planned_as_at_least(tiny):
+def test_at_least_is_planned_as_at_least():
     host = tiny.host()
     host["sysctl"]["net.core.rmem_max"] = tiny.ok("212992")
     fix = only(judge(host, tiny.checks(tiny.BUFFERS), tiny.PLAIN, today=TODAY), "buffers")["fix"]
     assert fix["change"] == {"address": "sysctl:net.core.rmem_max", "value": {"at_least": 16777216}}
 
 
-def test_what_passes_needs_no_change(tiny):
+def test_what_passes_needs_no_change():
     fix = only(judge(tiny.host(), tiny.checks(tiny.BUFFERS), tiny.PLAIN, today=TODAY), "buffers")["fix"]
     assert (fix["change"], fix["planned"], fix["not_planned_because"]) == (None, False, None)
 
@@ -96,14 +87,14 @@ def test_what_passes_needs_no_change(tiny):
     ("host.locked == `0` || host.dedicated", "unknown", "locked could not be read: it needs root"),
     ("host.dedicated == `false`", "pass", None),
 ])
-def test_applies(tiny, applies, verdict, reason):
+def test_applies(applies, verdict, reason):
     host = {**tiny.host(), "nothing": None, "locked": tiny.lacking("denied")}
     check = {**tiny.SWAPPINESS, "applies": applies, "otherwise": "why not"}
     finding = only(judge(host, tiny.checks(check), tiny.PLAIN, today=TODAY), "swappiness")
     assert (finding["verdict"], finding["reason"]) == (verdict, reason)
 
 
-def test_applies_of_a_subject_is_asked_of_each(tiny):
+def test_applies_of_a_subject_is_asked_of_each():
     host = tiny.host()
     host["gpus"][0]["vendor"] = "1002"
     findings = judge(host, tiny.checks(tiny.WIDTH), tiny.PLAIN, today=TODAY)
@@ -112,13 +103,13 @@ def test_applies_of_a_subject_is_asked_of_each(tiny):
     assert findings[-1]["reason"] == "1002 is not judged"
 
 
-def test_applies_of_the_host_gives_one_finding_for_all_its_subjects(tiny):
+def test_applies_of_the_host_gives_one_finding_for_all_its_subjects():
     check = {**tiny.READ_REQUEST, "applies": "host.dedicated", "otherwise": "shared"}
     finding = only(judge(tiny.host(), tiny.checks(check), tiny.PLAIN, today=TODAY), "read_request")
     assert (finding["subject"], finding["verdict"], finding["reason"]) == (None, "not_applicable", "shared")
 
 
-def test_no_subject_is_not_applicable(tiny):
+def test_no_subject_is_not_applicable():
     finding = only(judge({**tiny.host(), "gpus": []}, tiny.checks(tiny.READ_REQUEST), tiny.PLAIN, today=TODAY),
                    "read_request")
     assert (finding["subject"], finding["verdict"], finding["reason"]) == (None, "not_applicable", "no GPU")
@@ -129,10 +120,11 @@ def test_no_subject_is_not_applicable(tiny):
     ("host.sysctl", "each yields an object, not a list of subjects"),
     ("host.gpsu", "each: there is no 'gpsu': did you mean 'gpus'? (in host.gpsu)"),
 ])
-def test_subjects_that_cannot_be_told_are_one_unknown(tiny, each, reason):
+def test_subjects_that_cannot_be_told_are_one_unknown(each, reason):
     host = tiny.host()
     host["gpus"][0]["pcie"] = tiny.lacking("denied")
-    finding = only(judge(host, tiny.checks({**tiny.READ_REQUEST, "each": each}), tiny.PLAIN, today=TODAY), "read_request")
+    check = {**tiny.READ_REQUEST, "each": each}
+    finding = only(judge(host, tiny.checks(check), tiny.PLAIN, today=TODAY), "read_request")
     assert (finding["subject"], finding["verdict"], finding["reason"]) == (None, "unknown", reason)
 
 
@@ -143,14 +135,14 @@ def test_subjects_that_cannot_be_told_are_one_unknown(tiny, each, reason):
     ({"status": "ok", "value": "many"}, "unknown", 'host.sysctl."net.core.rmem_max": "many" is not an int'),
     ({"status": "ok", "value": None}, "unknown", 'host.sysctl."net.core.rmem_max": null is not an int'),
 ])
-def test_actual(tiny, reading, verdict, reason):
+def test_actual(reading, verdict, reason):
     host = tiny.host()
     host["sysctl"]["net.core.rmem_max"] = reading
     finding = only(judge(host, tiny.checks(tiny.BUFFERS), tiny.PLAIN, today=TODAY), "buffers")
     assert (finding["verdict"], finding["reason"]) == (verdict, reason)
 
 
-def test_absent_is_unknown_where_the_check_does_not_say_what_it_means(tiny):
+def test_absent_is_unknown_where_the_check_does_not_say_what_it_means():
     host = tiny.host()
     host["sysctl"]["vm.swappiness"] = tiny.lacking("absent")
     finding = only(judge(host, tiny.checks(tiny.SWAPPINESS), tiny.PLAIN, today=TODAY), "swappiness")
@@ -165,7 +157,7 @@ def test_absent_is_unknown_where_the_check_does_not_say_what_it_means(tiny):
     ("it.locked", "unknown", None, "locked could not be read: it needs root"),
     ("it.bset", "unknown", None, "expect.from: there is no 'bset': did you mean 'best'? (in it.bset)"),
 ])
-def test_what_is_wanted_may_be_an_expression(tiny, source, verdict, recommended, reason):
+def test_what_is_wanted_may_be_an_expression(source, verdict, recommended, reason):
     host = tiny.host()
     host["gpus"] = [{**tiny.gpu(1), "best": 16, "small": 4, "nothing": None, "locked": tiny.lacking("denied"),
                      "pcie": tiny.ok({"width": 8})}]
@@ -178,7 +170,7 @@ def test_what_is_wanted_may_be_an_expression(tiny, source, verdict, recommended,
 
 @pytest.mark.parametrize("condition, priority", [
     ("host.guests == `0`", "P0"), ("host.guests > `0`", "P2"), ("host.locked", "P2"), ("host.nothing", "P2")])
-def test_a_failing_finding_escalates_by_evidence_on_this_host(tiny, condition, priority):
+def test_a_failing_finding_escalates_by_evidence_on_this_host(condition, priority):
     host = {**tiny.host(), "nothing": None, "locked": tiny.lacking("denied")}
     host["gpus"] = [{**tiny.gpu(1), "pcie": tiny.ok({"width": 8})}, tiny.gpu(2)]
     check = {**tiny.WIDTH, "priority": "P2", "escalate": {"priority": "P0", "if": condition}}
@@ -186,7 +178,7 @@ def test_a_failing_finding_escalates_by_evidence_on_this_host(tiny, condition, p
     assert [(one["verdict"], one["priority"]) for one in findings] == [("fail", priority), ("pass", "P2")]
 
 
-def test_a_user_who_sets_the_priority_gets_it(tiny):
+def test_a_user_who_sets_the_priority_gets_it():
     host = tiny.host()
     host["gpus"][0]["pcie"] = tiny.ok({"width": 8})
     check = {**tiny.WIDTH, "priority": "P2", "escalate": {"priority": "P0", "if": "host.guests == `0`"}}
@@ -194,38 +186,39 @@ def test_a_user_who_sets_the_priority_gets_it(tiny):
     assert {one["priority"] for one in findings} == {"info"}
 
 
-def test_what_matters_most_comes_first(tiny):
+def test_what_matters_most_comes_first():
     host = tiny.host()
     host["gpus"] = [tiny.gpu(1), {**tiny.gpu(2), "pcie": tiny.ok({"width": 8, "read_request": 512})}]
     host["swap"] = tiny.lacking("denied")
     host["sysctl"]["net.core.rmem_max"] = tiny.ok("212992")
-    order = [(one["priority"], one["verdict"], one["check"]) for one in judge(host, tiny.checks(), tiny.PLAIN, today=TODAY)]
+    findings = judge(host, tiny.checks(), tiny.PLAIN, today=TODAY)
+    order = [(one["priority"], one["verdict"], one["check"]) for one in findings]
     assert order == [("P0", "fail", "width"), ("P0", "pass", "width"), ("P1", "unknown", "swappiness"),
                      ("P2", "fail", "read_request"), ("P2", "fail", "buffers"), ("P2", "pass", "read_request")]
 
 
 # -- planning --------------------------------------------------------------------------------------------------
 
-def fix_of(tiny, check, host, profile=None, **choices):
+def fix_of(check, host, profile=None, **choices):
     return only(judge(host, tiny.checks(check), profile or tiny.PLAIN, today=TODAY, **choices), check["id"])["fix"]
 
 
-def with_512(tiny, **gpu):
+def with_512(**gpu):
     host = tiny.host()
     host["gpus"] = [{**tiny.gpu(1), "pcie": tiny.ok({"read_request": 512}), **gpu}]
     return host
 
 
-def test_a_contested_check_is_planned_only_by_name(tiny):
-    host = with_512(tiny)
-    fix = fix_of(tiny, tiny.READ_REQUEST, host)
+def test_a_contested_check_is_planned_only_by_name():
+    host = with_512()
+    fix = fix_of(tiny.READ_REQUEST, host)
     assert fix["planned"] is False
     assert fix["not_planned_because"] == "it is contested and the profile plain does not name it: gpuhost_include does"
     assert fix["change"] == {"address": "pcie_maxreadreq:0000:01:00.0", "value": 4096}
-    assert fix_of(tiny, tiny.READ_REQUEST, host, include=["read_request"])["planned"] is True
-    assert fix_of(tiny, tiny.READ_REQUEST, host, Profile("p", plan=frozenset(["read_request"])))["planned"] is True
-    assert fix_of(tiny, tiny.READ_REQUEST, host, overrides={"read_request": {"value": 2048}})["change"]["value"] == 2048
-    assert fix_of(tiny, tiny.READ_REQUEST, host, overrides={"read_request": {"value": 2048}})["planned"] is True
+    assert fix_of(tiny.READ_REQUEST, host, include=["read_request"])["planned"] is True
+    assert fix_of(tiny.READ_REQUEST, host, Profile("p", plan=frozenset(["read_request"])))["planned"] is True
+    assert fix_of(tiny.READ_REQUEST, host, overrides={"read_request": {"value": 2048}})["change"]["value"] == 2048
+    assert fix_of(tiny.READ_REQUEST, host, overrides={"read_request": {"value": 2048}})["planned"] is True
 
 
 @pytest.mark.parametrize("gpu, reason", [
@@ -233,8 +226,8 @@ def test_a_contested_check_is_planned_only_by_name(tiny):
     ({"users": {"status": "ok", "value": [4711]}}, "it is busy"),
     ({"users": {"status": "denied", "value": None}}, "users could not be read: it needs root"),
 ])
-def test_what_must_be_so_before_a_change_is_planned(tiny, gpu, reason):
-    fix = fix_of(tiny, tiny.READ_REQUEST, with_512(tiny, **gpu), include=["read_request"])
+def test_what_must_be_so_before_a_change_is_planned(gpu, reason):
+    fix = fix_of(tiny.READ_REQUEST, with_512(**gpu), include=["read_request"])
     assert (fix["planned"], fix["not_planned_because"]) == (False, reason)
 
 
@@ -246,17 +239,17 @@ def test_what_must_be_so_before_a_change_is_planned(tiny, gpu, reason):
     ({"status": "denied", "value": None}, False, "guests could not be read: it needs root"),
     ({"status": "ok", "value": "3"}, False, "a string is compared with a number"),
 ])
-def test_plan_if(tiny, guests, dedicated, reason):
+def test_plan_if(guests, dedicated, reason):
     host = {**tiny.host(), "guests": guests}
     host["sysctl"]["vm.swappiness"] = tiny.ok("60")
-    fix = fix_of(tiny, tiny.SWAPPINESS, host, dedicated=dedicated)
+    fix = fix_of(tiny.SWAPPINESS, host, dedicated=dedicated)
     assert (fix["planned"], fix["not_planned_because"]) == (reason is None, reason)
 
 
-def test_a_condition_that_is_neither_true_nor_false_plans_nothing(tiny):
+def test_a_condition_that_is_neither_true_nor_false_plans_nothing():
     host = tiny.host()
     host["sysctl"]["vm.swappiness"] = tiny.ok("60")
-    fix = fix_of(tiny, {**tiny.SWAPPINESS, "plan_if": "host.swap"}, host)
+    fix = fix_of({**tiny.SWAPPINESS, "plan_if": "host.swap"}, host)
     assert fix["not_planned_because"] == "plan_if: host.swap is neither true nor false"
 
 
@@ -266,27 +259,27 @@ def test_a_condition_that_is_neither_true_nor_false_plans_nothing(tiny):
     (Profile("careful", evidence=frozenset(["vendor"]), plan=frozenset(["buffers"])), None),
     (Profile("idle", leave=frozenset(["buffers"])), "the profile idle leaves it alone"),
 ])
-def test_a_profile_chooses_what_is_planned(tiny, profile, reason):
+def test_a_profile_chooses_what_is_planned(profile, reason):
     host = tiny.host()
     host["sysctl"]["net.core.rmem_max"] = tiny.ok("1")
-    assert fix_of(tiny, tiny.BUFFERS, host, profile)["not_planned_because"] == reason
+    assert fix_of(tiny.BUFFERS, host, profile)["not_planned_because"] == reason
 
 
-def test_a_check_that_does_not_plan_itself(tiny):
+def test_a_check_that_does_not_plan_itself():
     host = tiny.host()
     host["sysctl"]["net.core.rmem_max"] = tiny.ok("1")
     check = {**tiny.BUFFERS, "plan": False}
-    assert fix_of(tiny, check, host)["not_planned_because"].startswith("it is planned only for those who name it")
-    assert fix_of(tiny, check, host, include=["buffers"])["planned"] is True
+    assert fix_of(check, host)["not_planned_because"].startswith("it is planned only for those who name it")
+    assert fix_of(check, host, include=["buffers"])["planned"] is True
 
 
-def test_unknown_and_not_applicable_keep_their_address_and_say_why(tiny):
+def test_unknown_and_not_applicable_keep_their_address_and_say_why():
     host = {**tiny.host(), "swap": tiny.ok([])}
     host["gpus"] = [{**tiny.gpu(1), "pcie": tiny.lacking("asleep")}]
-    swappiness = fix_of(tiny, tiny.SWAPPINESS, host)
+    swappiness = fix_of(tiny.SWAPPINESS, host)
     assert swappiness["change"] == {"address": "sysctl:vm.swappiness", "value": "10"}
     assert swappiness["not_planned_because"] == "not applicable: the host has no swap"
-    request = fix_of(tiny, tiny.READ_REQUEST, host)
+    request = fix_of(tiny.READ_REQUEST, host)
     assert request["change"] == {"address": "pcie_maxreadreq:0000:01:00.0", "value": 4096}
     assert request["not_planned_because"] == ("unknown: pcie could not be read: the device is suspended and was not "
                                               "woken")
@@ -297,24 +290,24 @@ def test_unknown_and_not_applicable_keep_their_address_and_say_why(tiny):
     ({"value": "{recommended}"}, "10", None),
     ({"tunable": "sysctl:{it.name}"}, None, "'name' asked of null"),
 ])
-def test_the_value_to_write(tiny, fix, value, reason):
+def test_the_value_to_write(fix, value, reason):
     host = tiny.host()
     host["sysctl"]["vm.swappiness"] = tiny.ok("60")
-    found = fix_of(tiny, {**tiny.SWAPPINESS, "fix": {**tiny.SWAPPINESS["fix"], **fix}}, host)
+    found = fix_of({**tiny.SWAPPINESS, "fix": {**tiny.SWAPPINESS["fix"], **fix}}, host)
     assert (found["change"] and found["change"]["value"], found["not_planned_because"]) == (value, reason)
 
 
-def test_a_fixed_value_is_not_written_where_the_user_wants_another(tiny):
+def test_a_fixed_value_is_not_written_where_the_user_wants_another():
     check = {**tiny.SWAPPINESS, "fix": {**tiny.SWAPPINESS["fix"], "value": "10"}}
     host = tiny.host()
-    assert fix_of(tiny, check, host, overrides={"swappiness": {"value": 30}})["not_planned_because"] == (
+    assert fix_of(check, host, overrides={"swappiness": {"value": 30}})["not_planned_because"] == (
         "no value can be written: the check writes one fixed value, and another one is wanted here: name it in "
         "gpuhost_values")
 
 
 # -- overrides and choices -------------------------------------------------------------------------------------
 
-def test_an_override_beats_the_profile_which_beats_the_check(tiny):
+def test_an_override_beats_the_profile_which_beats_the_check():
     host = tiny.host()
     profile = Profile("p", values={"swappiness": 20}, priorities={"swappiness": "P2"})
     finding = only(judge(host, tiny.checks(tiny.SWAPPINESS), profile, today=TODAY), "swappiness")
@@ -324,10 +317,10 @@ def test_an_override_beats_the_profile_which_beats_the_check(tiny):
     assert (finding["verdict"], finding["recommended"], finding["priority"]) == ("pass", "10", "info")
 
 
-def test_a_tunable_may_be_left_out_by_an_override(tiny):
+def test_a_tunable_may_be_left_out_by_an_override():
     host = tiny.host()
     host["sysctl"]["net.core.rmem_max"] = tiny.ok("1")
-    fix = fix_of(tiny, tiny.BUFFERS, host, overrides={"buffers": {"plan": False}})
+    fix = fix_of(tiny.BUFFERS, host, overrides={"buffers": {"plan": False}})
     assert fix["not_planned_because"] == "gpuhost_overrides says plan: false"
 
 
@@ -352,20 +345,21 @@ def test_a_tunable_may_be_left_out_by_an_override(tiny):
     ({"waivers": [{"check": "widht", "reason": "r", "expires": "2027-01-01"}]},
      "gpuhost_waivers: number 1: there is no check 'widht': did you mean 'width'?"),
 ])
-def test_a_mistake_of_the_user_is_one_message(tiny, choices, message):
+def test_a_mistake_of_the_user_is_one_message(choices, message):
     with pytest.raises(CatalogueError) as caught:
         judge(tiny.host(), tiny.checks(), tiny.PLAIN, today=TODAY, **choices)
     assert str(caught.value) == message
 
 
-def test_only_and_skip(tiny):
-    findings = judge(tiny.host(), tiny.checks(), tiny.PLAIN, only=["buffers", "swappiness"], skip=["buffers"], today=TODAY)
+def test_only_and_skip():
+    choices = {"only": ["buffers", "swappiness"], "skip": ["buffers"]}
+    findings = judge(tiny.host(), tiny.checks(), tiny.PLAIN, today=TODAY, **choices)
     assert [one["check"] for one in findings] == ["swappiness"]
 
 
 # -- waivers ---------------------------------------------------------------------------------------------------
 
-def waived(tiny, **waiver):
+def waived(**waiver):
     host = tiny.host()
     host["gpus"] = [{**tiny.gpu(number), "pcie": tiny.ok({"read_request": 512})} for number in (1, 2)]
     given = [{"check": "read_request", "reason": "agreed", "expires": "2026-12-31", **waiver}]
@@ -374,8 +368,8 @@ def waived(tiny, **waiver):
     return findings, summary(findings, given, host="pve1", today=TODAY)
 
 
-def test_a_waiver_keeps_the_verdict_counts_nothing_and_plans_nothing(tiny):
-    findings, counts = waived(tiny, subject="0000:02:00.0")
+def test_a_waiver_keeps_the_verdict_counts_nothing_and_plans_nothing():
+    findings, counts = waived(subject="0000:02:00.0")
     assert [one["verdict"] for one in findings] == ["fail", "fail"]
     assert [one["waived"] for one in findings] == [None, {"reason": "agreed", "expires": "2026-12-31"}]
     assert findings[0]["fix"]["planned"] is True
@@ -387,33 +381,33 @@ def test_a_waiver_keeps_the_verdict_counts_nothing_and_plans_nothing(tiny):
 @pytest.mark.parametrize("waiver, count", [
     ({}, 2), ({"host": "pve1"}, 2), ({"host": "pve2"}, 0), ({"subject": "0000:09:00.0"}, 0),
     ({"expires": "2026-11-29"}, 2), ({"expires": TODAY}, 2), ({"expires": "2026-11-28"}, 0)])
-def test_where_and_until_when_a_waiver_counts(tiny, waiver, count):
-    findings, counts = waived(tiny, **waiver)
+def test_where_and_until_when_a_waiver_counts(waiver, count):
+    _findings, counts = waived(**waiver)
     assert counts["waived"] == count
     assert counts["failing"]["P2"] == 2 - count
 
 
-def test_an_expired_waiver_is_reported(tiny):
-    _findings, counts = waived(tiny, expires=datetime.date(2026, 11, 28), subject="0000:02:00.0")
+def test_an_expired_waiver_is_reported():
+    _findings, counts = waived(expires=datetime.date(2026, 11, 28), subject="0000:02:00.0")
     assert counts["expired_waivers"] == [
         {"check": "read_request", "subject": "0000:02:00.0", "reason": "agreed", "expires": "2026-11-28"}]
 
 
-def test_an_expired_waiver_of_another_host_is_not_reported(tiny):
-    _findings, counts = waived(tiny, expires="2026-11-28", host="pve2")
+def test_an_expired_waiver_of_another_host_is_not_reported():
+    _findings, counts = waived(expires="2026-11-28", host="pve2")
     assert counts["expired_waivers"] == []
 
 
 # -- whole hosts -----------------------------------------------------------------------------------------------
 
-def test_findings_are_json_and_the_facts_stay_as_they_are(tiny):
+def test_findings_are_json_and_the_facts_stay_as_they_are():
     host = tiny.host()
     before = json.dumps(host)
     json.dumps(judge(host, tiny.checks(), tiny.PLAIN, today=TODAY), allow_nan=False)
     assert json.dumps(host) == before
 
 
-def test_facts_without_derived_values_are_completed(tiny, monkeypatch):
+def test_facts_without_derived_values_are_completed(monkeypatch):
     module = sys.modules[judge.__module__]
     monkeypatch.setattr(module, "derive", lambda facts: {**facts, "derived": {"cores": 64}})
     host = tiny.host()

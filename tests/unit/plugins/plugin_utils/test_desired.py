@@ -15,7 +15,8 @@ GPU = "0000:41:00.0"
     ({"sysctl": {"vm.swappiness": 10}}, {"sysctl": {"vm.swappiness": "10"}}),
     ({"sysctl": {"net.ipv4.tcp_rmem": [4096, 131072, 16777216]}},
      {"sysctl": {"net.ipv4.tcp_rmem": "4096 131072 16777216"}}),
-    ({"sysctl": {"net.core.rmem_max": {"at_least": "16777216"}}}, {"sysctl": {"net.core.rmem_max": {"at_least": 16777216}}}),
+    ({"sysctl": {"net.core.rmem_max": {"at_least": "16777216"}}},
+     {"sysctl": {"net.core.rmem_max": {"at_least": 16777216}}}),
     ({"sysctl": {"vm.swappiness": {"set": 60, "only_from": 10}}},
      {"sysctl": {"vm.swappiness": {"set": "60", "only_from": "10"}}}),
     ({"sysfs": {"/sys/kernel/mm/transparent_hugepage/enabled": "madvise"}},
@@ -42,14 +43,15 @@ def test_desired_values(given, wanted):
     ({"sysctl": {"vm.swappiness": 1.5}}, "sysctl:vm.swappiness: 1.5 is neither a number nor text"),
     ({"sysctl": {"vm.swappiness": None}}, "sysctl:vm.swappiness: None is neither a number nor text"),
     ({"sysctl": {"vm.swappiness": {"atleast": 5}}},
-     "sysctl:vm.swappiness: {'atleast': 5} is neither a value, nor {at_least: NUMBER}, nor {set: VALUE, only_from: VALUE, "
-     "identity: TEXT, restores: true} (unknown: atleast)"),
+     "sysctl:vm.swappiness: {'atleast': 5} is neither a value, nor {at_least: NUMBER}, nor {set: VALUE, only_from: "
+     "VALUE, identity: TEXT, restores: true} (unknown: atleast)"),
     ({"sysctl": {"swappiness": 10}},
      "sysctl:swappiness: 'swappiness' is not a sysctl key: it has no folder, as in vm.swappiness"),
     ({"sysctl": {"vm.dirty_ratio": 10, "vm.dirty_bytes": 268435456}},
      "sysctl: vm.dirty_ratio and vm.dirty_bytes exclude each other: one of them must be 0 or left out"),
     ({"sysctl": {"vm.dirty_background_ratio": {"set": 5}, "vm.dirty_background_bytes": 4096}},
-     "sysctl: vm.dirty_background_ratio and vm.dirty_background_bytes exclude each other: one of them must be 0 or left out"),
+     "sysctl: vm.dirty_background_ratio and vm.dirty_background_bytes exclude each other: one of them must be 0 or "
+     "left out"),
     ({"sysfs": {"/proc/sys/vm/swappiness": 1}}, "sysfs:/proc/sys/vm/swappiness: it is not a path below /sys"),
     ({"sysfs": {"/sys/../etc/passwd": 1}}, "sysfs:/sys/../etc/passwd: it is not a path below /sys"),
     ({"sysfs": {"/sys/kernel/mm/ksm/run": {"at_least": 1}}},

@@ -35,7 +35,8 @@ FITS = [
     ("superset", "str", ["a", "b"], ["b"]), ("superset", "int", ["10", "20"], [10]),
     ("empty", "list", [], None), ("empty", "str", " \n", None), ("empty", "any", [], None),
     ("not_empty", "list", [None], None), ("not_empty", "str", "0-3", None), ("not_empty", "ints", "5", None),
-    ("all_equal", "int", ["512", 512, " 512"], None), ("all_equal", "any", [], None), ("all_equal", "any", [None], None),
+    ("all_equal", "int", ["512", 512, " 512"], None), ("all_equal", "any", [], None),
+    ("all_equal", "any", [None], None),
 ]
 DIFFERS = [
     ("equals", "int", "60", 10), ("equals", "float", 2.5, 32), ("equals", "str", "60", "060"),

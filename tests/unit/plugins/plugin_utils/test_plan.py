@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 import datetime
-import pathlib
 
 import pytest
+import tiny_catalogue as tiny
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._checks import judge
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._errors import CatalogueError
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._plan import plan
@@ -16,15 +16,7 @@ FIRST, SECOND, THIRD = "0000:01:00.0", "0000:02:00.0", "0000:03:00.0"
 
 
 @pytest.fixture
-def tiny(monkeypatch):
-    monkeypatch.syspath_prepend(str(pathlib.Path(__file__).parent))
-    import tiny_catalogue
-
-    return tiny_catalogue
-
-
-@pytest.fixture
-def facts(tiny):
+def facts():
     """Three GPUs: two at 512, the third gone; swappiness and the socket buffer as the kernel leaves them."""
     facts = tiny.host()
     facts["gpus"] = [{**tiny.gpu(number), "pcie": tiny.ok({"width": 16, "read_request": 512, "max_read_request": 512})}
@@ -36,7 +28,7 @@ def facts(tiny):
 
 
 @pytest.fixture
-def planned(tiny, facts):
+def planned(facts):
     """The plan of that host; `choices` go to judge()."""
     def make(extra=None, checks=(), **choices):
         choices = {"include": ["read_request"], "dedicated": True, "today": TODAY, **choices}
@@ -57,7 +49,8 @@ def test_what_fails_is_planned_and_what_cannot_be_is_skipped(planned):
                              "pcie_maxreadreq": {FIRST: 512, SECOND: 512}}
     assert short(found.planned) == {
         "sysctl:vm.swappiness": ("60", "10", "would_change"),
-        f"pcie_maxreadreq:{FIRST}": (512, 4096, "would_change"), f"pcie_maxreadreq:{SECOND}": (512, 4096, "would_change"),
+        f"pcie_maxreadreq:{FIRST}": (512, 4096, "would_change"),
+        f"pcie_maxreadreq:{SECOND}": (512, 4096, "would_change"),
         "sysctl:net.core.rmem_max": ("212992", {"at_least": 16777216}, "would_change")}
     assert short(found.skipped) == {f"pcie_maxreadreq:{THIRD}": (None, 4096, "skipped")}
     assert found.skipped[0]["reason"] == ("unknown: pcie could not be read: the device is gone (it answers with all "
@@ -108,7 +101,8 @@ def test_the_before_of_what_the_user_names_comes_from_the_facts(planned, address
 
 
 @pytest.mark.parametrize("modules, before", [
-    ([{"name": "gdrdrv", "state": "live"}], "present"), ([{"name": "gdrdrv", "state": "absent"}], "absent"), ([], None)])
+    ([{"name": "gdrdrv", "state": "live"}], "present"), ([{"name": "gdrdrv", "state": "absent"}], "absent"),
+    ([], None)])
 def test_the_before_of_a_module(planned, facts, modules, before):
     facts["nvidia"] = {"modules": modules}
     assert planned({"module": {"gdrdrv": "present"}}, only=["width"]).changes[0]["before"] == before
@@ -119,7 +113,7 @@ def test_a_record_is_taken_as_it_was_written(planned):
                    only=["width"]).values == {"sysctl": {"vm.swappiness": "20"}}
 
 
-def test_a_plan_gives_way_to_the_other_face_that_the_user_names(planned, tiny):
+def test_a_plan_gives_way_to_the_other_face_that_the_user_names(planned):
     ratio = {**tiny.SWAPPINESS, "id": "dirty_ratio", "actual": 'host.sysctl."vm.dirty_ratio"',
              "fix": {**tiny.SWAPPINESS["fix"], "tunable": "sysctl:vm.dirty_ratio"}}
     found = planned({"sysctl": {"vm.dirty_bytes": 268435456}}, [ratio], include=[])
@@ -130,7 +124,7 @@ def test_a_plan_gives_way_to_the_other_face_that_the_user_names(planned, tiny):
     assert kept.values == {"sysctl": {"vm.dirty_ratio": "10", "vm.dirty_bytes": "0"}}
 
 
-def test_two_checks_of_one_tunable_are_one_change(planned, tiny):
+def test_two_checks_of_one_tunable_are_one_change(planned):
     skipped = {**tiny.BUFFERS, "id": "first", "plan": False}
     found = planned(None, [skipped, tiny.BUFFERS], include=[])
     assert short(found.changes) == {
@@ -138,5 +132,5 @@ def test_two_checks_of_one_tunable_are_one_change(planned, tiny):
 
 
 def test_a_mistake_of_the_user_is_one_message(planned):
-    with pytest.raises(CatalogueError, match="gpuhost_values: sysctl:vm.swappiness: true is a boolean"):
+    with pytest.raises(CatalogueError, match=r"gpuhost_values: sysctl:vm\.swappiness: true is a boolean"):
         planned({"sysctl": {"vm.swappiness": True}})

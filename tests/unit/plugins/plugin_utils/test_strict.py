@@ -214,7 +214,7 @@ def test_nesting_without_end_is_an_error_of_ours():
 
 def test_missing_jmespath_is_one_message_that_names_it(monkeypatch):
     monkeypatch.setattr(_strict, "Parser", None)
-    with pytest.raises(MissingPackage, match="package jmespath is needed on the controller .* pip install jmespath"):
+    with pytest.raises(MissingPackage, match=r"package jmespath is needed on the controller .* pip install jmespath"):
         compile_expression("host")
 
 
@@ -253,7 +253,8 @@ def _combine(inner):
 
 
 EXPRESSIONS = st.recursive(st.one_of(_NAMES, _LITERALS), _combine, max_leaves=8)
-SCALARS = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False, allow_infinity=False), st.text())
+SCALARS = st.one_of(st.none(), st.booleans(), st.integers(), st.text(),
+                    st.floats(allow_nan=False, allow_infinity=False))
 VALUES = st.recursive(SCALARS, lambda inner: st.one_of(
     st.lists(inner, max_size=3),
     st.dictionaries(st.sampled_from(["a", "b", "a.b", "status", "value"]), inner, max_size=3),

@@ -16,7 +16,8 @@ MUST = {"title": "It is so", "topic": "pcie", "priority": "P2", "why": "because"
 
 WIDTH = {
     **MUST, "id": "width", "title": "The link of {it.bdf} has {recommended} lanes", "priority": "P0",
-    "each": "host.gpus", "subject": "it.bdf", "applies": "it.vendor == '10de'", "otherwise": "{it.vendor} is not judged",
+    "each": "host.gpus", "subject": "it.bdf", "applies": "it.vendor == '10de'",
+    "otherwise": "{it.vendor} is not judged",
     "actual": "it.pcie.width", "expect": {"op": "at_least", "value": 16, "type": "int"},
     "fail": "it has {actual} of {recommended} lanes", "pass": "it has them all",
     "fix": {"class": "manual", "how": "reseat {it.bdf}"},
@@ -27,7 +28,8 @@ READ_REQUEST = {
     "contested": {"by": ["a user"], "why": "no gain measured"},
     "plan_if": [{"if": "it.driver != 'vfio-pci'", "otherwise": "{it.bdf} is passed through"},
                 {"if": "length(it.users) == `0`", "otherwise": "it is busy"}],
-    "fix": {"class": "runtime", "tunable": "pcie_maxreadreq:{it.bdf}", "risk": "r", "undo": "u", "persist": "p {it.bdf}"},
+    "fix": {"class": "runtime", "tunable": "pcie_maxreadreq:{it.bdf}", "risk": "r", "undo": "u",
+            "persist": "p {it.bdf}"},
 }
 SWAPPINESS = {
     **MUST, "id": "swappiness", "priority": "P1", "topic": "memory", "applies": "length(host.swap) > `0`",
