@@ -213,8 +213,9 @@ def test_proxmox_without_a_package_list(server, host):
     assert (proxmox["installed"], proxmox["version"].status) == (True, "absent")
 
 
-def test_proxmox_that_was_removed(server, host):
-    removed = DPKG.replace("install ok installed", "deinstall ok config-files")
+@pytest.mark.parametrize("status", ["deinstall ok config-files", "purge ok not-installed", "install ok half-installed"])
+def test_proxmox_that_is_not_installed_whole(server, host, status):
+    removed = DPKG.replace("install ok installed", status)
     server.folder("/etc/pve").file("/var/lib/dpkg/status", removed)
     version = read(host)["proxmox"]["version"]
     assert (version.status, version.detail) == ("absent", "dpkg does not list pve-manager as installed")

@@ -31,6 +31,11 @@ def test_what_is_no_key_is_refused_by_name(key):
     assert repr(key) in str(caught.value)
 
 
+def test_a_path_is_refused_with_the_form_to_use():
+    with pytest.raises(ValueError, match="give it without /proc/sys, as in vm.swappiness"):
+        key_to_path("/proc/sys/vm/swappiness")
+
+
 def test_text_is_the_kernels_own(tree, host):
     tree.sysctl("net.ipv4.tcp_rmem", "4096\t131072\t6291456")
     assert read_sysctl(host, "net.ipv4.tcp_rmem").value == "4096\t131072\t6291456"
