@@ -15,7 +15,8 @@ import sys
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-REPOSITORY = pathlib.Path(__file__).resolve().parents[1]
+from checkout import REPOSITORY, environment
+
 CALLBACKS = REPOSITORY / "tests" / "playbooks" / "callback_plugins"
 
 
@@ -95,21 +96,17 @@ class Controller:
         return variables
 
     def environment(self, **changes: str) -> dict[str, str]:
-        """That of the test, less what would make Ansible behave as on the tester's machine."""
-        kept = {name: text for name, text in os.environ.items() if not name.startswith(("ANSIBLE_", "PYTEST_"))}
-        return kept | {
-            "ANSIBLE_CONFIG": str(REPOSITORY / "ansible.cfg"), "ANSIBLE_HOME": str(self.folder / "ansible"),
-            "ANSIBLE_COLLECTIONS_PATH": str(self.folder / "collections"),
-            "ANSIBLE_REMOTE_TEMP": str(self.temporary), "TMPDIR": str(self.temporary),
-            "ANSIBLE_NOCOLOR": "1", "LC_ALL": "C.UTF-8",
-        } | changes
+        return environment(
+            ANSIBLE_CONFIG=str(REPOSITORY / "ansible.cfg"), ANSIBLE_HOME=str(self.folder / "ansible"),
+            ANSIBLE_COLLECTIONS_PATH=str(self.folder / "collections"), ANSIBLE_REMOTE_TEMP=str(self.temporary),
+            TMPDIR=str(self.temporary), ANSIBLE_NOCOLOR="1", LC_ALL="C.UTF-8") | changes
 
     def ansible(self, program: str, *words: str, cwd: pathlib.Path | None = None, timeout: float = 300,
-                **environment: str) -> subprocess.CompletedProcess[str]:
+                **variables: str) -> subprocess.CompletedProcess[str]:
         """`ansible-<program> words`, with the Ansible of the Python that runs the tests."""
         return subprocess.run(
             [sys.executable, "-m", "ansible", program, *words], cwd=cwd or self.folder, timeout=timeout, text=True,
-            env=self.environment(**environment), stdin=subprocess.DEVNULL, capture_output=True, check=False)
+            env=self.environment(**variables), stdin=subprocess.DEVNULL, capture_output=True, check=False)
 
     def play(self, playbook: str, hosts: Mapping[str, Any], *words: str, variables: Mapping[str, Any] | None = None,
              cwd: pathlib.Path | None = None, timeout: float = 300, **environment: str) -> Run:

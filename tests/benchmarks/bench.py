@@ -21,7 +21,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
 from measure import Command, in_turns, table
 
-from ansible_run import REPOSITORY, Controller
+from ansible_run import Controller
+from checkout import REPOSITORY
 from hosts.reference import reference
 from hosts.story_before import story_before
 from hosts.tree import Tree

@@ -13,3 +13,11 @@ from ansible_run import Controller
 def controller(tmp_path):
     """A controller whose plays run on planted hosts; see tests/ansible_run.py."""
     return Controller(tmp_path)
+
+
+@pytest.fixture
+def make_tree(tmp_path):
+    """Makes an empty planted host by name."""
+    from hosts.tree import Tree
+
+    return lambda name: Tree(tmp_path / "hosts" / name)

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import json
-import os
 import pathlib
 import re
 import subprocess
@@ -15,48 +14,42 @@ import tarfile
 import pytest
 import yaml
 
-REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
+from checkout import REPOSITORY, environment, files
+
 GALAXY = yaml.safe_load((REPOSITORY / "galaxy.yml").read_text(encoding="utf-8"))
 
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory) -> pathlib.Path:
     folder = tmp_path_factory.mktemp("dist")
-    environment = {name: text for name, text in os.environ.items() if not name.startswith("ANSIBLE_")}
     subprocess.run([sys.executable, "-m", "ansible", "galaxy", "collection", "build", "--output-path", str(folder)],
-                   cwd=REPOSITORY, check=True, env={**environment, "ANSIBLE_HOME": str(folder)}, capture_output=True)
+                   cwd=REPOSITORY, check=True, env=environment(ANSIBLE_HOME=str(folder)), capture_output=True)
     return folder / f"gpuhost-tuning-{GALAXY['version']}.tar.gz"
 
 
 @pytest.fixture(scope="module")
-def files(built) -> set[str]:
+def built_files(built) -> set[str]:
     with tarfile.open(built) as archive:
         return {member.name for member in archive.getmembers() if member.isfile()}
 
 
-def tracked(*folders: str) -> set[str]:
-    listed = subprocess.run(["git", "ls-files", "--", *folders], cwd=REPOSITORY, check=True, capture_output=True,
-                            text=True).stdout.splitlines()
-    return {name for name in listed if (REPOSITORY / name).is_file()}
-
-
-def test_all_that_runs_is_in_it(files):
-    missing = tracked("plugins", "roles", "playbooks", "meta", "docs") - files
+def test_all_that_runs_is_in_it(built_files):
+    missing = set(files("plugins", "roles", "playbooks", "meta", "docs", new=False)) - built_files
     assert missing == {"playbooks/ansible.cfg"}
-    assert {"README.md", "LICENSE", "CHANGELOG.rst", "MANIFEST.json", "FILES.json"} <= files
+    assert {"README.md", "LICENSE", "CHANGELOG.rst", "MANIFEST.json", "FILES.json"} <= built_files
 
 
-def test_nothing_of_the_workshop_is_in_it(files):
+def test_nothing_of_the_workshop_is_in_it(built_files):
     known = {"plugins", "roles", "playbooks", "meta", "docs", "changelogs", "extensions"}
     pages = {"README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CODE_OF_CONDUCT.md", "CHANGELOG.rst", "LICENSE",
              "MANIFEST.json", "FILES.json"}
-    tracked_files = tracked() | pages
     # A file that nobody has added to git yet is the business of whoever made it.
-    assert {name for name in files & tracked_files if name.split("/")[0] not in known} == pages
+    found = built_files & (set(files(new=False)) | pages)
+    assert {name for name in found if name.split("/")[0] not in known} == pages
 
 
-def test_no_compiled_python_is_in_it(files):
-    assert [name for name in files if name.endswith((".pyc", ".retry"))] == []
+def test_no_compiled_python_is_in_it(built_files):
+    assert [name for name in built_files if name.endswith((".pyc", ".retry"))] == []
 
 
 def test_it_has_no_dependency_that_must_be_fetched(built):

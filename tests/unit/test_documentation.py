@@ -11,7 +11,8 @@ import shlex
 import pytest
 import yaml
 
-REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
+from checkout import REPOSITORY, files
+
 PAGES = sorted([*REPOSITORY.glob("*.md"), *REPOSITORY.glob("docs/**/*.md"), *REPOSITORY.glob("roles/*/README.md")])
 # Pages that other programs write or keep.
 PAGES = [page for page in PAGES if "plugins" not in page.relative_to(REPOSITORY).parts]
@@ -81,9 +82,9 @@ def test_readme_lists_the_variables_that_exist():
 def test_readme_lists_the_parts_that_exist():
     text = (REPOSITORY / "README.md").read_text(encoding="utf-8")
     listed = set(re.findall(r"^\| (module|role|playbook) \|.*?`gpuhost\.tuning\.(\w+)`", text, re.MULTILINE))
-    modules = {("module", path.stem) for path in REPOSITORY.glob("plugins/modules/*.py")}
-    roles = {("role", path.name) for path in REPOSITORY.glob("roles/*") if path.is_dir()}
-    playbooks = {("playbook", path.stem) for path in REPOSITORY.glob("playbooks/*.yml")}
+    modules = {("module", pathlib.Path(name).stem) for name in files("plugins/modules", new=False)}
+    roles = {("role", name.split("/")[1]) for name in files("roles", new=False)}
+    playbooks = {("playbook", pathlib.Path(name).stem) for name in files("playbooks", new=False) if name.endswith(".yml")}
     assert listed == modules | roles | playbooks
 
 

@@ -5,11 +5,11 @@
 from __future__ import annotations
 
 import pathlib
-import subprocess
 
 import pytest
 
-REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
+from checkout import REPOSITORY, files
+
 HEADER = [
     "Copyright (c) 2026, gpuhost.tuning contributors",
     "GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)",
@@ -25,12 +25,6 @@ WITHOUT = {".json", ".md", ".rst", ".gitignore"}
 WITHOUT_NAMES = {"LICENSE", "changelogs/changelog.yaml", "CHANGELOG.rst"}
 
 
-def tracked_files() -> list[str]:
-    listed = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard"], cwd=REPOSITORY,
-                            check=True, capture_output=True, text=True).stdout.splitlines()
-    return [name for name in listed if (REPOSITORY / name).is_file()]
-
-
 def needs_header(name: str) -> bool:
     path = pathlib.Path(name)
     return not (path.suffix in WITHOUT or path.name in WITHOUT or name in WITHOUT_NAMES)
@@ -43,19 +37,19 @@ def head(name: str) -> list[str]:
 
 
 def test_git_lists_the_files_of_this_checkout():
-    assert {"galaxy.yml", "plugins/module_utils/_host.py", "Makefile"} <= set(tracked_files())
+    assert {"galaxy.yml", "plugins/module_utils/_host.py", "Makefile"} <= set(files())
 
 
-@pytest.mark.parametrize("name", [name for name in tracked_files() if needs_header(name)])
+@pytest.mark.parametrize("name", [name for name in files() if needs_header(name)])
 def test_licence_header(name):
     lines = head(name)
-    start = 1 if lines[0].startswith("!") else 0
+    start = 1 if lines[0].startswith(("!", "---")) else 0
     header = KERNEL_HEADER if name.startswith(KERNEL_CODE) else HEADER
     assert lines[start:start + len(header)] == header
 
 
 @pytest.mark.parametrize("name", [
-    name for name in tracked_files() if name.startswith(("plugins/module_utils/", "plugins/plugin_utils/"))
+    name for name in files() if name.startswith(("plugins/module_utils/", "plugins/plugin_utils/"))
     and name.endswith(".py")])
 def test_shared_code_says_that_it_is_private(name):
     assert pathlib.Path(name).name.startswith("_")

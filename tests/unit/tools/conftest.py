@@ -11,7 +11,7 @@ import subprocess
 
 import pytest
 
-REPOSITORY = pathlib.Path(__file__).resolve().parents[3]
+from checkout import REPOSITORY
 
 
 class Checkout:
