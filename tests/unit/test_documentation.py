@@ -84,7 +84,8 @@ def test_readme_lists_the_parts_that_exist():
     listed = set(re.findall(r"^\| (module|role|playbook) \|.*?`gpuhost\.tuning\.(\w+)`", text, re.MULTILINE))
     modules = {("module", pathlib.Path(name).stem) for name in files("plugins/modules", new=False)}
     roles = {("role", name.split("/")[1]) for name in files("roles", new=False)}
-    playbooks = {("playbook", pathlib.Path(name).stem) for name in files("playbooks", new=False) if name.endswith(".yml")}
+    playbooks = {("playbook", pathlib.Path(name).stem) for name in files("playbooks", new=False)
+                 if name.endswith(".yml")}
     assert listed == modules | roles | playbooks
 
 
