@@ -32,7 +32,7 @@ def test_what_is_no_key_is_refused_by_name(key):
 
 
 def test_a_path_is_refused_with_the_form_to_use():
-    with pytest.raises(ValueError, match="give it without /proc/sys, as in vm.swappiness"):
+    with pytest.raises(ValueError, match=r"give it without /proc/sys, as in vm\.swappiness"):
         key_to_path("/proc/sys/vm/swappiness")
 
 
