@@ -34,8 +34,7 @@ def derive(facts: dict[str, Any]) -> dict[str, Any]:
     }} for gpu in facts["gpus"]]
     groups = compare_alike(gpus)
     memory_kib = value(facts["memory"]["total_kib"])
-    peers = [gpu for gpu in gpus if gpu["vendor"] == _NVIDIA and gpu["driver"] == "nvidia" and is_for_host(gpu)
-             and reaches_peers(gpu)]
+    peers = [gpu for gpu in gpus if reaches_peers(gpu)]
     return {**facts, "gpus": gpus, "derived": {
         "container": _container(facts["identity"]),
         "virtual": _virtual(facts["identity"]),
@@ -80,8 +79,12 @@ def is_for_host(gpu: dict[str, Any]) -> bool:
 
 
 def reaches_peers(gpu: dict[str, Any]) -> bool:
-    """NVIDIA's driver offers no peer-to-peer transfers over PCIe on GeForce cards since the RTX 20 series."""
-    return "GeForce RTX" not in (gpu["model"] or "")
+    """Whether the nvidia driver of this host may let the GPU transfer to and from others.
+
+    It offers no peer-to-peer transfers over PCIe on GeForce cards since the RTX 20 series.
+    """
+    return (gpu["vendor"] == _NVIDIA and gpu["driver"] == "nvidia" and gpu["state"] == "ok" and is_for_host(gpu)
+            and "GeForce RTX" not in (gpu["model"] or ""))
 
 
 def _container(identity: dict[str, Any]) -> str | None:

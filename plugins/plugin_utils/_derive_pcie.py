@@ -40,7 +40,6 @@ def path_facts(gpu: dict[str, Any], ports: dict[str, dict], smi: dict[str, Any])
     own = _link(gpu)
     slot = _link(above[0]) if above else None
     ends = _both_ends(gpu["bdf"], own, above[0]["bdf"], slot) if own and slot else None
-    memory_mib = value(gpu["memory_mib"])
     return {
         **_payload(above),
         "expected_width": ends and ends.width,
@@ -52,8 +51,16 @@ def path_facts(gpu: dict[str, Any], ports: dict[str, dict], smi: dict[str, Any])
         **_narrowest(gpu, own, above),
         **_errors([gpu, *above]),
         "redirect_ports": [port["bdf"] for port in above if redirects(port)],
-        "memory_bytes": None if memory_mib is None else memory_mib << 20,
+        "window_bytes": _window(gpu),
     }
+
+
+def _window(gpu: dict[str, Any]) -> int | None:
+    """Bytes that the BAR to its memory should have: the memory, or where nobody tells it the largest size on offer."""
+    memory_mib = value(gpu["memory_mib"])
+    if memory_mib is not None:
+        return memory_mib << 20
+    return max((size for bar in value(gpu["resizable_bar"]) or [] for size in bar["sizes"]), default=None)
 
 
 def redirects(port: dict[str, Any]) -> bool | None:

@@ -246,8 +246,8 @@ def test_one_that_is_gone():
 
 
 PASSED_THROUGH = {f"{check} {ODD}": "not_applicable" for check in (
-    "pcie_maxreadreq", "pcie_maxpayload", "pcie_link_width", "pcie_link_speed", "pcie_bottleneck", "gpu_consistency",
-    "gpu_driver", "nvidia_flavour")}
+    "pcie_maxreadreq", "pcie_maxpayload", "pcie_link_width", "pcie_link_speed", "pcie_bottleneck", "pcie_bar_size",
+    "gpu_consistency", "gpu_driver", "nvidia_flavour")}
 
 
 def test_one_on_vfio_pci():
@@ -265,7 +265,7 @@ def test_one_that_sleeps():
     asleep = {"state": "asleep", "pcie": lacking("asleep"), "acs": lacking("asleep"),
               "resizable_bar": lacking("asleep")}
     assert differences(asleep) == {f"{check} {ODD}": "not_applicable" for check in (
-        "pcie_maxreadreq", "pcie_maxpayload", "pcie_link_width", "pcie_link_speed", "pcie_bottleneck",
+        "pcie_maxreadreq", "pcie_maxpayload", "pcie_link_width", "pcie_link_speed", "pcie_bottleneck", "pcie_bar_size",
         "gpu_consistency")}
 
 
@@ -314,6 +314,19 @@ def test_fatal_errors_are_urgent(fatal, nonfatal, verdict, priority):
     counters = {"aer": {"value": {"correctable": 900, "fatal": fatal, "nonfatal": nonfatal}}}
     finding = judged(merge_facts(counters))[f"pcie_aer {ODD}"]
     assert (finding["verdict"], finding["priority"]) == (verdict, priority)
+
+
+@pytest.mark.parametrize("change, verdict, reason", [
+    ({"largest_bar": 256 << 20}, "fail", "268435456 bytes, 102641958912 are needed"),
+    ({"memory_mib": ABSENT}, "pass", None),
+    ({"memory_mib": ABSENT, "resizable_bar": lacking("gone")}, "unknown",
+     "resizable_bar could not be read: the device is gone (it answers with all ones)"),
+    ({"memory_mib": ABSENT, "resizable_bar": ok([])}, "unknown",
+     "memory_mib could not be read: this host has no such thing"),
+])
+def test_the_window_to_the_memory(change, verdict, reason):
+    finding = judged(merge_facts(change))[f"pcie_bar_size {ODD}"]
+    assert (finding["verdict"], finding["reason"]) == (verdict, reason)
 
 
 # -- transfers between GPUs -----------------------------------------------------------------------------------

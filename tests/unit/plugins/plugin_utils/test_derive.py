@@ -228,6 +228,16 @@ def test_without_counters_there_are_no_numbers():
     assert (its["aer_fatal"], its["aer_nonfatal"], its["aer_correctable"]) == (None, None, None)
 
 
+@pytest.mark.parametrize("gpu, size", [
+    ({}, 102641958912),                                             # 97887 MiB
+    ({"memory_mib": ABSENT}, 128 << 30),                            # the largest BAR on offer
+    ({"memory_mib": ABSENT, "resizable_bar": ok([])}, None),
+    ({"memory_mib": ABSENT, "resizable_bar": lacking("denied")}, None),
+])
+def test_the_window_should_hold_the_memory(gpu, size):
+    assert one_gpu(gpu)["window_bytes"] == size
+
+
 # -- which GPUs are the host's --------------------------------------------------------------------------------
 
 CLAIM = {"claimed_by": ok([{"vm": "200", "key": "hostpci0", "value": "0000:03:00"}])}
@@ -408,7 +418,8 @@ def test_source_validation_alone_redirects_nothing():
 
 @pytest.mark.parametrize("second", [
     {"driver": "vfio-pci", "state": "passed_through"}, CLAIM, {"driver": None}, {"driver": "nouveau"},
-    {"vendor": "1002"}, {"model": "NVIDIA GeForce RTX 4090"},
+    {"vendor": "1002"}, {"model": "NVIDIA GeForce RTX 4090"}, {"state": "gone", "pcie": lacking("gone")},
+    {"state": "asleep", "pcie": lacking("asleep")},
 ])
 def test_who_does_not_take_part_in_peer_to_peer(second):
     p2p = two_gpus(ok("DMA"), REDIRECTING, second=second)
