@@ -1,0 +1,34 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from typing import Any
+
+from ansible.errors import AnsibleFilterError
+
+from ..plugin_utils import _catalogue, _checks
+from ..plugin_utils._errors import MissingPackage
+from ..plugin_utils._plain import plain
+
+
+def judge(facts: Mapping[str, Any], profile: str = "inference", checks: list[str] | None = None,
+          today: str | None = None, **choices: Any) -> list[dict[str, Any]]:
+    """The findings of saved facts, or of the facts in a saved audit.json; `choices` are those of _checks.judge()."""
+    try:
+        document = plain(facts)
+        catalogue = _catalogue.load(plain(checks or []))
+        chosen = _catalogue.load_profile(plain(profile), catalogue)
+        day = datetime.date.fromisoformat(plain(today)) if today else None
+        return _checks.judge(document.get("facts", document), catalogue, chosen, today=day, **plain(choices))
+    except (ValueError, MissingPackage) as error:
+        raise AnsibleFilterError(f"gpuhost.tuning.judge: {error}") from error
+
+
+class FilterModule:
+    """The filter gpuhost.tuning.judge."""
+
+    def filters(self):
+        return {"judge": judge}
