@@ -99,15 +99,13 @@ def nearest(name: str, known: Iterable[str]) -> str:
     return f": did you mean {found[0]!r}?" if found else ""
 
 
+_KINDS = {type(None): "null", bool: "boolean", int: "number", float: "number", str: "string", list: "array",
+          dict: "object"}
+
+
 def kind(value: Any) -> str:
     """The JSON type of a value: object, array, string, number, boolean or null."""
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "boolean"
-    if isinstance(value, (int, float)):
-        return "number"
-    return {str: "string", list: "array", dict: "object"}.get(type(value), type(value).__name__)
+    return _KINDS.get(type(value)) or type(value).__name__
 
 
 def in_words(kinds: Iterable[str]) -> str:

@@ -43,6 +43,8 @@ def _open(found: Any, node: dict) -> Any:
 
 def _open_all(found: Any, node: dict) -> Any:
     """`found` with every reading in it opened, for what looks at a value as a whole."""
+    if not isinstance(found, (dict, list)):
+        return found
     found = _open(found, node)
     if isinstance(found, dict):
         return {name: _open_all(value, node) for name, value in found.items()}
@@ -53,18 +55,19 @@ def _open_all(found: Any, node: dict) -> Any:
 
 def same(left: Any, right: Any) -> bool:
     """Equality of JSON values: 1 is not true."""
-    if kind(left) != kind(right):
-        return False
-    if isinstance(left, list):
+    if isinstance(left, list) and isinstance(right, list):
         return len(left) == len(right) and all(map(same, left, right))
-    if isinstance(left, dict):
+    if isinstance(left, dict) and isinstance(right, dict):
         return left.keys() == right.keys() and all(same(left[name], right[name]) for name in left)
-    return left == right
+    return left == right and kind(left) == kind(right)
 
 
 def _comparable(left: Any, right: Any, node: dict) -> bool:
-    kinds = {kind(left), kind(right)}
-    if len(kinds) > 1 and "null" not in kinds:
+    if type(left) is type(right):
+        return same(left, right)
+    if left is None or right is None:
+        return False
+    if kind(left) != kind(right):
         raise BadValue(f"{in_words([kind(left)])} is compared with {in_words([kind(right)])}", node)
     return same(left, right)
 
@@ -101,6 +104,11 @@ class StrictInterpreter(TreeInterpreter):
 
     def __init__(self):
         super().__init__(Options(custom_functions=StrictFunctions()))
+        self._visitors = {name.removeprefix("visit_"): getattr(self, name)
+                          for name in dir(self) if name.startswith("visit_")}
+
+    def visit(self, node, value):
+        return self._visitors[node["type"]](node, value)
 
     def visit_field(self, node, value):
         name = node["value"]
