@@ -9,7 +9,8 @@ import os
 import pytest
 
 BEFORE = {"kernel.numa_balancing": 1, "kernel.nmi_watchdog": 1, "kernel.sched_autogroup_enabled": 1,
-          "vm.swappiness": 60, "vm.dirty_ratio": 20, "vm.dirty_bytes": 0, "vm.dirty_background_ratio": 10, "vm.dirty_background_bytes": 0,
+          "vm.swappiness": 60, "vm.dirty_ratio": 20, "vm.dirty_bytes": 0,
+          "vm.dirty_background_ratio": 10, "vm.dirty_background_bytes": 0,
           "net.core.rmem_max": 212992, "net.core.wmem_max": 212992}
 WANTED = {"kernel.numa_balancing": 0, "kernel.nmi_watchdog": 0, "kernel.sched_autogroup_enabled": 0,
           "vm.swappiness": 10, "vm.dirty_ratio": 10, "vm.dirty_background_ratio": 5,
