@@ -51,7 +51,7 @@ def read_policy(host: Host, policy: str) -> dict | None:
     """One policy, None where all its CPUs are offline: the folder stays, its files answer EBUSY."""
     folder = f"{CPUFREQ}/{policy}"
     try:
-        cpus = host.read_bytes(f"{folder}/affected_cpus").decode("ascii", "replace").split()
+        cpus = re.findall(rb"\b\d{1,6}\b", host.read_bytes(f"{folder}/affected_cpus"))
     except OSError as error:
         if error.errno == errno.EBUSY:
             return None
@@ -59,7 +59,7 @@ def read_policy(host: Host, policy: str) -> dict | None:
     read = host.read_attributes(folder, _ATTRIBUTES)
     return {
         "policy": policy,
-        "cpus": format_cpulist(int(cpu) for cpu in cpus if cpu.isdigit()),
+        "cpus": format_cpulist(map(int, cpus)),
         "driver": read["scaling_driver"],
         "governor": read["scaling_governor"],
         "governors": read["scaling_available_governors"].map(str.split),

@@ -8,6 +8,7 @@ Documentation/admin-guide/pm/cpuidle.rst; latency and residency in microseconds.
 """
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -16,6 +17,8 @@ from ._host import Host
 from ._reading import Reading
 
 CPU = "/sys/devices/system/cpu"
+
+_STATE = re.compile(r"state\d{1,3}")
 
 
 class IdleState(NamedTuple):
@@ -53,7 +56,7 @@ def read_states(host: Host, cpus: Iterable[int]) -> list[dict]:
     disabled: dict[IdleState, list[int]] = {}
     for cpu in cpus:
         folder = f"{CPU}/cpu{cpu}/cpuidle"
-        names = sorted((name for name in host.list(folder) if name[:5] == "state" and name[5:].isdigit()), key=_number)
+        names = sorted(filter(_STATE.fullmatch, host.list(folder)), key=_number)
         if not names:
             continue
         table = (len(names), host.read(f"{folder}/{names[-1]}/latency").value)

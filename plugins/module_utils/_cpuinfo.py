@@ -5,6 +5,7 @@
 """/proc/cpuinfo: what the CPUs are. The only file that has it for all of them in one read."""
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 from ._host import Host
@@ -55,4 +56,4 @@ def _pair(line: str) -> tuple[str, str]:
 
 
 def _integer(text: str | None) -> int | None:
-    return int(text) if text is not None and text.isascii() and text.isdigit() else None
+    return int(text) if text is not None and re.fullmatch(r"\d{1,9}", text) else None

@@ -17,8 +17,8 @@ KMSG_NUMBER = (1, 11)           # Documentation/admin-guide/devices.txt; in some
 RECORD_LIMIT = 8192             # bytes, CONSOLE_EXT_LOG_MAX of older kernels; a buffer below a record gets EINVAL
 LOG_LIMIT = 32 << 20            # bytes; log_buf_len= of a 256-CPU host is 1 to 16 MiB
 
-_RECORD = re.compile(r"\d+,\d+,(\d+),[^;]*;(.*)")
-_STAMP = re.compile(r"(?:<\d+>)?\[ *(\d+\.\d+)\] ?(?:\[ *[CT]\d+\] ?)?(.*)")
+_RECORD = re.compile(r"\d{1,20},\d{1,20},(\d{1,20}),[^;]*;(.*)")
+_STAMP = re.compile(r"(?:<\d+>)?\[ *(\d{1,12}\.\d{1,9})\] ?(?:\[ *[CT]\d+\] ?)?(.*)")
 _CLOCK = re.compile(r"\[[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}\] ?(.*)")
 _ESCAPE = re.compile(r"(?:\\x[0-9a-f]{2})+")
 

@@ -75,6 +75,13 @@ def test_a_policy_of_several_cpus(tree, host):
     assert read_policies(host)[0]["cpus"] == "4-6,132"
 
 
+@pytest.mark.parametrize(("text", "cpus"), [("", ""), ("<none>", ""), ("\u00b2 7", "7"), ("9" * 5000, "")])
+def test_odd_text_names_no_cpu(tree, host, text, cpus):
+    plant_frequency(tree, [0])
+    tree.file(policy_path(0, "affected_cpus"), text)
+    assert read_policies(host)[0]["cpus"] == cpus
+
+
 def test_one_policy_that_differs_is_seen(tree, host):
     plant_frequency(tree, range(256), governor="performance")
     for cpu in (12, 77, 140):

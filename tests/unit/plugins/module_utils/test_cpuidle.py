@@ -44,7 +44,8 @@ def test_cpus_that_differ_are_two_groups(tree, host):
 
 def test_states_are_sorted_by_number(tree, host):
     plant_idle(tree, [0], states=[IdleState(f"S{number}", "", number, number) for number in range(11)])
-    tree.folder("/sys/devices/system/cpu/cpu0/cpuidle/driver")
+    for name in ("driver", "state\u00b2", "state", "stateX", "state1234"):
+        tree.folder(f"/sys/devices/system/cpu/cpu0/cpuidle/{name}")
     assert [state["state"] for state in read_idle(host, [0])["states"]] == [f"state{number}" for number in range(11)]
 
 

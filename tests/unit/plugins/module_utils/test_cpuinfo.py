@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+import pytest
 from ansible_collections.gpuhost.tuning.plugins.module_utils._cpuinfo import CpuInfo, parse_cpuinfo, read_cpuinfo
 
 TWO_SOCKETS = """\
@@ -49,8 +50,9 @@ def test_arm_prints_almost_nothing_of_it():
     assert parse_cpuinfo(ARM) == CpuInfo(None, None, None, None, None, (), frozenset(), frozenset())
 
 
-def test_stepping_that_the_kernel_does_not_know():
-    assert parse_cpuinfo("processor\t: 0\nmodel\t\t: 1\nstepping\t: unknown\n").stepping is None
+@pytest.mark.parametrize("text", ["unknown", "", "\u00b2", "-1", "9" * 5000])
+def test_stepping_that_is_no_number(text):
+    assert parse_cpuinfo(f"processor\t: 0\nmodel\t\t: 1\nstepping\t: {text}\n").stepping is None
 
 
 def test_cores_are_unknown_where_a_line_is_missing():

@@ -45,7 +45,9 @@ def test_escaped_bytes_become_text_again():
     assert record["text"] == "name\\path two\nlines é �"
 
 
-@pytest.mark.parametrize("line", ["", "6,1;text", " SUBSYSTEM=pci", "6,1,x,-;text", "[    1.0] 6,1,5,-;text"])
+@pytest.mark.parametrize("line", [
+    "", "6,1;text", " SUBSYSTEM=pci", "6,1,x,-;text", f"6,1,{'9' * 5000},-;text",
+    "[    1.0] 6,1,5,-;text"])
 def test_other_text_is_no_record(line):
     assert parse_record(line) is None
 
@@ -61,6 +63,7 @@ def test_other_text_is_no_record(line):
     ("nvidia_peermem: Unknown symbol (err -22)", None, "nvidia_peermem: Unknown symbol (err -22)"),
     ("[drm] Initialized nvidia-drm", None, "[drm] Initialized nvidia-drm"),
     ("[    0.5]", 0.5, ""),
+    (f"[{'9' * 400}.0] text", None, f"[{'9' * 400}.0] text"),
 ])
 def test_lines_of_dmesg(line, seconds, text):
     assert parse_dmesg(line) == {"seconds": seconds, "text": text}
