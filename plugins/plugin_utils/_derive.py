@@ -38,7 +38,6 @@ def derive(facts: dict[str, Any]) -> dict[str, Any]:
     return {**facts, "gpus": gpus, "derived": {
         "container": _container(facts["identity"]),
         "virtual": _virtual(facts["identity"]),
-        "memory_nodes": sum(1 for node in facts["numa"]["nodes"] if value(node["memory_kib"])),
         "memory_gib": None if memory_kib is None else memory_kib >> 20,
         "compute_gpus": sum(1 for gpu in gpus if gpu["derived"]["compute"]),
         "nvidia_gpus": [gpu["bdf"] for gpu in gpus if gpu["vendor"] == _NVIDIA and is_for_host(gpu)],

@@ -75,8 +75,9 @@ def those(facts: dict, verdict: str) -> dict[str, str]:
 
 
 def texts(finding: dict) -> list[str]:
-    return [text for text in (finding["title"], finding["reason"], finding["why"],
-                              *(finding["fix"][key] for key in ("how", "risk", "undo", "persist"))) if text]
+    fix = finding["fix"]
+    return [text for text in (finding["title"], finding["reason"], finding["why"], fix["not_planned_because"],
+                              *(fix[key] for key in ("how", "risk", "undo", "persist"))) if text]
 
 
 # -- what each check must have --------------------------------------------------------------------------------
@@ -400,6 +401,16 @@ def test_swappiness_needs_swap_on_disk(swap, reason):
     facts = merge(neutral.epyc(), {"memory": {"swap": {"value": swap}}, "sysctl": {"vm.swappiness": ok("60")}})
     finding = judged(facts)["swappiness"]
     assert (finding["verdict"], finding["reason"]) == ("not_applicable", reason)
+
+
+@pytest.mark.parametrize("second, verdict", [
+    (ok(402653184), "fail"), (ok(0), "not_applicable"), (lacking("denied"), "unknown")])
+def test_only_nodes_with_memory_count(second, verdict):
+    facts = merge(neutral.epyc(), {"numa": {"nodes": [{}, {"node": "node1", "id": 1, "memory_kib": second}]},
+                                   "sysctl": {"kernel.numa_balancing": ok("1"), "vm.zone_reclaim_mode": ok("1")},
+                                   "gpus": [{"numa_node": ok(-1)}]})
+    names = ("numa_balancing", "zone_reclaim_mode", "gpu_numa_node")
+    assert set(verdicts(facts, *names).values()) == {verdict}
 
 
 @pytest.mark.parametrize("containers, dedicated, planned, because", [

@@ -562,10 +562,10 @@ def test_kinds_of_target():
         "the target is a container (lxc): its host decides, audit that one"
 
 
-def test_memory_nodes_are_those_with_memory():
-    nodes = [{}, {"node": "node1", "memory_kib": ok(0)}, {"node": "node2", "memory_kib": lacking("denied")}]
-    assert host(numa={"nodes": nodes})["memory_nodes"] == 1
-    assert (host()["memory_nodes"], host()["memory_gib"]) == (2, 1536)
+def test_memory_in_gib():
+    assert host()["memory_gib"] == 1536
+    assert host(memory={"total_kib": ok(527765504)})["memory_gib"] == 503
+    assert host(memory={"total_kib": lacking("denied")})["memory_gib"] is None
 
 
 def test_nvidia_gpus_of_the_host():
