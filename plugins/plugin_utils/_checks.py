@@ -34,12 +34,24 @@ def judge(facts: Mapping[str, Any], checks: Sequence[Check], profile: Profile, *
     `facts` are plain types (host_info's, or saved ones); `host` is the inventory's name, for waivers. What the user
     got wrong (an unknown id, a waiver without a day, a value of the wrong type) is a CatalogueError.
     """
-    agreed = terms(checks, profile, overrides or {}, include)
-    accepted = _waivers.counting(_waivers.parse_waivers(waivers, agreed), host, today or datetime.date.today())
+    agreed, accepted = agree(checks, profile, overrides=overrides, waivers=waivers, only=only, skip=skip,
+                             include=include)
+    counting = _waivers.counting(accepted, host, today or datetime.date.today())
     known = {**(facts if "derived" in facts else derive(dict(facts))), "dedicated": bool(dedicated)}
-    findings = [finding for check in select(checks, only, skip)
-                for finding in _Judge(known, agreed[check.id], accepted).findings()]
+    findings = [finding for one in agreed for finding in _Judge(known, one, counting).findings()]
     return sorted(findings, key=lambda one: (PRIORITIES.index(one["priority"]), VERDICTS.index(one["verdict"])))
+
+
+def agree(checks: Sequence[Check], profile: Profile, *, overrides: Mapping[str, Any] | None = None,
+          waivers: Iterable[Mapping] = (), only: Sequence[str] = (), skip: Sequence[str] = (),
+          include: Sequence[str] = ()) -> tuple[list[Terms], list[Waiver]]:
+    """The checks to be judged, each as the profile and the user's choices have it, and the waivers.
+
+    It needs no facts: what the user got wrong can be told before any host is asked.
+    """
+    agreed = terms(checks, profile, overrides or {}, include)
+    chosen = [agreed[check.id] for check in select(checks, only, skip)]
+    return chosen, _waivers.parse_waivers(waivers, agreed)
 
 
 def summary(findings: Iterable[dict[str, Any]], waivers: Iterable[Mapping] = (), *, host: str | None = None,

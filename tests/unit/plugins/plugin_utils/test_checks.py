@@ -10,7 +10,7 @@ import sys
 import pytest
 import tiny_catalogue as tiny
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._catalogue import Profile
-from ansible_collections.gpuhost.tuning.plugins.plugin_utils._checks import judge, summary
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._checks import agree, judge, summary
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._errors import CatalogueError
 
 TODAY = datetime.date(2026, 11, 29)
@@ -348,6 +348,9 @@ def test_a_tunable_may_be_left_out_by_an_override():
 def test_a_mistake_of_the_user_is_one_message(choices, message):
     with pytest.raises(CatalogueError) as caught:
         judge(tiny.host(), tiny.checks(), tiny.PLAIN, today=TODAY, **choices)
+    assert str(caught.value) == message
+    with pytest.raises(CatalogueError) as caught:
+        agree(tiny.checks(), tiny.PLAIN, **choices)         # before any host is asked
     assert str(caught.value) == message
 
 
