@@ -7,11 +7,15 @@ import datetime
 import json
 import sys
 
+import neutral_facts
 import pytest
 import tiny_catalogue as tiny
-from ansible_collections.gpuhost.tuning.plugins.plugin_utils._catalogue import Profile
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._catalogue import Profile, load_profile, shipped
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._checks import agree, judge, summary
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._errors import CatalogueError
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._plan import plan
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 TODAY = datetime.date(2026, 11, 29)
 
@@ -417,3 +421,30 @@ def test_facts_without_derived_values_are_completed(monkeypatch):
     del host["derived"]
     check = {**tiny.BUFFERS, "actual": "host.derived.cores", "expect": {"op": "equals", "value": 64, "type": "int"}}
     assert only(judge(host, tiny.checks(check), tiny.PLAIN, today=TODAY), "buffers")["verdict"] == "pass"
+
+
+def _readings(thing):
+    """Every reading in the facts, the outer ones first."""
+    if isinstance(thing, dict):
+        if set(thing) == {"status", "value"}:
+            yield thing
+        for value in list(thing.values()):
+            yield from _readings(value)
+    elif isinstance(thing, list):
+        for item in thing:
+            yield from _readings(item)
+
+
+@settings(max_examples=40, deadline=None)
+@given(data=st.data())
+def test_whatever_cannot_be_read_the_shipped_checks_judge(data):
+    facts = neutral_facts.epyc()
+    readings = list(_readings(facts))
+    for position in data.draw(st.sets(st.integers(0, len(readings) - 1), max_size=60)):
+        status = data.draw(st.sampled_from(["absent", "denied", "asleep", "gone", "unparsable"]))
+        readings[position].update(status=status, value=None)
+    findings = judge(facts, shipped(), load_profile("inference"), today=TODAY)
+    assert {one["check"] for one in findings} == {check.id for check in shipped()}
+    assert all(one["reason"] for one in findings if one["verdict"] in ("unknown", "not_applicable"))
+    assert not [one["reason"] for one in findings if one["verdict"] == "unknown" and "there is no '" in one["reason"]]
+    json.dumps([findings, plan(findings, None, facts)], allow_nan=False)
