@@ -125,14 +125,15 @@ class _Judge:
         return None, None
 
     def _compare(self, it: Any, actual: Any) -> dict[str, Any]:
-        expect = self.check.expect
+        expect, read = self.check.expect, self.terms.source
         try:
             value, wanted = self._wanted(it)
+            read = self.check.actual
             passed = compare(expect.op, expect.type, actual, wanted)
         except ExpressionError as error:
             return self._finding(it, "unknown", _why("expect.from", error), actual)
         except (ValueError, OverflowError) as error:
-            return self._finding(it, "unknown", f"{self.check.actual.text}: {error}", actual)
+            return self._finding(it, "unknown", f"{read.text}: {error}", actual)
         reason = self.text(self.check.on_pass if passed else self.check.on_fail, it, actual, value)
         return self._finding(it, "pass" if passed else "fail", reason, actual, value)
 

@@ -157,7 +157,7 @@ def test_absent_is_unknown_where_the_check_does_not_say_what_it_means():
 @pytest.mark.parametrize("source, verdict, recommended, reason", [
     ("it.best", "fail", {"at_least": 16}, "it has 8 of 16 lanes"),
     ("it.small", "pass", {"at_least": 4}, "it has them all"),
-    ("it.nothing", "unknown", None, "it.pcie.width: null is not an int"),
+    ("it.nothing", "unknown", None, "it.nothing: null is not an int"),
     ("it.locked", "unknown", None, "locked could not be read: it needs root"),
     ("it.bset", "unknown", None, "expect.from: there is no 'bset': did you mean 'best'? (in it.bset)"),
 ])
