@@ -18,6 +18,6 @@ check() {
 check ruff check --quiet .
 check yamllint --strict .
 # shellcheck disable=SC2046
-check shellcheck .ci/run $(git ls-files 'tools/*.sh')
-check ansible-lint --offline --quiet --nocolor
+check shellcheck .ci/run $(git ls-files '*.sh')
+check ansible-lint -q --offline --nocolor
 exit "$status"
