@@ -36,11 +36,13 @@ class Host:
     """The host whose files lie under `sysroot`.
 
     Methods named `read*` answer with a Reading and never raise for a machine's state. `read_bytes`, `write` and
-    `write_at` raise OSError, for callers that need the errno.
+    `write_at` raise OSError, for callers that need the errno. ValueError: there is no folder `sysroot`.
     """
 
     def __init__(self, sysroot: str = "/") -> None:
         self.sysroot = os.path.abspath(sysroot)
+        if not os.path.isdir(self.sysroot):
+            raise ValueError(f"sysroot {sysroot} is not a folder on this host")
         self.live = self.sysroot == "/"
         self._prefix = "" if self.live else self.sysroot
         self._resolved: dict[str, str] = {"": "/", "/": "/"}

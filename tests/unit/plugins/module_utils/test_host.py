@@ -16,6 +16,11 @@ def test_text_loses_only_its_line_end(tree, host):
     assert host.read("/proc/sys/net/ipv4/tcp_rmem") == ("ok", "4096\t131072\t6291456 ", None)
 
 
+def test_a_sysroot_that_is_no_folder_is_said(tmp_path):
+    with pytest.raises(ValueError, match="is not a folder on this host"):
+        Host(str(tmp_path / "nowhere"))
+
+
 def test_missing_file_is_absent(host):
     reading = host.read("/proc/sys/kernel/nope")
     assert (reading.status, reading.value) == ("absent", None)
