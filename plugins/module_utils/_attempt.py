@@ -75,7 +75,7 @@ class Attempt:
             raise Refused(f"changed by somebody else: found {reading.value}, expected {wanted.only_from}")
         target = str(wanted.value) if wanted.at_least else wanted.value
         certainty = tunable.predict(reading.value, target, beside)
-        change.settle(WOULD_CHANGE)
+        change.settle(WOULD_CHANGE, tunable.note)
         change.certainty, change.after = certainty, target
         self.target[tunable] = target
 
@@ -165,7 +165,7 @@ class Attempt:
             if failure is not None and failure[0] is tunable:
                 change.refuse(failure[1])
             elif reached:
-                change.settle(UNCHANGED if change.outcome == UNCHANGED else CHANGED)
+                change.settle(UNCHANGED if change.outcome == UNCHANGED else CHANGED, change.reason)
             elif failure is not None:
                 change.settle(SKIPPED, f"changes only together with {failure[0].address}, which was refused")
             elif found.ok and tunable.same(found.value, self.now[tunable]):

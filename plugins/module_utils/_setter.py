@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._converge import KEEP, ON_REFUSAL, REPORT, UNDO, Converged, converge
+from ._converge import KEEP, ON_REFUSAL, REPORT, Converged, converge
 from ._host import Host
 from ._journal import Journal, check_run_id, new_run_id
 from ._reading import Reading
@@ -22,8 +22,6 @@ ARGUMENTS = {
     "lock_timeout": {"type": "float", "default": 10.0},
 }
 
-__all__ = ["ARGUMENTS", "KEEP", "REPORT", "UNDO", "BadValues", "resolve_values", "run_setter", "set_values"]
-
 
 class BadValues(ValueError):
     """What was asked for makes no sense; a line each."""
@@ -32,11 +30,11 @@ class BadValues(ValueError):
         super().__init__("\n".join(problems))
 
 
-def run_setter(module: Any, kind: Kind, host: Host, names: list[str]) -> None:
+def run_setter(module: Any, kind: Kind, host: Host, names: list[str], values: dict[str, Any]) -> None:
     """Answer for the AnsibleModule: read `names`, bring `values` about, exit or fail."""
     params = module.params
     try:
-        result = set_values(kind, host, params["values"] or {}, names, run_id=params["run_id"],
+        result = set_values(kind, host, values, names, run_id=params["run_id"],
                             check_mode=module.check_mode, on_refusal=params["on_refusal"],
                             lock_timeout=params["lock_timeout"])
     except ValueError as bad:
@@ -55,7 +53,7 @@ def set_values(kind: Kind, host: Host, values: dict[str, Any], names: list[str],
     """Read the named tunables and bring `values` about. Raises ValueError before anything is written."""
     run = check_run_id(run_id) if run_id else new_run_id()
     wanted = resolve_values(kind, values)
-    named = _find_names(kind, names)
+    named = find_tunables(kind, names)
     done = converge(kind.group(wanted) if wanted else [], Journal(host, run, lock_timeout), check_mode=check_mode,
                     on_refusal=on_refusal)
     readings = {tunable: tunable.read() for tunable in named}
@@ -96,7 +94,8 @@ def resolve_values(kind: Kind, values: dict[str, Any]) -> dict[Tunable, Wanted]:
     return {tunable: wanted for tunable, wanted, _name in sorted(found.values(), key=lambda entry: order[entry[2]])}
 
 
-def _find_names(kind: Kind, names: list[str]) -> list[Tunable]:
+def find_tunables(kind: Kind, names: list[str]) -> list[Tunable]:
+    """Every tunable that one of `names` means, once. Raises BadValues with every problem."""
     problems, found = [], {}
     for name in names:
         try:

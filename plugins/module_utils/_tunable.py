@@ -88,6 +88,7 @@ class Tunable:
 
     address = ""                        # sysctl:vm.swappiness
     inexact: Sequence[str] = ()
+    note: str | None = None             # what to know about a change that is made
 
     def read(self) -> Reading:
         """The current value in the form that write() takes."""

@@ -168,7 +168,7 @@ def main() -> None:
         supports_check_mode=True,
     )
     host = Host(module.params["sysroot"])
-    run_setter(module, SysctlKind(host), host, module.params["keys"])
+    run_setter(module, SysctlKind(host), host, module.params["keys"], module.params["values"])
 
 
 if __name__ == "__main__":

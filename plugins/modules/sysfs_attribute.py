@@ -169,7 +169,7 @@ def main() -> None:
         supports_check_mode=True,
     )
     host = Host(module.params["sysroot"])
-    run_setter(module, SysfsKind(host), host, module.params["paths"])
+    run_setter(module, SysfsKind(host), host, module.params["paths"], module.params["values"])
 
 
 if __name__ == "__main__":
