@@ -13,4 +13,4 @@ import sys
 
 packages = [word for word in sys.argv[1:] if word not in ("--no-setuptools", "--no-wheel")]
 subprocess.check_call([sys.executable, "-m", "ensurepip"], stdout=subprocess.DEVNULL)
-subprocess.check_call([sys.executable, "-m", "pip", "install", *packages])
+subprocess.check_call([sys.executable, "-m", "pip", "install", "--quiet", *packages])

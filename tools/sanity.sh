@@ -30,7 +30,9 @@ END
 ); do
     cp tools/get_pip.py "$home/.ansible/test/cache/get_pip_$version.py"
 done
-# pip goes on using the settings of who runs this.
+# pip goes on using the settings of who runs this, without a word.
+mkdir -p "$home/.pip"
+printf '[global]\nquiet = 2\n' >"$home/.pip/pip.conf"
 [ -e "$home/.config" ] || ln -s "${XDG_CONFIG_HOME:-$HOME/.config}" "$home/.config"
 
 # Real folders of Pythons, as ansible-test stops at the first shim that does not start one.
@@ -42,4 +44,4 @@ for version in 3.9 3.10 3.11 3.12 3.13 3.14; do
 done
 
 cd "$copy"
-PIP_QUIET=2 HOME=$home PATH=$path:/usr/sbin:/usr/bin:/sbin:/bin exec ansible-test sanity --color no "$@"
+HOME=$home PATH=$path:/usr/sbin:/usr/bin:/sbin:/bin exec ansible-test sanity --color no "$@"
