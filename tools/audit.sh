@@ -27,11 +27,10 @@ status=0
 "$playbook" playbooks/audit.yml "$@" || status=$?
 
 if [ -n "$partial" ]; then
-    echo "PARTIAL: audited without root, so some values could not be read. For the rest:"
     if command -v sudo >/dev/null 2>&1; then
-        echo "  $playbook playbooks/audit.yml --ask-become-pass"
+        echo "PARTIAL: for what only root may read: $playbook playbooks/audit.yml --ask-become-pass"
     else
-        echo "  make audit        (as root)"
+        echo "PARTIAL: for what only root may read: make audit, as root"
     fi
 fi
 exit "$status"
