@@ -49,8 +49,7 @@ class Attempt:
         beside.update((tunable.address, wanted.value) for tunable, wanted in self.group.wanted.items())
         for tunable, wanted in self.group.wanted.items():
             before = self.now.get(tunable)
-            change = self.changes[tunable] = Change(tunable.address, before, wanted.asked(), before,
-                                                    inexact=list(tunable.inexact))
+            change = self.changes[tunable] = Change(tunable.address, before, wanted.asked(), before)
             try:
                 self._judge(tunable, wanted, change, beside)
             except Refused as why:
@@ -76,7 +75,7 @@ class Attempt:
         target = str(wanted.value) if wanted.at_least else wanted.value
         certainty = tunable.predict(reading.value, target, beside)
         change.settle(WOULD_CHANGE, tunable.note)
-        change.certainty, change.after = certainty, target
+        change.certainty, change.after, change.inexact = certainty, target, list(tunable.inexact)
         self.target[tunable] = target
 
     def _all_or_nothing(self) -> None:

@@ -53,7 +53,8 @@ def set_values(kind: Kind, host: Host, values: dict[str, Any], names: list[str],
     """Read the named tunables and bring `values` about. Raises ValueError before anything is written."""
     run = check_run_id(run_id) if run_id else new_run_id()
     wanted = resolve_values(kind, values)
-    named = find_tunables(kind, names)
+    set_too = {tunable.address for tunable in wanted}
+    named = [tunable for tunable in find_tunables(kind, names) if tunable.address not in set_too]
     done = converge(kind.group(wanted) if wanted else [], Journal(host, run, lock_timeout), check_mode=check_mode,
                     on_refusal=on_refusal)
     readings = {tunable: tunable.read() for tunable in named}
@@ -61,7 +62,7 @@ def set_values(kind: Kind, host: Host, values: dict[str, Any], names: list[str],
     for tunable in named:
         befores.update((one, one.read().value) for one in kind.beside(tunable))
     readings.update((tunable, done.readings[tunable]) for tunable in wanted)
-    return _answer(run, readings, {**befores, **done.befores}, done)
+    return {**_answer(run, readings, {**befores, **done.befores}, done), **kind.details(list(readings))}
 
 
 def resolve_values(kind: Kind, values: dict[str, Any]) -> dict[Tunable, Wanted]:

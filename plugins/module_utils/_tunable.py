@@ -168,6 +168,10 @@ class Kind:
         """What a write of a tunable may change along, and a snapshot of it therefore holds too."""
         return []
 
+    def details(self, tunables: list[Tunable]) -> dict[str, Any]:
+        """What the kind's module answers beside readings and changes."""
+        return {}
+
     def group(self, wanted: dict[Tunable, Wanted]) -> list[Group]:
         """The groups of these tunables, in the order in which they are written."""
         return [Group({tunable: value}) for tunable, value in wanted.items()]
