@@ -26,8 +26,9 @@ ARGUMENTS = {
     "skip": {"type": "list", "elements": "str", "default": []},
     "include": {"type": "list", "elements": "str", "default": []},
     "dedicated": {"type": "bool", "default": False},
+    "allow_busy": {"type": "bool", "default": False},
     "fail_on": {"type": "str", "default": "", "choices": ["", "P0", "P1", "P2"]},
-    "stage": {"type": "str", "default": "audit", "choices": ["audit", "before", "after"]},
+    "stage": {"type": "str", "default": "audit", "choices": ["audit", "compare", "before", "after"]},
     "run_id": {"type": "str"},
     "changes": {"type": "list", "elements": "dict", "default": []},
 }

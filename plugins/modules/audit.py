@@ -73,15 +73,21 @@ options:
     description: The host serves one workload alone, so that what would hurt neighbours may be planned.
     type: bool
     default: false
+  allow_busy:
+    description: Plan changes of GPUs that a process holds open too.
+    type: bool
+    default: false
   fail_on:
     description: Fail when something of this priority or above is to be improved. Empty for never.
     type: str
     choices: ["", P0, P1, P2]
     default: ""
   stage:
-    description: What the audit is for. V(before) and V(after) belong to a run that changes the host.
+    description:
+      - What the audit is for. V(before) and V(after) belong to a run that changes the host. V(compare) also tells what
+        a run would plan now, without a record of a run.
     type: str
-    choices: [audit, before, after]
+    choices: [audit, compare, before, after]
     default: audit
   run_id:
     description: Id of the run, in the form V(20261129T183000Z-4f2a). One is made when it is missing.
@@ -132,11 +138,21 @@ record:
   type: str
 plan:
   description: The values to be set, by kind and address. Kinds without a change are left out.
-  returned: with O(stage=before)
+  returned: with O(stage=before) or O(stage=compare)
   type: dict
 planned:
   description: The changes of the plan, one by one, the skipped ones with their reason included.
-  returned: with O(stage=before)
+  returned: with O(stage=before) or O(stage=compare)
   type: list
   elements: dict
+harm:
+  description: What the guard found worse on a device than before the run, each with C(device) and C(what).
+  returned: with O(stage=after)
+  type: list
+  elements: dict
+notes:
+  description: What else changed while the run lasted.
+  returned: with O(stage=after)
+  type: list
+  elements: str
 """

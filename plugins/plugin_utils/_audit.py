@@ -12,12 +12,14 @@ from typing import Any
 
 import yaml
 
-from . import _catalogue, _checks, _plan, _record
+from . import _catalogue, _checks, _guard, _plan, _record
+from ._errors import MissingPackage
 from ._groups import PRIORITIES, to_do, value
 from ._report_markdown import markdown_report
+from ._text import count
 
 # What a user can get wrong or a disk can refuse; anything else is a defect of ours and keeps its traceback.
-PROBLEMS = (_catalogue.CatalogueError, _record.RecordError, ValueError)
+PROBLEMS = (MissingPackage, _record.RecordError, ValueError)
 
 
 class Audit:
@@ -31,57 +33,72 @@ class Audit:
         self.values = _plan.desired_values(_load(arguments["values"], "gpuhost_values", {}))
         self.waivers = _load(arguments["waivers"], "gpuhost_waivers", [])
         self.catalogue = _catalogue.load(arguments["checks"])
-        self.profile = _catalogue.load_profile(arguments["profile"])
+        self.profile = _catalogue.load_profile(arguments["profile"], self.catalogue)
+        self.choices = {name: arguments[name] for name in ("overrides", "only", "skip", "include")}
+        _checks.agree(self.catalogue, self.profile, waivers=self.waivers, **self.choices)
         self.document: dict[str, Any] = {}
 
     def named_tunables(self) -> list[str]:
-        """Addresses that the user named, so that the one reading of the host includes them."""
-        return _plan.addresses(self.values)
+        """Addresses that the user or a check of the user's named, so that the one reading of the host includes them."""
+        return sorted({*_plan.addresses(self.values), *_catalogue.asked_tunables(self.catalogue)})
 
     def judge(self, facts: dict[str, Any]) -> dict[str, Any]:
         """Judge `facts`, write what belongs to this stage, and return what the task registers."""
-        arguments = self.arguments
-        findings = _checks.judge(
-            facts, self.catalogue, self.profile, host=self.host, dedicated=arguments["dedicated"],
-            overrides=arguments["overrides"], waivers=self.waivers, only=arguments["only"], skip=arguments["skip"],
-            include=arguments["include"], today=datetime.date.today())
+        findings = _checks.judge(facts, self.catalogue, self.profile, host=self.host, waivers=self.waivers,
+                                 today=datetime.date.today(), dedicated=self.arguments["dedicated"],
+                                 allow_busy=self.arguments["allow_busy"], **self.choices)
         self.document = {
             "schema": _record.SCHEMA_AUDIT, "host": self.host, "profile": self.profile.name,
             "collected_at": facts["collected_at"], "boot_id": value(facts["identity"]["boot_id"]), "facts": facts,
-            "summary": _checks.summary(findings, self.waivers), "findings": findings,
+            "summary": _checks.summary(findings, self.waivers, host=self.host), "findings": findings,
         }
-        outcome = {"run_id": self.run_id, "summary": self.document["summary"], **self.paths()}
-        if arguments["stage"] == "before":
-            outcome |= self._write_plan(facts)
-        self._write_reports()
+        outcome = {"run_id": self.run_id, "summary": self.document["summary"], **self.paths(), **self._stage()}
         return outcome | self._verdict()
+
+    def _stage(self) -> dict[str, Any]:
+        stage = self.arguments["stage"]
+        if stage == "before":
+            _refuse_container(self.document["facts"]["identity"])
+            outcome = self._write_plan()
+            self._write_reports(None)
+            return outcome
+        if stage == "after":
+            return self._write_after()
+        self._write_reports(None)
+        plan = self._plan()
+        return {"plan": plan.values, "planned": plan.changes} if stage == "compare" else {}
 
     def paths(self) -> dict[str, str]:
         """Where the records are, as the user would open them."""
         return {"report": _short(self.folder.path / "system-improve.md"),
                 "record": _short(self.folder.path / "audit.json")}
 
-    def _write_plan(self, facts: dict[str, Any]) -> dict[str, Any]:
-        plan = _plan.plan(self.document["findings"], self.values, facts)
+    def _plan(self) -> _plan.Plan:
+        return _plan.plan(self.document["findings"], self.values, self.document["facts"])
+
+    def _write_plan(self) -> dict[str, Any]:
+        plan = self._plan()
         head = {"schema": _record.SCHEMA_VALUES, "host": self.host, "run_id": self.run_id,
-                "boot_id": self.document["boot_id"], "created_at": facts["collected_at"]}
+                "boot_id": self.document["boot_id"], "created_at": self.document["collected_at"]}
         run = self.folder.run(self.run_id)
-        _record.write_json(run / "before.json", {**head, "values": plan.befores, "changes": plan.changes})
+        _record.write_json(run / "before.json", {**head, "values": plan.befores, "changes": plan.changes,
+                                                 "guard": _guard.observe(self.document["facts"])})
         _record.write_json(run / "plan.json", {**head, "values": plan.values, "changes": plan.changes})
         return {"plan": plan.values, "planned": plan.changes}
 
-    def _write_reports(self) -> None:
-        run = None
-        if self.arguments["stage"] == "after":
-            run = self._run_record()
-            _record.write_json(self.folder.run(self.run_id) / "after.json", self.document)
+    def _write_after(self) -> dict[str, Any]:
+        run = self.folder.run(self.run_id)
+        before = _record.read_json(run / "before.json")
+        seen = _guard.observe(self.document["facts"])
+        harm, notes = _guard.triggers(before["guard"], seen), _guard.notes(before["guard"], seen)
+        _record.write_json(run / "after.json", self.document)
+        self._write_reports({"run_id": self.run_id, "time": self.document["collected_at"], "planned": before["changes"],
+                             "changes": self.arguments["changes"], "harm": harm, "notes": notes})
+        return {"harm": harm, "notes": notes}
+
+    def _write_reports(self, run: dict[str, Any] | None) -> None:
         _record.write_json(self.folder.path / "audit.json", self.document)
         _record.write_text(self.folder.path / "system-improve.md", markdown_report(self.document, run))
-
-    def _run_record(self) -> dict[str, Any]:
-        planned = _record.read_json(self.folder.run(self.run_id) / "plan.json")
-        return {"run_id": self.run_id, "time": self.document["collected_at"], "planned": planned["changes"],
-                "changes": self.arguments["changes"]}
 
     def _verdict(self) -> dict[str, Any]:
         limit = self.arguments["fail_on"]
@@ -92,8 +109,14 @@ class Audit:
         if not found:
             return {}
         names = ", ".join(dict.fromkeys(finding["check"] for finding in found))
-        return {"failed": True, "msg": f"{len(found)} findings of priority {limit} or above (gpuhost_fail_on): {names}. "
+        return {"failed": True, "msg": f"{count(len(found), 'finding')} of priority {limit} or above (gpuhost_fail_on): {names}. "
                                        f"See {self.paths()['report']}"}
+
+
+def _refuse_container(identity: dict[str, Any]) -> None:
+    if identity["kind"] == "container":
+        raise ValueError(f"the target is a container ({identity['evidence']}): its host decides about these settings, "
+                         "run this on the host")
 
 
 def _load(given: Any, name: str, empty: Any) -> Any:

@@ -14,6 +14,7 @@ from ._strict import check_names as check_expression
 # What an expression finds as `host`: the facts, and what judging adds to them.
 _HOST = {"allOf": [{"$ref": "facts.json"}, {"properties": {
     "dedicated": {"type": "boolean"},
+    "allow_busy": {"type": "boolean"},
     "derived": {"$ref": "facts/derived.json#/$defs/host"},
     "gpus": {"type": "array", "items": {"allOf": [
         {"$ref": "facts/gpus.json#/items"},

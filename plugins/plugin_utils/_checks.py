@@ -26,7 +26,7 @@ _OF_A_SUBJECT = frozenset(("it", "actual", "recommended"))
 
 
 def judge(facts: Mapping[str, Any], checks: Sequence[Check], profile: Profile, *, host: str | None = None,
-          dedicated: bool = False, overrides: Mapping[str, Any] | None = None, waivers: Iterable[Mapping] = (),
+          dedicated: bool = False, allow_busy: bool = False, overrides: Mapping[str, Any] | None = None, waivers: Iterable[Mapping] = (),
           only: Sequence[str] = (), skip: Sequence[str] = (), include: Sequence[str] = (),
           today: datetime.date | None = None) -> list[dict[str, Any]]:
     """The findings of one host, what matters most first.
@@ -37,7 +37,8 @@ def judge(facts: Mapping[str, Any], checks: Sequence[Check], profile: Profile, *
     agreed, accepted = agree(checks, profile, overrides=overrides, waivers=waivers, only=only, skip=skip,
                              include=include)
     counting = _waivers.counting(accepted, host, today or datetime.date.today())
-    known = {**(facts if "derived" in facts else derive(dict(facts))), "dedicated": bool(dedicated)}
+    known = {**(facts if "derived" in facts else derive(dict(facts))), "dedicated": bool(dedicated),
+             "allow_busy": bool(allow_busy)}
     findings = [finding for one in agreed for finding in _Judge(known, one, counting).findings()]
     return sorted(findings, key=lambda one: (PRIORITIES.index(one["priority"]), VERDICTS.index(one["verdict"])))
 

@@ -23,6 +23,7 @@ def observe(facts: dict[str, Any]) -> dict[str, Any]:
     nvidia, guests = facts["nvidia"], facts["guests"]
     return {
         "devices": {device["bdf"]: _health(device) for device in [*facts["gpus"], *facts["ports"]]},
+        "paths": {gpu["bdf"]: gpu["path"] for gpu in facts["gpus"]},
         "xids": sorted({(xid["bdf"], xid["xid"]) for xid in value(nvidia["xids"], []) if xid["xid"] in HARDWARE_XIDS}),
         "guests": sorted(f"{kind}:{guest['id']}" for kind, key in (("lxc", "containers"), ("vm", "vms"))
                          for guest in value(guests[key], []) if guest["running"]),
@@ -40,17 +41,18 @@ def _health(device: dict[str, Any]) -> dict[str, Any]:
             "fatal": errors.get("fatal"), "nonfatal": errors.get("nonfatal")}
 
 
-def triggers(before: dict[str, Any], after: dict[str, Any]) -> list[dict[str, str]]:
-    """Harm that was not there before: `[{device, what}]`, each device's first."""
-    found = []
-    for bdf, was in before["devices"].items():
-        harm = _harm(was, after["devices"].get(bdf))
-        if harm:
-            found.append({"device": bdf, "what": harm})
+def triggers(before: dict[str, Any], after: dict[str, Any]) -> list[dict[str, Any]]:
+    """Harm that was not there before: `[{device, what, gpus}]`, with the GPUs at or below the device."""
+    found = [(bdf, _harm(was, after["devices"].get(bdf))) for bdf, was in before["devices"].items()]
     known = {tuple(xid) for xid in before["xids"]}
-    found += [{"device": bdf, "what": f"the driver reported Xid {xid}"} for bdf, xid in map(tuple, after["xids"])
-              if (bdf, xid) not in known]
-    return found
+    found += [(bdf, f"the driver reported Xid {xid}") for bdf, xid in map(tuple, after["xids"]) if (bdf, xid) not in known]
+    return [{"device": bdf, "what": harm, "gpus": _gpus_at(bdf, before["paths"])} for bdf, harm in found if harm]
+
+
+def _gpus_at(device: str, paths: dict[str, list[str]]) -> list[str]:
+    # An Xid line names a GPU without its function.
+    return [gpu for gpu, path in paths.items() if device in path or gpu.rpartition(".")[0] == device.rpartition(".")[0]
+            or gpu.rpartition(".")[0] == device]
 
 
 def _harm(was: dict[str, Any], now: dict[str, Any] | None) -> str | None:

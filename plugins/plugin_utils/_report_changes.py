@@ -7,19 +7,45 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._text import code, count, escape, one_line, show, table
+from ._text import clean, code, count, escape, one_line, show, table
 
 
 def change_section(run: dict[str, Any]) -> list[str]:
-    """`run` is `{run_id, time, planned, changes}`: the plan's changes, and those that the setters returned."""
+    """`run` is `{run_id, time, planned, changes, harm, notes}`: the plan's changes, those that the setters returned,
+    and what the guard saw."""
     changes = run["changes"] + [change for change in run["planned"] if change["outcome"] == "skipped"]
     lines = [f"## What run {code(run['run_id'])} changed", "", f"{run['time']}: {escape(outcome_counts(changes))}.", ""]
+    lines += [f"> {escape(entry['device'])}: {escape(entry['what'])}. The run was undone." for entry in run["harm"]]
+    lines += [f"- while the run lasted: {escape(note)}" for note in run["notes"]]
+    lines += [""] if run["harm"] or run["notes"] else []
     if not changes:
         return lines
     rows = [[code(change["address"]), code(show(change["before"])), code(show(change["wanted"])),
              code(show(change["after"])), change["outcome"], escape(change.get("reason") or "")] for change in changes]
     lines += [*table(("tunable", "before", "wanted", "after", "outcome", "reason"), rows), ""]
     return lines + _lasting(changes, run["planned"])
+
+
+def change_lines(changes: list[dict]) -> list[str]:
+    """One line a change, `sysctl:vm.swappiness: changed: 60 -> 10`; many alike are one line with their number."""
+    alike: dict[tuple, list[str]] = {}
+    for change in changes:
+        kind, _colon, name = change["address"].partition(":")
+        alike.setdefault((kind, name.rpartition("/")[2] if kind == "sysfs" else name, _what(change)), []).append(
+            change["address"])
+    return [f"{addresses[0]}{f' and {len(addresses) - 1} more' if len(addresses) > 1 else ''}: {key[2]}"
+            for key, addresses in alike.items()]
+
+
+def _what(change: dict) -> str:
+    outcome = change["outcome"].replace("_", " ")
+    if change["outcome"] in ("changed", "would_change", "reverted"):
+        text = f"{outcome}: {show(change['before'])} -> {show(change['after'] if change['after'] is not None else change['wanted'])}"
+    elif change["outcome"] == "refused":
+        text = f"{outcome}: wanted {show(change['wanted'])}, found {show(change['after'] or change['before'])}"
+    else:
+        text = f"{outcome}: {show(change['before'])}" if change["outcome"] == "unchanged" else outcome
+    return clean(f"{text}: {change['reason']}" if change.get("reason") else text)
 
 
 def outcome_counts(changes: list[dict]) -> str:

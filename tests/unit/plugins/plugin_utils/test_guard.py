@@ -22,7 +22,8 @@ def facts():
                 "aer": ok({"correctable": 2, "nonfatal": 1, "fatal": 0})}
 
     return {
-        "gpus": [{**device(GPU, "nvidia"), "users": ok([{"pid": 77, "command": "vllm", "container": "101"}])}],
+        "gpus": [{**device(GPU, "nvidia"), "path": [PORT],
+                  "users": ok([{"pid": 77, "command": "vllm", "container": "101"}])}],
         "ports": [device(PORT, "pcieport")],
         "nvidia": {"xids": ok([{"bdf": GPU, "xid": 79}, {"bdf": GPU, "xid": 13}]),
                    "nodes": ok([{"path": "/dev/nvidia-uvm", "major": 511, "minor": 0}]),
@@ -82,7 +83,7 @@ def harm_xid(after):
     (harm_xid, GPU, "the driver reported Xid 119"),
 ])
 def test_harm_that_was_not_there_before_is_a_trigger(change, device, what):
-    assert compare(change)[0] == [{"device": device, "what": what}]
+    assert compare(change)[0] == [{"device": device, "what": what, "gpus": [GPU]}]
 
 
 def more_correctable(after):

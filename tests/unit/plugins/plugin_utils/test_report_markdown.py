@@ -39,7 +39,8 @@ def test_commands_of_eight_gpus_are_one_block_without_repeats():
 
 
 def test_a_run_shows_before_and_after_and_how_to_keep_it():
-    run = {"run_id": "20261129T183000Z-4f2a", "time": "2026-11-29T18:31:00Z",
+    run = {"run_id": "20261129T183000Z-4f2a", "time": "2026-11-29T18:31:00Z", "notes": ["lxc:101 stopped running"],
+           "harm": [{"device": "0000:41:00.0", "what": "its link had 16 lanes and has 8"}],
            "planned": [{**change("sysctl:vm.swappiness", "60", "10", None, "would_change"), "persist": "vm.swappiness = 10"},
                        {**change("sysctl:kernel.nmi_watchdog", "1", "0", None, "would_change"), "persist": "kernel.nmi_watchdog = 0"},
                        {**change("pcie_maxreadreq:0000:41:00.0", None, 4096, None, "skipped", "bound to vfio-pci"), "persist": None}],
@@ -48,6 +49,8 @@ def test_a_run_shows_before_and_after_and_how_to_keep_it():
     text = markdown_report(document([]), run)
     assert "## What run `20261129T183000Z-4f2a` changed" in text
     assert "1 changed, 1 refused, 1 skipped" in text
+    assert "> 0000:41:00.0: its link had 16 lanes and has 8. The run was undone." in text
+    assert "- while the run lasted: lxc:101 stopped running" in text
     assert "| `sysctl:vm.swappiness` | `60` | `10` | `10` | changed |  |" in text
     assert "| `sysctl:kernel.nmi_watchdog` | `1` | `0` | `1` | refused | EACCES (Permission denied) |" in text
     assert "| `pcie_maxreadreq:0000:41:00.0` | `-` | `4096` | `-` | skipped | bound to vfio-pci |" in text

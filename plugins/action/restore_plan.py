@@ -1,0 +1,60 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+from typing import Any
+
+from ansible.errors import AnsibleActionFail
+from ansible.plugins.action import ActionBase
+from ansible.utils.display import Display
+
+from ..plugin_utils import _way_back
+from ..plugin_utils._plain import plain
+from ..plugin_utils._record import HostFolder, RecordError, new_run_id
+from ..plugin_utils._text import clean
+
+ARGUMENTS = {
+    "sysroot": {"type": "str", "default": "/"},
+    "report_dir": {"type": "str", "default": "reports"},
+    "run_id": {"type": "str"},
+    "force": {"type": "list", "elements": "str", "default": []},
+    "leave": {"type": "list", "elements": "str", "default": []},
+}
+
+
+class ActionModule(ActionBase):
+    """Plans the way back of a host from its journal; the setters that take the values are tasks of their own."""
+
+    _supports_check_mode = True
+    _requires_connection = True
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        result = super().run(tmp, task_vars)
+        _checked, arguments = self.validate_argument_spec(argument_spec=ARGUMENTS)
+        host = plain(task_vars["inventory_hostname"])
+        journal = plain(self._execute_module(
+            module_name="gpuhost.tuning.journal_info", task_vars=task_vars,
+            module_args={"sysroot": arguments["sysroot"], "run_id": arguments["run_id"]}))
+        if journal.get("failed"):
+            return {**result, **journal}
+        if journal["status"] not in ("ok", "absent"):
+            raise AnsibleActionFail(f"the journal of the host cannot be read: {journal['detail']}")
+        try:
+            values = _way_back.leave(_way_back.force(journal["restore_values"], plain(arguments["force"])),
+                                     plain(arguments["leave"]))
+            said = self._nothing(journal, host, arguments) if not values else _way_back.to_restore(values)
+        except (RecordError, ValueError) as problem:
+            raise AnsibleActionFail(str(problem)) from problem
+        shown = [f"{host}: {said}"] + [f"  {entry['address']}: left alone: {entry['reason']}"
+                                       for entry in journal["skipped"]]
+        Display().display("\n".join(clean(line) for line in shown))
+        return {**result, "changed": False, "run_id": new_run_id(), "values": values, "skipped": journal["skipped"],
+                "said": said}
+
+    def _nothing(self, journal: dict[str, Any], host: str, arguments: dict[str, Any]) -> str:
+        if any(run["this_boot"] for run in journal["runs"]):
+            return "nothing to restore: everything is back at what it was"
+        folder = HostFolder(arguments["report_dir"], host)
+        _lines, said = _way_back.without_journal(folder, arguments["run_id"], journal["boot_id"])
+        return f"nothing to restore: {said}"

@@ -1,0 +1,71 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+from typing import Any
+
+from ansible.errors import AnsibleActionFail
+from ansible.plugins.action import ActionBase
+from ansible.utils.display import Display
+
+from ..plugin_utils import _way_back
+from ..plugin_utils._plain import plain
+from ..plugin_utils._record import HostFolder, RecordError
+from ..plugin_utils._text import clean
+
+ARGUMENTS = {
+    "sysroot": {"type": "str", "default": "/"},
+    "report_dir": {"type": "str", "default": "reports"},
+    "run_id": {"type": "str"},
+}
+
+
+class ActionModule(ActionBase):
+    """Holds what the journal says was set against what is, on every device, and writes nothing."""
+
+    _supports_check_mode = True
+    _requires_connection = True
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        result = super().run(tmp, task_vars)
+        _checked, arguments = self.validate_argument_spec(argument_spec=ARGUMENTS)
+        host = plain(task_vars["inventory_hostname"])
+        # The setters are only asked what they would do.
+        self._task.check_mode = True
+        try:
+            folder = HostFolder(arguments["report_dir"], host)
+            journal = self._ask("gpuhost.tuning.journal_info", {"run_id": arguments["run_id"]}, arguments, task_vars)
+            lines, said = self._compare(journal, folder, arguments, task_vars)
+        except (RecordError, ValueError) as problem:
+            raise AnsibleActionFail(str(problem)) from problem
+        return {**result, "changed": False, **self._answer(host, lines, said)}
+
+    def _compare(self, journal: dict[str, Any], folder: HostFolder, arguments: dict[str, Any],
+                 task_vars: dict[str, Any]) -> tuple[list[dict[str, Any]], str | None]:
+        if journal["status"] not in ("ok", "absent"):
+            raise ValueError(f"the journal of the host cannot be read: {journal['detail']}")
+        if not journal["expected_values"]:
+            return _way_back.without_journal(folder, arguments["run_id"], journal["boot_id"])
+        changes = []
+        for kind, values in journal["expected_values"].items():
+            changes += self._ask(_way_back.MODULES[kind], {"values": values, "on_refusal": "report"}, arguments,
+                                 task_vars)["changes"]
+        return _way_back.compare(changes), None
+
+    def _ask(self, module: str, options: dict[str, Any], arguments: dict[str, Any],
+             task_vars: dict[str, Any]) -> dict[str, Any]:
+        answer = plain(self._execute_module(module_name=module, task_vars=task_vars,
+                                            module_args={"sysroot": arguments["sysroot"], **options}))
+        if answer.get("failed"):
+            raise AnsibleActionFail(f"{module}: {answer.get('msg', 'failed without a message')}")
+        return answer
+
+    def _answer(self, host: str, lines: list[dict[str, Any]], said: str | None) -> dict[str, Any]:
+        shown = [f"{host}: {_way_back.tally(lines)}" + (f" ({said})" if said else "")]
+        shown += [f"  {_way_back.describe(line)}" for line in lines if line["state"] != _way_back.FINE]
+        Display().display("\n".join(clean(line) for line in shown))
+        by_state = {state: [line for line in lines if line["state"] == state] for state in _way_back.STATES}
+        drift = by_state[_way_back.DRIFT]
+        failed = {"failed": True, "msg": "\n".join(map(_way_back.describe, drift))} if drift else {}
+        return {"lines": lines, "said": said, **by_state, **failed}

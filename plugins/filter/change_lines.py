@@ -1,0 +1,20 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+from typing import Any
+
+from ..plugin_utils import _report_changes
+from ..plugin_utils._plain import plain
+
+
+def change_lines(changes: list[dict[str, Any]], planned: list[dict[str, Any]] | None = None) -> list[str]:
+    """One line a change, those that the plan skipped included."""
+    skipped = [change for change in plain(planned or []) if change["outcome"] == "skipped"]
+    return _report_changes.change_lines(plain(changes) + skipped)
+
+
+class FilterModule:
+    def filters(self) -> dict[str, Any]:
+        return {"change_lines": change_lines}

@@ -1,0 +1,74 @@
+#!/usr/bin/python
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: verify
+short_description: Tell whether what was set on a host is still so
+version_added: 0.1.0
+description:
+  - Holds what the journal of the host says was set against what is, for every tunable and every device.
+  - A value that somebody else changed is C(drift), and the task fails. One that is back at what it was before, after a
+    reboot, a reset or by hand, is C(expired), which is no failure. All others are C(fine).
+  - Without a journal of this boot the controller's record of the last run is read, whose other boot id tells that what
+    it set ended with the reboot.
+  - Nothing is written on the host.
+extends_documentation_fragment:
+  - gpuhost.tuning.attributes
+  - gpuhost.tuning.attributes.info_module
+author:
+  - gpuhost.tuning contributors (@gpuhost)
+options:
+  sysroot:
+    description: Folder on the managed host that mirrors a host's file system. V(/) is the host itself.
+    type: str
+    default: /
+  report_dir:
+    description: Folder on the controller with the records of earlier runs.
+    type: str
+    default: reports
+  run_id:
+    description: Verify what this run set. Without it, what all runs since boot left.
+    type: str
+seealso:
+  - module: gpuhost.tuning.journal_info
+"""
+
+EXAMPLES = r"""
+- name: Nothing has changed since the last tune
+  gpuhost.tuning.verify:
+"""
+
+RETURN = r"""
+lines:
+  description: Every tunable with C(address), C(state), C(expected), C(found) and C(reason).
+  returned: always
+  type: list
+  elements: dict
+drift:
+  description: Those that somebody else changed.
+  returned: always
+  type: list
+  elements: dict
+expired:
+  description: Those that are back at what they were before.
+  returned: always
+  type: list
+  elements: dict
+unknown:
+  description: Those that could not be verified.
+  returned: always
+  type: list
+  elements: dict
+fine:
+  description: Those that are as they were left.
+  returned: always
+  type: list
+  elements: dict
+said:
+  description: Why there is nothing to verify, or why it all expired.
+  returned: always
+  type: str
+"""

@@ -1,0 +1,92 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import json
+
+import pytest
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils import _way_back
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._record import HostFolder
+
+RUN = "20261129T183000Z-4f2a"
+
+
+def change(outcome, reason=None, wanted="10", before="35"):
+    return {"address": "sysctl:vm.swappiness", "before": before, "wanted": wanted, "after": None, "outcome": outcome,
+            "reason": reason}
+
+
+@pytest.mark.parametrize("outcome, state", [
+    ("unchanged", "fine"), ("would_change", "expired"), ("refused", "drift"), ("skipped", "unknown")])
+def test_what_a_setter_would_do_tells_the_state(outcome, state):
+    assert [line["state"] for line in _way_back.compare([change(outcome)])] == [state]
+
+
+def test_what_the_kernel_changed_along_is_not_judged():
+    assert _way_back.compare([change("unchanged", wanted=None)]) == []
+
+
+def test_a_line_names_address_wanted_found_and_reason():
+    line, = _way_back.compare([change("refused", "changed since: found 35, we left 10")])
+    assert _way_back.describe(line) == ("sysctl:vm.swappiness: drift: wanted 10, found 35: "
+                                        "changed since: found 35, we left 10")
+
+
+def record(tmp_path, boot_id):
+    folder = HostFolder(str(tmp_path), "pve1")
+    folder.run(RUN).mkdir(parents=True)
+    (folder.run(RUN) / "plan.json").write_text(json.dumps({
+        "boot_id": boot_id, "changes": [{"address": "sysctl:vm.swappiness", "wanted": "10", "outcome": "would_change"},
+                                        {"address": "module:nvidia_peermem", "wanted": "present", "outcome": "skipped"}]}))
+    return folder
+
+
+def test_a_record_of_another_boot_has_expired(tmp_path):
+    lines, said = _way_back.without_journal(record(tmp_path, "old"), None, "new")
+    assert [(line["address"], line["state"]) for line in lines] == [("sysctl:vm.swappiness", "expired")]
+    assert "ended with the reboot" in said
+
+
+def test_a_record_of_this_boot_without_a_journal_is_not_taken_for_granted(tmp_path):
+    lines, said = _way_back.without_journal(record(tmp_path, "same"), None, "same")
+    assert [line["state"] for line in lines] == ["unknown"]
+    assert "/run/gpuhost was removed" in said
+
+
+def test_no_record_at_all_is_said(tmp_path):
+    lines, said = _way_back.without_journal(HostFolder(str(tmp_path), "pve1"), None, "new")
+    assert lines == []
+    assert "no record of a run" in said
+
+
+def test_a_run_without_its_record_is_said(tmp_path):
+    _lines, said = _way_back.without_journal(HostFolder(str(tmp_path), "pve1"), RUN, "new")
+    assert RUN in said
+    assert "plan.json" in said
+
+
+def test_force_takes_the_guard_away_by_name_only():
+    values = {"sysctl": {"vm.swappiness": {"set": "60", "only_from": "10", "restores": True},
+                         "vm.dirty_ratio": {"set": "20", "only_from": "10", "restores": True}}}
+    forced = _way_back.force(values, ["sysctl:vm.swappiness"])
+    assert forced == {"sysctl": {"vm.swappiness": {"set": "60", "restores": True},
+                                 "vm.dirty_ratio": {"set": "20", "only_from": "10", "restores": True}}}
+    assert "only_from" in values["sysctl"]["vm.swappiness"]
+
+
+def test_force_of_something_else_is_an_error():
+    with pytest.raises(ValueError, match=r"sysctl:vm.nope.*To be restored: sysctl:vm.swappiness"):
+        _way_back.force({"sysctl": {"vm.swappiness": {"set": "60"}}}, ["sysctl:vm.nope"])
+
+
+def test_a_gpu_can_be_left_alone():
+    values = {"sysctl": {"vm.swappiness": {"set": "60"}}, "pcie_maxreadreq": {"0000:41:00.0": {"set": 512}}}
+    assert _way_back.leave(values, ["0000:41:00.0"]) == {"sysctl": {"vm.swappiness": {"set": "60"}}}
+    assert _way_back.leave(values, []) == values
+
+
+def test_the_tally_names_the_worst_first():
+    lines = [{"state": "fine"}] * 10 + [{"state": "drift"}]
+    assert _way_back.tally(lines) == "1 drift, 10 fine"
+    assert _way_back.tally([]) == "nothing to verify"
