@@ -80,10 +80,11 @@ def is_for_host(gpu: dict[str, Any]) -> bool:
 def reaches_peers(gpu: dict[str, Any]) -> bool:
     """Whether the nvidia driver of this host may let the GPU transfer to and from others.
 
-    It offers no peer-to-peer transfers over PCIe on GeForce cards since the RTX 20 series.
+    It offers no peer-to-peer transfers over PCIe on GeForce cards since the RTX 20 series, and virtual functions are
+    made for guests.
     """
     return (gpu["vendor"] == _NVIDIA and gpu["driver"] == "nvidia" and gpu["state"] == "ok" and is_for_host(gpu)
-            and "GeForce RTX" not in (gpu["model"] or ""))
+            and not gpu["virtual_function"] and "GeForce RTX" not in (gpu["model"] or ""))
 
 
 def _container(identity: dict[str, Any]) -> str | None:

@@ -88,7 +88,7 @@ def _both_ends(lower_bdf: str, lower: dict[str, Any], upper_bdf: str, upper: dic
 
 def _payload(above: list[dict]) -> dict[str, Any]:
     sizes = [(registers["max_payload"], port["bdf"]) for port in above if (registers := value(port["pcie"]))]
-    if not sizes or len(sizes) < len(above):
+    if not sizes or len(sizes) < len(above) or None in dict(sizes):     # unreadable, or a code that means no size
         return {"path_max_payload": None, "payload_port": None}
     size, bdf = min(sizes, key=lambda entry: entry[0])
     return {"path_max_payload": size, "payload_port": bdf}

@@ -117,8 +117,9 @@ def test_payload_is_that_of_the_least_port_on_the_path():
     assert (its["path_max_payload"], its["payload_port"]) == (128, "0000:01:00.0")
 
 
-def test_payload_is_unknown_where_one_port_is():
-    ports = [{"bdf": "0000:02:00.0"}, {"bdf": ROOT, "pcie": lacking("denied")}]
+@pytest.mark.parametrize("registers", [lacking("denied"), {"value": {"max_payload": None}}])    # None: a reserved code
+def test_payload_is_unknown_where_one_port_is(registers):
+    ports = [{"bdf": "0000:02:00.0"}, {"bdf": ROOT, "pcie": registers}]
     facts = merge(neutral.epyc(), {"gpus": [{"path": ["0000:02:00.0", ROOT]}], "ports": ports})
     assert derive(facts)["gpus"][0]["derived"]["path_max_payload"] is None
 
@@ -420,6 +421,7 @@ def test_source_validation_alone_redirects_nothing():
     {"driver": "vfio-pci", "state": "passed_through"}, CLAIM, {"driver": None}, {"driver": "nouveau"},
     {"vendor": "1002"}, {"model": "NVIDIA GeForce RTX 4090"}, {"state": "gone", "pcie": lacking("gone")},
     {"state": "asleep", "pcie": lacking("asleep")},
+    {"virtual_function": True, "physical_function": "0000:03:00.0"},
 ])
 def test_who_does_not_take_part_in_peer_to_peer(second):
     p2p = two_gpus(ok("DMA"), REDIRECTING, second=second)
