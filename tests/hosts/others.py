@@ -1,12 +1,13 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Hosts on which most of the catalogue has nothing to say: a workstation, an Intel server, a virtual machine, a container."""
+"""Hosts on which most of the catalogue has nothing to say: a workstation, an Intel server, a guest, containers."""
 from __future__ import annotations
 
 from . import cpu, kernel, memory, numa, pci
 from .config_space import ConfigSpace
 from .nvidia import Gpu, plant_nvidia
+from .story_before import GPUS, plant_gpus, root_port
 from .sysctl import plant_sysctls
 from .tree import Tree
 
@@ -69,8 +70,11 @@ def intel_server(tree: Tree) -> Tree:
     return tree
 
 
-def virtual_machine(tree: Tree) -> Tree:
-    """A stock Debian 12 guest of KVM: no cpufreq, no idle states, no IOMMU, an emulated display, no GPU."""
+def virtual_machine(tree: Tree, *, swap: bool = False, counters: bool = False) -> Tree:
+    """A stock Debian 12 guest of KVM: no cpufreq, no idle states, no IOMMU, an emulated display, no GPU.
+
+    `swap` gives it the partition that the installer makes, `counters` the performance counters of its host's CPU.
+    """
     release = "6.1.0-37-amd64"
     kernel.plant_kernel(tree, release=release, build="#1 SMP PREEMPT_DYNAMIC Debian 6.1.140-1", hostname="guest",
                         cmdline=f"BOOT_IMAGE=/boot/vmlinuz-{release} root=/dev/vda1 ro quiet")
@@ -85,14 +89,28 @@ def virtual_machine(tree: Tree) -> Tree:
     numa.plant_nodes(tree, ["0-3"], memory_kib=8 * numa.GIB)
     memory.plant_memory(tree, total_kib=8 * numa.GIB, available_kib=7 * numa.GIB)
     memory.plant_thp(tree, enabled="always", sizes={})
-    memory.plant_swap(tree)
-    # Without a performance monitoring unit the kernel makes the file read-only and it reads 0.
-    plant_sysctls(tree, {"kernel.numa_balancing": "0", "kernel.sched_autogroup_enabled": "0",
-                         "kernel.perf_event_paranoid": "3"})
-    tree.file("/proc/sys/kernel/nmi_watchdog", "0", mode=0o444)
+    memory.plant_swap(tree, *(["/dev/vda5                               partition\t999420\t\t0\t\t-2"] if swap else []))
+    plant_sysctls(tree, {"kernel.numa_balancing": "0", "kernel.perf_event_paranoid": "3"})
+    if not counters:
+        # Without a performance monitoring unit the kernel makes the file read-only and it reads 0.
+        tree.file("/proc/sys/kernel/nmi_watchdog", "0", mode=0o444)
     pci.plant_device(tree, "0000:00:01.0", vendor=0x1234, device=0x1111, class_=0x030000, driver="bochs-drm",
                      subsystem=(0x1AF4, 0x1100), config=ConfigSpace(0x1234, 0x1111, 0x030000, size=256),
                      local_cpulist="0-3", numa_node=-1)
+    return tree
+
+
+def container_with_gpus(tree: Tree) -> Tree:
+    """A container that sees all GPUs of its host in /sys and /proc, the first 64 bytes of their config spaces, and an
+    error that one of their ports counted."""
+    container(tree)
+    plant_gpus(tree)
+    plant_nvidia(tree, gpus=[Gpu(address, minor) for address, minor in GPUS.items()])
+    for address in GPUS:
+        for device in (address, root_port(address)):
+            path = f"{pci.DEVICES}/{device}/config"
+            tree.file(path, tree.path(path).read_bytes()[:64])
+    pci.plant_aer(tree, root_port("0000:41:00.0"), {"fatal": {"DLP": 1}})
     return tree
 
 

@@ -32,24 +32,41 @@ MINORS = {"0000:06:00.0": 2, "0000:07:00.0": 3, "0000:75:00.0": 0, "0000:76:00.0
           "0000:84:00.0": 6, "0000:85:00.0": 7, "0000:f4:00.0": 4, "0000:f5:00.0": 5}
 
 
+# What an operator would set on it: everything the catalogue asks for at run time.
+TUNED = {"kernel.numa_balancing": "0", "kernel.nmi_watchdog": "0", "kernel.sched_autogroup_enabled": "0",
+         "vm.swappiness": "10", "vm.dirty_ratio": "10", "vm.dirty_background_ratio": "5",
+         "net.core.rmem_max": "16777216", "net.core.wmem_max": "33554432"}
+
+
 def reference(tree: Tree) -> Tree:
+    """The host as the report has it, and stock where that is silent."""
+    return _plant(tree, offline=(239,), node_cpus=NODE_CPUS)
+
+
+def healthy(tree: Tree) -> Tree:
+    """The same host with nothing left to do: every CPU online, tuned, MaxReadReq 4096, idle."""
+    return _plant(tree, node_cpus=("0-63,128-191", "64-127,192-255"), sysctls=TUNED, max_read_request=4096)
+
+
+def _plant(tree: Tree, *, node_cpus: tuple[str, str], offline: tuple[int, ...] = (),
+           sysctls: dict[str, str] | None = None, max_read_request: int = 512) -> Tree:
     kernel.plant_kernel(tree, release=RELEASE, build="#20~24.04.1-Ubuntu SMP PREEMPT_DYNAMIC", cmdline=CMDLINE,
                         hostname="esc8000a", lockdown="none", log=((0.76, UNKNOWN),))
     kernel.plant_kernel_config(tree, RELEASE)
     kernel.plant_distribution(tree, id="ubuntu", version_id="24.04", name="Ubuntu 24.04.3 LTS")
     kernel.plant_firmware(tree, bios_version="1104", bios_date="10/23/2025")
-    online = cpu.plant_cpus(tree, offline=(239,))
+    online = cpu.plant_cpus(tree, offline=offline)
     cpu.plant_frequency(tree, online, driver="amd-pstate-epp", governor="performance", epp="performance",
                         max_khz=5008929, hardware_max_khz=5008929, min_khz=1500000, amd_pstate="active")
     cpu.plant_idle(tree, online)
     cpu.plant_clocksource(tree)
-    numa.plant_nodes(tree, NODE_CPUS, memory_kib=773676 << 10, free_kib=770559 << 10)
+    numa.plant_nodes(tree, node_cpus, memory_kib=773676 << 10, free_kib=770559 << 10)
     memory.plant_memory(tree, total_kib=1584851968, available_kib=1578136576)
     memory.plant_thp(tree)
     memory.plant_swap(tree, "/swap.img                               file\t\t8388604\t\t0\t\t-2")
-    plant_sysctls(tree)
+    plant_sysctls(tree, sysctls)
     for number, switch in enumerate(SWITCHES):
-        _plant_switch(tree, node=number // 2, switch=switch)
+        _plant_switch(tree, switch, number // 2, node_cpus[number // 2], max_read_request)
     bridge = pci.plant_root_port(tree, "0000:50:03.3", device=0x1554, express={"max_speed": 8.0, "speed": 5.0,
                                                                                "max_width": 1, "width": 1})
     pci.plant_bmc_display(tree, "0000:52:00.0", parent=bridge)
@@ -57,13 +74,14 @@ def reference(tree: Tree) -> Tree:
     return tree
 
 
-def _plant_switch(tree: Tree, node: int, switch: tuple) -> None:
+def _plant_switch(tree: Tree, switch: tuple, node: int, cpus: str, max_read_request: int) -> None:
     root, upstream, bus, gpus = switch
-    place = {"numa_node": node, "local_cpulist": NODE_CPUS[node]}
+    place = {"numa_node": node, "local_cpulist": cpus}
     pci.plant_root_port(tree, root, **place)
     slots = {slot: f"{bus}:{slot:02x}.0" for slot in gpus}
     pci.plant_switch(tree, upstream, slots.values(), parent=root, **place)
     for slot, address in gpus.items():
         # The downstream port shows the idle link of its GPU, the ports above run at full speed.
         pci.write_config(tree, slots[slot], pci.switch_port_space(speed=2.5))
-        pci.plant_gpu(tree, address, parent=slots[slot], interrupts={493 + MINORS[address]: NODE_CPUS[node]}, **place)
+        pci.plant_gpu(tree, address, parent=slots[slot], express={"max_read_request": max_read_request},
+                      interrupts={493 + MINORS[address]: cpus}, **place)

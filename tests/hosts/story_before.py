@@ -5,13 +5,14 @@
 
 Two EPYC 9335 (128 threads), kernel 6.8.12-9-pve with acpi-cpufreq, 503 GiB and no swap, eight RTX PRO 6000 each
 behind a root port of its own, MaxReadReq 512 and MaxPayload 256. The kernel translates DMA (its default) and has
-switched ACS redirection on, as it does on every port when an IOMMU is active. Two containers run, pinned to CPUs.
+switched ACS redirection on, as it does on every port when an IOMMU is active. Two containers run, pinned to CPUs:
+102 is given its nodes by devN, 101 in the old way, by mounts and by majors written down as numbers.
 """
 from __future__ import annotations
 
 from . import cpu, kernel, memory, numa, pci, processes
-from .config_space import all_ones, gpu_space
-from .nvidia import Gpu, plant_nvidia
+from .config_space import all_ones, gpu_space, root_port_space
+from .nvidia import MAJORS, Gpu, plant_nvidia, smi_xml
 from .proxmox import plant_proxmox
 from .sysctl import plant_sysctls
 from .tree import Tree
@@ -23,21 +24,27 @@ NODE_CPUS = ("0-31,64-95", "32-63,96-127")
 BOOT_ID = "0b54b1f2-6c5a-4b52-9d3c-1a6f0c9e7d21"
 ACS_REDIRECT = 0x001D       # SrcValid ReqRedir CmpltRedir UpstreamFwd: what pci_std_enable_acs() sets
 
+DRIVER = "570.133.20"
+SWAP = "/dev/dm-0                               partition\t8388604\t\t0\t\t-2"
+UVM_MAJOR = 509             # of nvidia-uvm in this boot
+
 CONTAINERS = {
     "101": """\
 arch: amd64
 cores: 32
-dev0: /dev/nvidia0,gid=44
-dev1: /dev/nvidia1,gid=44
-dev2: /dev/nvidia2,gid=44
-dev3: /dev/nvidia3,gid=44
-dev4: /dev/nvidiactl,gid=44
-dev5: /dev/nvidia-uvm,gid=44
 hostname: vllm-a
 memory: 131072
 ostype: debian
 rootfs: local-zfs:subvol-101-disk-0,size=64G
 lxc.cgroup2.cpuset.cpus: 0-31
+lxc.cgroup2.devices.allow: c 195:* rwm
+lxc.cgroup2.devices.allow: c 509:* rwm
+lxc.mount.entry: /dev/nvidia0 dev/nvidia0 none bind,optional,create=file
+lxc.mount.entry: /dev/nvidia1 dev/nvidia1 none bind,optional,create=file
+lxc.mount.entry: /dev/nvidia2 dev/nvidia2 none bind,optional,create=file
+lxc.mount.entry: /dev/nvidia3 dev/nvidia3 none bind,optional,create=file
+lxc.mount.entry: /dev/nvidiactl dev/nvidiactl none bind,optional,create=file
+lxc.mount.entry: /dev/nvidia-uvm dev/nvidia-uvm none bind,optional,create=file
 """,
     "102": """\
 arch: amd64
@@ -63,30 +70,44 @@ def root_port(gpu: str) -> str:
     return f"{domain}:{int(bus, 16) - 1:02x}:01.1"
 
 
-def story_before(tree: Tree, *, swap: bool = False, vms: dict[str, str] | None = None) -> Tree:
-    """The node before anything was tuned; `swap` gives it a swap device, `vms` virtual machines."""
+def story_before(tree: Tree, *, cores: int = 32, swap: bool = False, vms: dict[str, str] | None = None,
+                 mapping: str | None = None) -> Tree:
+    """The node before anything was tuned; `swap` gives it a swap device, `vms` and `mapping` virtual machines.
+
+    With fewer `cores` in a socket it is planted faster; nothing about its GPUs depends on them.
+    """
     kernel.plant_kernel(tree, boot_id=BOOT_ID)
     kernel.plant_kernel_config(tree)
-    kernel.plant_distribution(tree)
-    kernel.plant_firmware(tree)
-    _plant_processors(tree)
-    memory.plant_memory(tree)
-    memory.plant_thp(tree)
-    memory.plant_swap(tree, *(["/dev/dm-0                               partition\t8388604\t\t0\t\t-2"] if swap else []))
-    plant_sysctls(tree)
-    plant_gpus(tree)
-    plant_nvidia(tree, gpus=[Gpu(address, minor) for address, minor in GPUS.items()])
-    plant_proxmox(tree, version="8.4.1", containers=CONTAINERS, vms=vms, running=("101", "102"))
-    processes.plant_process(tree, 1201, "nvidia-persistenced", ("/dev/nvidiactl", *map("/dev/nvidia{}".format, range(8))))
+    cpu.plant_frequency(tree, plant_processors(tree, cores), governor="performance", max_khz=3000000,
+                        hardware_max_khz=3000000)
+    plant_node(tree, UVM_MAJOR, swap=swap, vms=vms, mapping=mapping)
     return tree
 
 
-def _plant_processors(tree: Tree) -> None:
-    online = cpu.plant_cpus(tree, sockets=2, cores=32, model_name="AMD EPYC 9335 32-Core Processor")
-    cpu.plant_frequency(tree, online, governor="performance", max_khz=3000000, hardware_max_khz=3000000)
+def plant_processors(tree: Tree, cores: int = 32) -> list[int]:
+    """Two EPYC 9335 without a frequency driver; answers with the CPUs that are online."""
+    online = cpu.plant_cpus(tree, sockets=2, cores=cores, model_name="AMD EPYC 9335 32-Core Processor")
     cpu.plant_idle(tree, online)
     cpu.plant_clocksource(tree)
     numa.plant_nodes(tree, NODE_CPUS)
+    return online
+
+
+def plant_node(tree: Tree, uvm_major: int, *, swap: bool = False, vms: dict[str, str] | None = None,
+               mapping: str | None = None) -> None:
+    """What is the same whatever kernel runs: distribution, memory, GPUs, guests. Majors come anew at each boot."""
+    kernel.plant_distribution(tree)
+    kernel.plant_firmware(tree)
+    memory.plant_memory(tree)
+    memory.plant_thp(tree)
+    memory.plant_swap(tree, *([SWAP] if swap else []))
+    plant_sysctls(tree)
+    plant_gpus(tree)
+    plant_nvidia(tree, DRIVER, gpus=[Gpu(address, minor) for address, minor in GPUS.items()],
+                 majors=[(name, uvm_major if name == "nvidia-uvm" else major) for name, major in MAJORS])
+    plant_proxmox(tree, version="8.4.1", containers=CONTAINERS, vms=vms, running=("101", "102"), mapping=mapping)
+    processes.plant_process(tree, 1201, "nvidia-persistenced",
+                            ("/dev/nvidiactl", *map("/dev/nvidia{}".format, range(8))))
 
 
 def plant_gpus(tree: Tree) -> None:
@@ -102,8 +123,9 @@ def plant_gpus(tree: Tree) -> None:
 
 
 def narrow(tree: Tree, address: str) -> None:
-    """The link of one GPU came up with eight lanes."""
+    """The link of one GPU came up with eight lanes; both ends say so."""
     pci.write_config(tree, address, gpu_space(width=8))
+    pci.write_config(tree, root_port(address), root_port_space(acs=ACS_REDIRECT, width=8))
 
 
 def all_ones_on(tree: Tree, address: str) -> None:
@@ -116,8 +138,23 @@ def other_read_request(tree: Tree, address: str, size: int = 256) -> None:
 
 
 def given_to_vfio(tree: Tree, address: str) -> None:
+    """One GPU was taken from the NVIDIA driver, which no longer lists it; its device node stays until a reboot."""
     pci.bind(tree, address, "vfio-pci")
+    tree.remove(f"/proc/driver/nvidia/gpus/{address}/information")
+    tree.program("nvidia-smi.xml", smi_xml([Gpu(*gpu) for gpu in GPUS.items() if gpu[0] != address], DRIVER))
 
 
 def asleep(tree: Tree, address: str) -> None:
     pci.suspend(tree, address)
+
+
+def in_use(tree: Tree, address: str) -> None:
+    """A process in container 102 has the GPU's node open."""
+    processes.plant_container_process(tree, 4711, "vllm", "102", (f"/dev/nvidia{GPUS[address]}",))
+
+
+def with_virtual_function(tree: Tree, address: str) -> str:
+    """One GPU has a virtual function enabled, which belongs to nobody yet; its address."""
+    tree.files(pci.device_path(tree, address), {"sriov_totalvfs": 16, "sriov_numvfs": 1})
+    return pci.plant_gpu(tree, address[:-1] + "4", parent=root_port(address), physical_function=address, aer=None,
+                         driver=None, iommu_group=90, iommu_type="DMA-FQ", numa_node=1, local_cpulist=NODE_CPUS[1])

@@ -37,3 +37,23 @@ def field_files():
     if not folder.is_dir():
         pytest.skip("the public field files are not on this machine (GPUHOST_CASES names their folder)")
     return folder
+
+
+@pytest.fixture(scope="session")
+def facts_of(tmp_path_factory):
+    """The facts of a planted host, by the function that plants it: each is planted and read once."""
+    from ansible_collections.gpuhost.tuning.plugins.module_utils._facts import collect
+    from ansible_collections.gpuhost.tuning.plugins.module_utils._host import Host
+
+    from hosts.tree import Tree
+
+    known = {}
+
+    def facts(plant):
+        if plant not in known:
+            tree = Tree(tmp_path_factory.mktemp("planted", numbered=True))
+            plant(tree)
+            known[plant] = collect(Host(str(tree.root)), [])
+        return known[plant]
+
+    return facts

@@ -18,21 +18,6 @@ from hosts.reference import MINORS, reference
 from hosts.story_before import GPUS, story_before
 
 
-@pytest.fixture(scope="module")
-def facts_of(tmp_path_factory):
-    """Facts of a planted host, each host planted once."""
-    from hosts.tree import Tree
-
-    known = {}
-
-    def facts(plant):
-        if plant not in known:
-            known[plant] = collect(Host(str(plant(Tree(tmp_path_factory.mktemp(plant.__name__))).root)), [])
-        return known[plant]
-
-    return facts
-
-
 @pytest.mark.parametrize("plant", [story_before, reference, workstation, intel_server, virtual_machine, container])
 def test_facts_have_the_shape_that_is_documented(facts_of, plant):
     facts = facts_of(plant)

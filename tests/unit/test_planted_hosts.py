@@ -1,0 +1,259 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Whole hosts from planted files to verdicts: every finding of the catalogue, written down from what the host is."""
+from __future__ import annotations
+
+import pytest
+
+from hosts.proxmox import plant_proxmox
+from hosts.reference import MINORS, SWITCHES, reference
+from hosts.story_after import story_after
+from hosts.story_before import GPUS, root_port, story_before
+from verdicts import CHECKS, changes, expand, judged, lines, skipped
+
+STORY = tuple(GPUS)
+POLICIES = tuple(f"policy{cpu}" for cpu in range(128))
+
+# As the operator found it: two sockets, 503 GiB, no swap, idle GPUs, containers that are pinned.
+STORY_BEFORE = {
+    "target_kind": "pass info: bare_metal",
+    "kernel_release": "pass info: 6.8.12-9-pve",
+    "numa_balancing": "fail P1: 1 -> 0, planned",
+    "zone_reclaim_mode": "pass P1: 0",
+    "nmi_watchdog": "fail P2: 1 -> 0, planned",
+    "sched_autogroup_enabled": "fail info: 1 -> 0, planned",
+    "perf_event_paranoid": "pass info: 4",
+    "swappiness": "not_applicable P2",
+    "dirty_ratio": "fail P2: 20 -> at_most 10, planned",
+    "dirty_background_ratio": "fail P2: 10 -> at_most 5, planned",
+    "rmem_max": "fail P2: 212992 -> at_least 16777216, planned",
+    "wmem_max": "fail P2: 212992 -> at_least 16777216, planned",
+    "thp_enabled": "pass P1: madvise",
+    "thp_defrag": "pass P2: madvise",
+    "cpu_governor": {POLICIES: "pass P1: performance"},
+    "cpu_epp": "not_applicable P1",
+    "cpu_boost": {("boost",): "pass P1: true"},
+    "cpu_scaling_driver": "fail P2: acpi-cpufreq -> not_equals acpi-cpufreq",
+    "cstate_latency": {("state2",): "fail info: false -> true"},
+    "clocksource": "pass P1: tsc",
+    "cpus_offline": "pass P2: []",
+    "gpu_driver": {STORY: "pass P1: nvidia"},
+    "gpu_consistency": {STORY: "pass P2: []"},
+    "gpu_numa_node": {STORY[:4]: "pass P1: 0", STORY[4:]: "pass P1: 1"},
+    "iommu_acs": "fail P0: translated and redirected -> direct",
+    "pcie_maxreadreq": {STORY: "fail P2: 512 -> 4096, planned"},
+    "pcie_maxpayload": {STORY: "pass P1: 256"},
+    "pcie_link_width": {STORY: "pass P0: 16"},
+    "pcie_link_speed": {STORY: "pass P1: 2.5"},
+    "pcie_bottleneck": {STORY: "pass P2: 63.0"},
+    "pcie_aer": {STORY: "pass P1: 0"},
+    "pcie_bar_size": {STORY: "pass P1: 137438953472"},
+    "nvidia_module": "pass P1: live",
+    "nvidia_flavour": {STORY: "pass P1: open"},
+    "nvidia_device_nodes": "pass P1: []",
+    "nvidia_peermem": "not_applicable P1",
+}
+
+# The reboot took back all that was set at run time, and brought amd-pstate in active mode.
+STORY_AFTER = {
+    **STORY_BEFORE,
+    "kernel_release": "pass info: 6.14.11-4-pve",
+    "cpu_governor": "not_applicable P1",
+    "cpu_epp": {POLICIES: "pass P1: performance"},
+    "cpu_scaling_driver": "pass P2: amd-pstate-epp",
+}
+
+BUSES = tuple(MINORS)
+ONLINE = tuple(f"policy{cpu}" for cpu in range(256) if cpu != 239)
+
+# A public report's host: IOMMU off, switches that do not redirect, one CPU offline, a swap file, no guests.
+REFERENCE = {
+    "target_kind": "pass info: bare_metal",
+    "kernel_release": "pass info: 6.17.0-20-generic",
+    "numa_balancing": "fail P1: 1 -> 0, planned",
+    "zone_reclaim_mode": "pass P1: 0",
+    "nmi_watchdog": "fail P2: 1 -> 0, planned",
+    "sched_autogroup_enabled": "fail info: 1 -> 0, planned",
+    "perf_event_paranoid": "pass info: 4",
+    "swappiness": "fail P2: 60 -> at_most 10, planned",
+    "dirty_ratio": "fail P2: 20 -> at_most 10, planned",
+    "dirty_background_ratio": "fail P2: 10 -> at_most 5, planned",
+    "rmem_max": "fail P2: 212992 -> at_least 16777216, planned",
+    "wmem_max": "fail P2: 212992 -> at_least 16777216, planned",
+    "thp_enabled": "pass P1: madvise",
+    "thp_defrag": "pass P2: madvise",
+    "cpu_governor": "not_applicable P1",
+    "cpu_epp": {ONLINE: "pass P1: performance"},
+    "cpu_boost": {("boost",): "pass P1: true"},
+    "cpu_scaling_driver": "pass P2: amd-pstate-epp",
+    "cstate_latency": {("state2",): "fail info: false -> true"},
+    "clocksource": "pass P1: tsc",
+    "cpus_offline": "fail P2: [239] -> empty true",
+    "gpu_driver": {BUSES: "pass P1: nvidia"},
+    "gpu_consistency": {BUSES: "pass P2: []"},
+    "gpu_numa_node": {BUSES[:4]: "pass P1: 0", BUSES[4:]: "pass P1: 1"},
+    "iommu_acs": "pass P2: direct",
+    "pcie_maxreadreq": {BUSES: "fail P2: 512 -> 4096, planned"},
+    "pcie_maxpayload": {BUSES: "pass P1: 256"},
+    "pcie_link_width": {BUSES: "pass P0: 16"},
+    "pcie_link_speed": {BUSES: "pass P1: 2.5"},
+    "pcie_bottleneck": {BUSES: "pass P2: 63.0"},
+    "pcie_aer": {BUSES: "pass P1: 0"},
+    "pcie_bar_size": {BUSES: "pass P1: 137438953472"},
+    "nvidia_module": "pass P1: live",
+    "nvidia_flavour": {BUSES: "pass P1: open"},
+    "nvidia_device_nodes": "not_applicable P1",
+    "nvidia_peermem": "not_applicable P1",
+}
+
+
+def story_with_swap(tree):
+    return story_before(tree, swap=True)
+
+
+def reference_with_a_container(tree):
+    """Proxmox VE on the reference host, and one container with the first node by name."""
+    reference(tree)
+    return plant_proxmox(tree, containers={"101": "hostname: vllm\ndev0: /dev/nvidia0,gid=44\n"}, running=("101",))
+
+
+@pytest.fixture(scope="module")
+def story(facts_of):
+    return judged(facts_of(story_before))
+
+
+@pytest.mark.parametrize("plant, table", [
+    (story_before, STORY_BEFORE),
+    (story_with_swap, {**STORY_BEFORE, "swappiness": "fail P2: 60 -> at_most 10, planned"}),
+    (story_after, STORY_AFTER),
+    (reference, REFERENCE),
+])
+def test_all_verdicts_of_a_host(facts_of, plant, table):
+    assert set(table) == CHECKS
+    assert lines(judged(facts_of(plant))) == expand(table)
+
+
+# -- the eleven readings of the mission, in words ---------------------------------------------------------------------
+
+@pytest.mark.parametrize("check, reason", [
+    ("numa_balancing", "enabled (mode 1; 1 balances nodes, 2 moves pages between memory tiers)"),
+    ("nmi_watchdog", "the hard lockup detector is on"),
+    ("sched_autogroup_enabled", "on, which concerns only processes of login sessions"),
+    ("swappiness", "no swap is active, so vm.swappiness does nothing"),
+    ("dirty_ratio", "20 percent of 503 GiB may be dirty before writers are stopped"),
+    ("dirty_background_ratio", "writing back begins at 10 percent of 503 GiB"),
+    ("rmem_max", "a program gets at most 212992 bytes"),
+    ("wmem_max", "a program gets at most 212992 bytes"),
+    ("perf_event_paranoid", "4: a permission of profilers, without effect on speed"),
+    ("nvidia_peermem", "no RDMA device under /sys/class/infiniband: nvidia_peermem lets a network card reach GPU "
+                       "memory, transfers between GPUs do not use it"),
+])
+def test_the_story_gives_its_reasons(story, check, reason):
+    assert story[check, None]["reason"] == reason
+
+
+def test_the_story_names_all_eight_read_requests(story):
+    assert [story["pcie_maxreadreq", gpu]["reason"] for gpu in STORY] == ["512 bytes"] * 8
+    risks = [story["pcie_maxreadreq", gpu]["fix"]["risk"] for gpu in STORY]
+    assert ["Containers that use this GPU: 101." in risk for risk in risks] == [True] * 4 + [False] * 4
+    assert ["Containers that use this GPU: 102." in risk for risk in risks] == [False] * 4 + [True] * 4
+
+
+def test_with_swap_the_finding_names_the_device(facts_of):
+    finding = judged(facts_of(story_with_swap))["swappiness", None]
+    assert finding["reason"] == "60, with swap on /dev/dm-0"
+    assert finding["fix"]["change"] == {"address": "sysctl:vm.swappiness", "value": "10"}
+
+
+def test_what_the_story_plans(story):
+    assert {finding["fix"]["change"]["address"]: finding["fix"]["change"]["value"]
+            for finding in story.values() if finding["fix"]["planned"]} == {
+        "sysctl:kernel.numa_balancing": "0", "sysctl:kernel.nmi_watchdog": "0",
+        "sysctl:kernel.sched_autogroup_enabled": "0",
+        "sysctl:vm.dirty_ratio": "10", "sysctl:vm.dirty_background_ratio": "5",
+        "sysctl:net.core.rmem_max": {"at_least": 16777216}, "sysctl:net.core.wmem_max": {"at_least": 16777216},
+        **{f"pcie_maxreadreq:{gpu}": 4096 for gpu in STORY}}
+
+
+def test_what_does_not_apply_is_left_out_of_the_plan_with_its_reason(facts_of, story):
+    assert skipped(facts_of(story_before), story, "module") == {
+        "nvidia_peermem": "not applicable: no RDMA device under /sys/class/infiniband: nvidia_peermem lets a network "
+                          "card reach GPU memory, transfers between GPUs do not use it"}
+    assert skipped(facts_of(story_before), story, "sysctl") == {
+        "vm.swappiness": "not applicable: no swap is active, so vm.swappiness does nothing"}
+
+
+@pytest.mark.parametrize("profile, overrides", [
+    ("inference", {}), ("full", {}), ("training_rdma", {}), ("conservative", {}),
+    ("full", {"perf_event_paranoid": {"priority": "P1"}})])
+def test_the_permission_of_profilers_is_never_planned(facts_of, profile, overrides):
+    finding = judged(facts_of(story_before), profile, overrides=overrides)["perf_event_paranoid", None]
+    assert (finding["verdict"], finding["fix"]["planned"]) == ("pass", False)
+
+
+def test_the_story_has_the_cause_of_its_frequency_driver(story):
+    finding = story["cpu_scaling_driver", None]
+    assert finding["reason"] == ("default of kernel 6.8.12-9-pve: up to 6.12 amd-pstate does not load by itself on "
+                                 "servers; amd_pstate=active on the command line loads it")
+    assert finding["fix"]["class"] == "reboot"
+    assert "device majors" in finding["fix"]["risk"]
+
+
+def test_the_story_has_transfers_that_may_hang(story):
+    finding = story["iommu_acs", None]
+    assert finding["reason"] == (f"translated by the IOMMU and redirected at {', '.join(map(root_port, STORY))} "
+                                 "(collectives may hang)")
+    assert "iommu=pt" in finding["fix"]["how"]
+
+
+def test_an_idle_link_is_not_called_slow(story):
+    assert {story["pcie_link_speed", gpu]["reason"] for gpu in STORY} == {
+        "speed not judged: idle (2.5 of 32 GT/s, P8, 0 % used)"}
+
+
+# -- the reference host -----------------------------------------------------------------------------------------------
+
+def test_a_node_is_the_gpu_with_its_minor_not_the_first_on_the_bus(facts_of):
+    found = judged(facts_of(reference_with_a_container))
+    named = {gpu: "Containers that use this GPU: 101." in found["pcie_maxreadreq", gpu]["fix"]["risk"] for gpu in BUSES}
+    assert [gpu for gpu, is_named in named.items() if is_named] == ["0000:75:00.0"]
+    assert "No container is given this GPU." in found["pcie_maxreadreq", "0000:06:00.0"]["fix"]["risk"]
+
+
+def test_one_pinned_container_less_changes_the_plan(facts_of):
+    """The container on the reference host has no CPUs of its own: it would lose automatic placement."""
+    facts = facts_of(reference_with_a_container)
+    before, after = judged(facts_of(reference)), judged(facts)
+    assert changes(before, after) == {
+        ("numa_balancing", None): "fail P1: 1 -> 0",
+        ("nvidia_device_nodes", None): "pass P1: []"}
+    assert skipped(facts, after, "sysctl") == {
+        "kernel.numa_balancing": "1 running guests are not pinned to CPUs and would lose automatic placement: pin them "
+                                 "first, or say that the host is dedicated (gpuhost_dedicated)"}
+    assert judged(facts, dedicated=True)["numa_balancing", None]["fix"]["planned"] is True
+
+
+def test_the_reference_host_in_words(facts_of):
+    found = judged(facts_of(reference))
+    assert found["cpus_offline", None]["reason"] == "1 of 256 CPUs are offline: 239"
+    assert found["iommu_acs", None]["reason"] == "8 GPUs reach each other without translation and without a detour"
+    assert found["nvidia_device_nodes", None]["reason"] == (
+        "no containers of Proxmox VE here: other runtimes make the nodes themselves")
+    assert found["cpu_governor", None]["reason"] == (
+        "the driver is in active mode: the processor follows the energy performance preference, which cpu_epp judges")
+    assert {found["pcie_bottleneck", gpu]["reason"] for gpu in BUSES} == {"63.0 GB/s each way up to the root port"}
+    assert len(SWITCHES) * 2 == len(BUSES) == 8
+
+
+# -- after the reboot -------------------------------------------------------------------------------------------------
+
+def test_the_reboot_moved_the_major_that_a_container_has_written_down(facts_of):
+    def rules(plant):
+        containers = facts_of(plant)["guests"]["containers"]["value"]
+        return {one["id"]: {rule["major"]: rule["owners"] for rule in one["allow"]} for one in containers}
+
+    nvidia = ["nvidia", "nvidia-modeset", "nvidiactl"]
+    assert rules(story_before) == {"101": {195: nvidia, 509: ["nvidia-uvm"]}, "102": {}}
+    assert rules(story_after) == {"101": {195: nvidia, 509: []}, "102": {}}
+    assert facts_of(story_before)["identity"]["boot_id"] != facts_of(story_after)["identity"]["boot_id"]

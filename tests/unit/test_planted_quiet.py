@@ -1,0 +1,90 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""No false alarm: what must not fail on hosts where it is as it should be, or no matter of this host's."""
+from __future__ import annotations
+
+import pytest
+from ansible_collections.gpuhost.tuning.plugins.module_utils._facts import collect
+from ansible_collections.gpuhost.tuning.plugins.module_utils._host import Host
+
+from hosts.others import container, container_with_gpus, intel_server, virtual_machine, workstation
+from hosts.reference import healthy
+from verdicts import CHECKS, failing, judged
+
+# Nothing here needs a GPU, a swap device, several NUMA nodes or a large memory to be wrong.
+_OF_EVERY_MACHINE = ("kernel_release", "perf_event_paranoid", "thp_enabled", "thp_defrag", "zone_reclaim_mode",
+                     "cpu_governor", "cpu_epp", "cpu_boost", "cpu_scaling_driver", "clocksource", "cpus_offline")
+_OF_GPUS = ("gpu_driver", "gpu_consistency", "gpu_numa_node", "iommu_acs", "pcie_maxpayload", "pcie_link_width",
+            "pcie_link_speed", "pcie_bottleneck", "pcie_aer", "pcie_bar_size", "nvidia_module", "nvidia_flavour",
+            "nvidia_device_nodes", "nvidia_peermem")
+# Settings that a distribution leaves alone and that only matter to who serves from GPUs.
+_OF_SERVING = ("numa_balancing", "nmi_watchdog", "sched_autogroup_enabled", "swappiness", "rmem_max", "wmem_max",
+               "pcie_maxreadreq")
+
+
+def installed_virtual_machine(tree):
+    return virtual_machine(tree, swap=True, counters=True)
+
+
+@pytest.mark.parametrize("plant, must_not_fail, fails", [
+    # One GeForce in a desktop that its owner tuned in part: one node, 63 GiB, a link at rest, no peers.
+    (workstation,
+     (*_OF_EVERY_MACHINE, *_OF_GPUS, "target_kind", "numa_balancing", "swappiness", "dirty_ratio",
+      "dirty_background_ratio", "cstate_latency"),
+     {"nmi_watchdog": "P2", "sched_autogroup_enabled": "info", "rmem_max": "P2", "wmem_max": "P2",
+      "pcie_maxreadreq": "P2"}),
+    # Two sockets without a GPU: in active mode the governor is called powersave and is none.
+    (intel_server,
+     (*_OF_EVERY_MACHINE, *_OF_GPUS, *_OF_SERVING, "target_kind"),
+     {"dirty_ratio": "P2", "dirty_background_ratio": "P2", "cstate_latency": "info"}),
+    (virtual_machine, sorted(CHECKS), {}),
+    (installed_virtual_machine, sorted(CHECKS), {}),
+    (container, sorted(CHECKS - {"target_kind"}), {"target_kind": "info"}),
+    (container_with_gpus, sorted(CHECKS - {"target_kind"}), {"target_kind": "info"}),
+    # Whether deep idle states hurt depends on the load: that is for information, also here.
+    (healthy, sorted(CHECKS - {"cstate_latency"}), {"cstate_latency": "info"}),
+])
+def test_only_what_is_really_to_be_improved_fails(facts_of, plant, must_not_fail, fails):
+    found = failing(judged(facts_of(plant)))
+    assert [check for check in must_not_fail if check in found] == []
+    assert found == fails
+    assert set(must_not_fail).isdisjoint(fails) and set(must_not_fail) | set(fails) == CHECKS
+
+
+@pytest.mark.parametrize("check, reason", [
+    ("pcie_maxreadreq", "no GPU on this host"), ("gpu_driver", "no GPU on this host"),
+    ("gpu_numa_node", "the target is a virtual machine (qemu)"), ("pcie_aer", "no GPU on this host"),
+    ("nvidia_module", "no NVIDIA GPU on this host"), ("nvidia_flavour", "no NVIDIA GPU on this host"),
+    ("sched_autogroup_enabled", "no GPU serves from this host"), ("rmem_max", "no GPU serves from this host"),
+    ("nmi_watchdog", "no GPU serves from this host"), ("swappiness", "no GPU serves from this host"),
+    ("numa_balancing", "no GPU serves from this host"),
+    ("clocksource", "the target is a virtual machine (qemu), whose hypervisor keeps the time"),
+])
+def test_a_machine_without_a_gpu_says_why_it_is_not_asked(facts_of, check, reason):
+    finding = judged(facts_of(installed_virtual_machine))[check, None]
+    assert (finding["verdict"], finding["reason"]) == ("not_applicable", reason)
+
+
+def test_inside_a_container_every_verdict_is_left_to_the_host(facts_of):
+    found = judged(facts_of(container_with_gpus))
+    assert {check for (check, _subject), finding in found.items() if finding["verdict"] != "not_applicable"} == {
+        "target_kind", "kernel_release"}
+    assert found["pcie_aer", "0000:41:00.0"]["reason"] == (
+        "the target is a container (lxc): its host decides, audit that one")
+
+
+def test_a_host_with_nothing_to_do_has_an_empty_plan(facts_of):
+    assert [pair for pair, finding in judged(facts_of(healthy), "full").items() if finding["fix"]["planned"]] == []
+
+
+def test_this_machine_raises_no_false_alarm():
+    """Whoever runs the tests: a machine of continuous integration, or a developer's."""
+    facts = collect(Host(), [])
+    if facts["gpus"] or facts["identity"]["kind"] == "bare_metal":
+        pytest.skip("this machine has settings of its own to improve: it is no small virtual machine")
+    found = judged(facts)
+    assert failing(found).keys() <= {"target_kind"}
+    of_gpus = [finding for (check, _subject), finding in found.items() if check.startswith(("gpu", "pcie", "nvidia"))]
+    assert {finding["verdict"] for finding in of_gpus} == {"not_applicable"}
+    assert all(finding["reason"] for finding in of_gpus)

@@ -1,0 +1,170 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The story's host with one GPU that is different: exactly its findings change, the seven others stay as they are."""
+from __future__ import annotations
+
+import functools
+
+import pytest
+
+from hosts import pci
+from hosts.story_before import (
+    GPUS,
+    all_ones_on,
+    asleep,
+    given_to_vfio,
+    in_use,
+    narrow,
+    other_read_request,
+    root_port,
+    story_before,
+    with_virtual_function,
+)
+from verdicts import changes, expand, judged, skipped
+
+ODD = "0000:41:00.0"
+OTHERS = tuple(gpu for gpu in GPUS if gpu != ODD)
+FUNCTION = "0000:41:00.4"
+CORES = 1           # nothing here is about processors
+
+# What is read from the GPU's own registers, with the priority of each check.
+REGISTERS = {"pcie_maxreadreq": "P2", "pcie_maxpayload": "P1", "pcie_link_width": "P0", "pcie_link_speed": "P1",
+             "pcie_bottleneck": "P2", "gpu_consistency": "P2", "pcie_bar_size": "P1"}
+GIVEN_AWAY = {**{check: f"not_applicable {priority}" for check, priority in REGISTERS.items()},
+              "gpu_driver": "not_applicable P1", "nvidia_flavour": "not_applicable P1"}
+TO_VFIO = "the GPU is passed through to a guest (vfio-pci)"
+SUSPENDED = "the GPU is suspended, and reading its registers would wake it"
+
+
+def plain(tree):
+    story_before(tree, cores=CORES)
+
+
+@functools.cache
+def variant(change):
+    """Plants the story and then that change of one GPU."""
+    def plant(tree):
+        plain(tree)
+        change(tree, ODD)
+    return plant
+
+
+@functools.cache
+def with_vm(config, mapping=None):
+    """Plants the story with VM 200, which does not run."""
+    return lambda tree: story_before(tree, cores=CORES, vms={"200": f"name: desk\nmemory: 8192\n{config}\n"},
+                                     mapping=mapping)
+
+
+@pytest.fixture(scope="module")
+def story(facts_of):
+    return judged(facts_of(plain))
+
+
+@pytest.mark.parametrize("change, lines", [
+    (narrow, {"pcie_link_width": "fail P0: 8 -> at_least 16",
+              "gpu_consistency": 'fail P2: ["link width is 8, of the others 16"] -> empty true'}),
+    (all_ones_on, {**{check: f"unknown {priority}" for check, priority in REGISTERS.items()},
+                   "gpu_driver": 'fail P0: gone -> one_of ["nvidia"]'}),
+    (other_read_request, {"pcie_maxreadreq": "fail P2: 256 -> 4096, planned",
+                          "gpu_consistency": 'fail P2: ["MaxReadReq is 256, of the others 512"] -> empty true'}),
+    (given_to_vfio, GIVEN_AWAY),
+    (asleep, {check: f"not_applicable {priority}" for check, priority in REGISTERS.items()}),
+    (in_use, {"pcie_maxreadreq": "fail P2: 512 -> 4096"}),
+], ids=lambda value: getattr(value, "__name__", ""))
+def test_only_the_odd_gpu_changes(facts_of, story, change, lines):
+    assert changes(story, judged(facts_of(variant(change)))) == expand({check: {(ODD,): text}
+                                                                        for check, text in lines.items()})
+
+
+MAPPING = "gpu4\n\tmap id=10de:2bb5,iommugroup=64,node=pve1,path=0000:41:00.0,subsystem-id=10de:204e\n"
+
+
+@pytest.mark.parametrize("config, mapping, key", [
+    ("hostpci0: 0000:41:00.0,pcie=1", None, "hostpci0"),
+    ("hostpci0: 41:00.0", None, "hostpci0"),
+    ("hostpci1: 41:00,x-vga=1", None, "hostpci1"),
+    ("hostpci0: host=0000:41:00.0;0000:c1:00.0,rombar=0", None, "hostpci0"),
+    ("hostpci0: mapping=gpu4,pcie=1", MAPPING, "hostpci0"),
+    ("args: -device vfio-pci,host=0000:41:00.0", None, "args"),
+    ("\n[PENDING]\nhostpci0: 0000:41:00.0", None, "hostpci0 (pending)"),
+])
+def test_a_gpu_that_a_stopped_vm_names_is_not_the_hosts(facts_of, story, config, mapping, key):
+    facts = facts_of(with_vm(config, mapping))
+    found = judged(facts)
+    assert changes(story, found) == expand({check: {(ODD,): text} for check, text in GIVEN_AWAY.items()})
+    assert found["pcie_maxreadreq", ODD]["reason"] == f"the GPU belongs to VM 200 ({key})"
+    assert skipped(facts, found, "pcie_maxreadreq") == {ODD: f"not applicable: the GPU belongs to VM 200 ({key})"}
+
+
+@pytest.mark.parametrize("config, mapping", [
+    ("#hostpci0%3A 0000%3A41%3A00.0", None), ("\n[snap]\nhostpci0: 0000:41:00.0", None),
+    ("hostpci0: mapping=gpu4", MAPPING.replace("node=pve1", "node=pve2")),
+    ("hostpci0: 0000:42:00.0", None), ("hostpci0: 0001:41:00.0", None),
+])
+def test_what_no_vm_of_this_node_would_get_changes_nothing(facts_of, story, config, mapping):
+    assert changes(story, judged(facts_of(with_vm(config, mapping)))) == {}
+
+
+# -- the plan, with seven others in it --------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("change, reason", [
+    (given_to_vfio, f"not applicable: {TO_VFIO}"),
+    (asleep, f"not applicable: {SUSPENDED}"),
+    (all_ones_on, "unknown: pcie could not be read: the device is gone (it answers with all ones)"),
+    (in_use, "vllm (process 4711) uses the GPU: stop it first"),
+], ids=lambda value: getattr(value, "__name__", ""))
+def test_a_gpu_that_cannot_be_changed_is_skipped_with_the_reason(facts_of, change, reason):
+    facts = facts_of(variant(change))
+    found = judged(facts)
+    assert skipped(facts, found, "pcie_maxreadreq") == {ODD: reason}
+    assert [gpu for gpu in GPUS if found["pcie_maxreadreq", gpu]["fix"]["planned"]] == list(OTHERS)
+
+
+def test_a_virtual_function_and_its_parent_are_skipped(facts_of, story):
+    facts = facts_of(variant(with_virtual_function))
+    found = judged(facts)
+    assert skipped(facts, found, "pcie_maxreadreq") == {
+        ODD: "the GPU has virtual functions enabled, whose guests share its link",
+        FUNCTION: "not applicable: a virtual function of 0000:41:00.0: the physical function decides"}
+    assert changes(story, found) == {
+        ("pcie_maxreadreq", ODD): "fail P2: 512 -> 4096",
+        **{(check, FUNCTION): f"not_applicable {priority}" for check, priority in REGISTERS.items()},
+        ("gpu_driver", FUNCTION): "not_applicable P1", ("gpu_numa_node", FUNCTION): "pass P1: 1",
+        ("nvidia_flavour", FUNCTION): "pass P1: open",
+        ("pcie_aer", FUNCTION): "pass P1: 0"}         # what the port above it counted
+
+
+def test_claims_that_cannot_be_read_leave_every_gpu_alone(facts_of, story):
+    """/etc/pve is there and empty: pmxcfs is not mounted, and any GPU might be named by a VM."""
+    def plant(tree):
+        plain(tree)
+        for path in ("/etc/pve/local", "/etc/pve/lxc", "/etc/pve/qemu-server"):
+            tree.remove(path)
+        tree.path("/etc/pve/nodes").rename(tree.path("/etc/unmounted"))
+        tree.path("/etc/pve/mapping").rmdir()
+
+    facts = facts_of(plant)
+    found = judged(facts)
+    assert changes(story, found) == {
+        ("numa_balancing", None): "fail P1: 1 -> 0", ("nvidia_device_nodes", None): "unknown P1",
+        **{("pcie_maxreadreq", gpu): "fail P2: 512 -> 4096" for gpu in GPUS}}
+    assert set(skipped(facts, found, "pcie_maxreadreq")) == set(GPUS)
+
+
+def test_without_root_registers_are_unknown_and_nothing_is_planned_on_them(facts_of, story):
+    """The kernel gives a user the first 64 bytes of a config space (pci_read_config() in drivers/pci/pci-sysfs.c)."""
+    def plant(tree):
+        plain(tree)
+        for device in (*GPUS, *map(root_port, GPUS)):
+            path = f"{pci.DEVICES}/{device}/config"
+            tree.file(path, tree.path(path).read_bytes()[:64])
+
+    facts = facts_of(plant)
+    found = judged(facts)
+    own = {check: {tuple(GPUS): f"unknown {priority}"} for check, priority in REGISTERS.items()
+           if check != "pcie_bar_size"}       # the size of the window and of the memory are known to everybody
+    assert changes(story, found) == expand({**own, "iommu_acs": "unknown P2"})
+    assert set(skipped(facts, found, "pcie_maxreadreq").values()) == {
+        "unknown: pcie could not be read: it needs root"}
