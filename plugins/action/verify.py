@@ -66,6 +66,4 @@ class ActionModule(ActionBase):
         shown += [f"  {_way_back.describe(line)}" for line in lines if line["state"] != _way_back.FINE]
         Display().display("\n".join(clean(line) for line in shown))
         by_state = {state: [line for line in lines if line["state"] == state] for state in _way_back.STATES}
-        drift = by_state[_way_back.DRIFT]
-        failed = {"failed": True, "msg": "\n".join(map(_way_back.describe, drift))} if drift else {}
-        return {"lines": lines, "said": said, **by_state, **failed}
+        return {**by_state, "said": said, "msg": "\n".join(map(_way_back.describe, by_state[_way_back.DRIFT]))}

@@ -10,8 +10,9 @@ short_description: Tell whether what was set on a host is still so
 version_added: 0.1.0
 description:
   - Holds what the journal of the host says was set against what is, for every tunable and every device.
-  - A value that somebody else changed is C(drift), and the task fails. One that is back at what it was before, after a
-    reboot, a reset or by hand, is C(expired), which is no failure. All others are C(fine).
+  - A value that somebody else changed is C(drift). One that is back at what it was before, after a reboot, a reset or by
+    hand, is C(expired). All others are C(fine). The task itself never fails for them; the role
+    P(gpuhost.tuning.verify#role) fails on drift.
   - Without a journal of this boot the controller's record of the last run is read, whose other boot id tells that what
     it set ended with the reboot.
   - Nothing is written on the host.
@@ -37,18 +38,19 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Nothing has changed since the last tune
+- name: Look at what was set
   gpuhost.tuning.verify:
+  register: verified
+
+- name: Nobody has changed it
+  ansible.builtin.assert:
+    that: verified.drift | length == 0
+    fail_msg: "{{ verified.msg }}"
 """
 
 RETURN = r"""
-lines:
-  description: Every tunable with C(address), C(state), C(expected), C(found) and C(reason).
-  returned: always
-  type: list
-  elements: dict
 drift:
-  description: Those that somebody else changed.
+  description: Tunables that somebody else changed, each with C(address), C(expected), C(found) and C(reason).
   returned: always
   type: list
   elements: dict
@@ -67,6 +69,10 @@ fine:
   returned: always
   type: list
   elements: dict
+msg:
+  description: A line for each drift.
+  returned: always
+  type: str
 said:
   description: Why there is nothing to verify, or why it all expired.
   returned: always

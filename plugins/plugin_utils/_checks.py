@@ -26,9 +26,9 @@ _OF_A_SUBJECT = frozenset(("it", "actual", "recommended"))
 
 
 def judge(facts: Mapping[str, Any], checks: Sequence[Check], profile: Profile, *, host: str | None = None,
-          dedicated: bool = False, allow_busy: bool = False, overrides: Mapping[str, Any] | None = None, waivers: Iterable[Mapping] = (),
-          only: Sequence[str] = (), skip: Sequence[str] = (), include: Sequence[str] = (),
-          today: datetime.date | None = None) -> list[dict[str, Any]]:
+          dedicated: bool = False, allow_busy: bool = False, overrides: Mapping[str, Any] | None = None,
+          waivers: Iterable[Mapping] = (), only: Sequence[str] = (), skip: Sequence[str] = (),
+          include: Sequence[str] = (), today: datetime.date | None = None) -> list[dict[str, Any]]:
     """The findings of one host, what matters most first.
 
     `facts` are plain types (host_info's, or saved ones); `host` is the inventory's name, for waivers. What the user

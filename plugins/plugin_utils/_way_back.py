@@ -40,6 +40,8 @@ def _compare(change: dict[str, Any]) -> dict[str, Any]:
         return {**line, "state": EXPIRED, "reason": "it is back at what it was before: a reset, a rebind or a hand"}
     if change["outcome"] == "skipped":
         return {**line, "state": UNKNOWN, "reason": change["reason"]}
+    if change["before"] is not None and change["before"] != change["wanted"]:
+        return {**line, "state": DRIFT, "reason": "somebody else changed it"}
     return {**line, "state": DRIFT, "reason": change["reason"]}
 
 

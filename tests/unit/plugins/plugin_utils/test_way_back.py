@@ -28,9 +28,13 @@ def test_what_the_kernel_changed_along_is_not_judged():
 
 
 def test_a_line_names_address_wanted_found_and_reason():
-    line, = _way_back.compare([change("refused", "changed since: found 35, we left 10")])
-    assert _way_back.describe(line) == ("sysctl:vm.swappiness: drift: wanted 10, found 35: "
-                                        "changed since: found 35, we left 10")
+    line, = _way_back.compare([change("refused", "expected 60")])
+    assert _way_back.describe(line) == "sysctl:vm.swappiness: drift: wanted 10, found 35: somebody else changed it"
+
+
+def test_another_device_keeps_the_setters_reason():
+    line, = _way_back.compare([change("refused", "another device sits there", before=None)])
+    assert line["reason"] == "another device sits there"
 
 
 def record(tmp_path, boot_id):
