@@ -49,7 +49,7 @@ bench: run-environment ## measure against an empty module and against a ping pla
 	.venv/bin/python tests/benchmarks/bench.py $(ARGS)
 
 soak: test-environment ## run the long trials of the tests marked soak
-	$(PYTEST) -m soak --override-ini addopts= $(ARGS)
+	$(PYTEST) -m soak $(ARGS)
 
 build: run-environment ## build the collection into dist/
 	.venv/bin/ansible-galaxy collection build --force --output-path dist

@@ -13,6 +13,6 @@ if ! python=$(PYTHON='' tools/find-python.sh 3.14 3.13 3.12 2>/dev/null); then
     exit 0
 fi
 PYTHON=$python tools/setup-venv.sh .venv-newest test 3.14 3.13 3.12
-.venv-newest/bin/ansible --version | head -n 1
+.venv-newest/bin/ansible --version | sed -n 1p
 # A quarter of an hour is many times what they take. No cache: the runs in .venv keep theirs.
 exec timeout 900 .venv-newest/bin/python -m pytest -p no:cacheprovider -n auto --maxprocesses 8 tests/unit tests/playbooks
