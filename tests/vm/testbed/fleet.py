@@ -62,8 +62,14 @@ def _last_built(name: str) -> pathlib.Path | None:
 
 
 def up(wanted: list[str], append: str = "", virtual: bool = False) -> list[Guest]:
-    """Boots what does not run yet, several at once, and waits for all of them."""
-    names = dict(pair for text in wanted or list(RELEASES) for pair in _names(text))
+    """Boots the guests of `RELEASE` and `RELEASE:COUNT` that do not run yet, and writes the inventory."""
+    started = boot(dict(pair for text in wanted or list(RELEASES) for pair in _names(text)), append, virtual)
+    INVENTORY.write_text(inventory())
+    return started
+
+
+def boot(names: dict[str, str], append: str = "", virtual: bool = False) -> list[Guest]:
+    """Guests by name and release: started together where they do not run yet, and waited for."""
     built = images(sorted(set(names.values())))
     started = []
     for name, release in names.items():
@@ -73,7 +79,6 @@ def up(wanted: list[str], append: str = "", virtual: bool = False) -> list[Guest
         started.append(guest)
     for guest in started:
         guest.wait()
-    INVENTORY.write_text(inventory())
     return started
 
 
@@ -108,13 +113,19 @@ def inventory() -> str:
     for guest in known_guests():
         if guest.running:
             suite = RELEASES[guest.record["release"]].suite
-            suites.setdefault(suite, {"hosts": {}})["hosts"][guest.name] = {"ansible_port": guest.record["port"]}
-    variables = {
+            suites.setdefault(suite, {"hosts": {}})["hosts"][guest.name] = variables(guest)
+    return json.dumps({"all": {"children": {"guests": {"children": suites}}}}, indent=2)
+
+
+def variables(guest: Guest) -> dict[str, object]:
+    """How Ansible reaches a guest."""
+    return {
+        "ansible_connection": "ssh",
         "ansible_host": "127.0.0.1",
+        "ansible_port": guest.record["port"],
         "ansible_user": "root",
         "ansible_ssh_private_key_file": str(ssh_key().with_suffix("")),
         "ansible_ssh_common_args": " ".join(SSH_OPTIONS),
         "ansible_python_interpreter": "/usr/bin/python3",
         "ansible_pipelining": True,     # without it every task is another file transfer
     }
-    return json.dumps({"all": {"children": {"guests": {"vars": variables, "children": suites}}}}, indent=2)

@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import os
 import pathlib
+import shutil
 import signal
 import socket
 import subprocess
@@ -118,6 +119,11 @@ class Guest:
             os.kill(record["pid"], sign)
             _wait_for_end(record["pid"], record["started"], seconds)
         self._record.unlink(missing_ok=True)
+
+    def remove(self) -> None:
+        """Stops it and forgets it, console and all."""
+        self.stop()
+        shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def known_guests() -> list[Guest]:

@@ -51,7 +51,8 @@ def _image(release: Release, archive: Archive, out: pathlib.Path, root: pathlib.
         run(["dpkg-deb", "-x", str(package), str(kernel)], out / "log")
         image = next((kernel / "boot").glob("vmlinuz-*"))
         shutil.copy(image, out / "vmlinuz")
-        shutil.copy(next((kernel / "boot").glob("config-*")), tree / "boot")
+        for path in (image, next((kernel / "boot").glob("config-*"))):
+            shutil.copy(path, tree / "boot")
         _install_modules(tree, kernel, image.name.partition("-")[2], modules, out / "log")
         _install_guest_files(tree)
         _make_filesystem(tree, out)

@@ -1,0 +1,71 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Guests for the tests on real kernels: one a release, fresh, booted together, stopped at the end."""
+from __future__ import annotations
+
+import concurrent.futures
+import os
+import pathlib
+import sys
+
+import pytest
+
+from requirement import need
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))    # for `from testbed import fleet`
+
+RELEASES = (os.environ.get("GPUHOST_VM_RELEASES") or "debian12 debian13").split()
+PLAYBOOKS = pathlib.Path(__file__).resolve().parent / "playbooks"
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "vm: boots guests with real kernels; only where GPUHOST_VM is 1")
+
+
+@pytest.fixture(params=RELEASES)
+def release(request):
+    """Each release in turn."""
+    return request.param
+
+
+@pytest.fixture(scope="session")
+def guests():
+    """`{release: its Guest}`."""
+    need(os.environ.get("GPUHOST_VM") == "1", "VM tests skipped: GPUHOST_VM=1 asks for them")
+    from testbed import fleet
+    from testbed.settings import require_programs
+
+    require_programs()
+    names = {f"test-{os.getpid()}-{name}": name for name in RELEASES}
+    try:
+        yield {guest.record["release"]: guest for guest in fleet.boot(names, append="nosuchparameter=1")}
+    finally:
+        for name in names:
+            fleet.Guest(name).remove()
+
+
+@pytest.fixture(scope="session")
+def in_every_guest(guests):
+    """Runs a shell script in all guests at once and returns what each printed."""
+    def run(script):
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            return dict(zip(guests, pool.map(lambda guest: guest.run(script), guests.values())))
+    return run
+
+
+@pytest.fixture(scope="session")
+def play(guests, tmp_path_factory):
+    """Runs one playbook of this folder, or of the collection, over all guests."""
+    from testbed.fleet import variables
+
+    from ansible_run import Controller
+
+    controller = Controller(tmp_path_factory.mktemp("controller"))
+
+    def run(playbook, *words, **given):
+        path = PLAYBOOKS / playbook
+        return controller.play(str(path) if path.exists() else playbook,
+                               {release: variables(guest) for release, guest in guests.items()}, *words,
+                               variables=given, timeout=1200)
+    return run
