@@ -5,12 +5,25 @@
 """One group of tunables on its way to what is wanted: look, record, write once, read back, record, and back again."""
 from __future__ import annotations
 
+import errno
 from collections.abc import Sequence
 from typing import Any
 
 from ._journal import Journal, JournalError
 from ._reading import ABSENT, Reading, error_text
-from ._tunable import CHANGED, REFUSED, REVERTED, SKIPPED, UNCHANGED, WOULD_CHANGE, Change, Group, Refused, Tunable
+from ._tunable import (
+    CHANGED,
+    KERNEL_DECIDES,
+    REFUSED,
+    REVERTED,
+    SKIPPED,
+    UNCHANGED,
+    WOULD_CHANGE,
+    Change,
+    Group,
+    Refused,
+    Tunable,
+)
 from ._values import Wanted
 
 
@@ -73,7 +86,13 @@ class Attempt:
         if wanted.only_from is not None and not tunable.same(reading.value, wanted.only_from):
             raise Refused(f"changed by somebody else: found {reading.value}, expected {wanted.only_from}")
         target = str(wanted.value) if wanted.at_least else wanted.value
-        certainty = tunable.predict(reading.value, target, beside)
+        try:
+            certainty = tunable.predict(reading.value, target, beside)
+        except Refused as why:
+            # The kernel held this very value before: it knows better what it takes.
+            if not (wanted.restores and why.number == errno.EINVAL):
+                raise
+            certainty = KERNEL_DECIDES
         change.settle(WOULD_CHANGE, tunable.note)
         change.certainty, change.after, change.inexact = certainty, target, list(tunable.inexact)
         self.target[tunable] = target

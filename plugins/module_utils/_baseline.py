@@ -86,7 +86,7 @@ def generations(writes: Iterable[Write], boot: str | None) -> tuple[dict[str, Ge
         address, generation = write.address, alive.get(write.address)
         if generation is not None and not _foreign(generation.last, write):
             alive[address] = generation._replace(writes=(*generation.writes, write))
-        elif write.restores:
+        elif write.restores and write.known:
             continue        # the way back of something already forgotten: its before is no baseline
         else:
             alive[address] = Generation(address, write.before, (write,))
@@ -115,7 +115,9 @@ def plan_back(writes: Iterable[Write], boot: str | None, run: str | None = None)
         reason = _left_out(generation, ended.get(address), run)
         if reason is None:
             before = next(write.before for write in generation.writes if run in (None, write.run))
-            _add(plan, generation, before, [latest[one] for one in generation.last.together if one not in alive])
+            # A run that was killed while it wrote its start lines may have named more than it got to record.
+            held = [latest[one] for one in generation.last.together if one in latest and one not in alive]
+            _add(plan, generation, before, held)
         elif run is not None:
             plan.skipped.append({"address": address, "reason": reason})
     return plan

@@ -31,17 +31,19 @@ class Refused(Exception):
     `outcome` is SKIPPED where nothing is wrong with what was asked, it only has no place on this host.
     """
 
-    def __init__(self, reason: str, error: str | None = None, outcome: str = REFUSED) -> None:
+    def __init__(self, reason: str, error: str | None = None, outcome: str = REFUSED,
+                 number: int | None = None) -> None:
         super().__init__(reason)
         self.reason = reason
         self.error = error
         self.outcome = outcome
+        self.number = number        # errno
 
 
 def expected_error(number: int, why: str) -> Refused:
     """The refusal that the system call would answer with `number`, said without making the call."""
     text = error_text(OSError(number, os.strerror(number)))
-    return Refused(f"{text}: {why}", error=text)
+    return Refused(f"{text}: {why}", error=text, number=number)
 
 
 @dataclass

@@ -130,6 +130,24 @@ def test_what_changes_together_and_was_left_alone_is_held():
     assert found.expected == {"sysctl": {"vm.dirty_bytes": {"set": "268435456", "only_from": "0"}}}
 
 
+def test_a_run_killed_within_its_start_lines_named_more_than_it_recorded():
+    found = plan(write("r1", "powersave", "performance", address="sysfs:/sys/a", identity=None, finished=False,
+                       together=["sysfs:/sys/b"]))
+    assert found.restore == {"sysfs": {"/sys/a": {"set": "powersave", "restores": True}}}
+
+
+def test_a_way_back_that_was_killed_while_it_held_another_value():
+    """To clear the bytes the ratio is written twice: killed in between, it is at neither value."""
+    ratio, face = "sysctl:vm.dirty_ratio", "sysctl:vm.dirty_bytes"
+    found = plan(write("r1", "10", "10", address=ratio, identity=None, outcome="unchanged", together=[face])
+                 + write("r1", "0", "268435456", address=face, identity=None, together=[ratio]),
+                 write("r2", "10", "10", address=ratio, identity=None, restores=True, finished=False, together=[face])
+                 + write("r2", "268435456", "0", address=face, identity=None, restores=True, finished=False,
+                         together=[ratio]))
+    assert found.restore == {"sysctl": {"vm.dirty_bytes": {"set": "0", "restores": True},
+                                        "vm.dirty_ratio": {"set": "10", "restores": True}}}
+
+
 # -- one run ------------------------------------------------------------------------------------------------------
 
 

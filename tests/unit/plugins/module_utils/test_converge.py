@@ -178,6 +178,15 @@ def test_a_guard_that_fits_lets_it_through(host):
         "sysctl:vm.swappiness": "changed"}
 
 
+def test_a_value_that_was_there_before_is_tried_whatever_is_known_about_it(host, tree):
+    """A kernel with a wider range than ours said 300 before a run changed it."""
+    tree.sysctl("vm.swappiness", 300)
+    run(host, {"vm.swappiness": 10})
+    assert outcomes(run(host, {"vm.swappiness": 300})) == {"sysctl:vm.swappiness": "refused"}
+    plan = _baseline.plan_back(_baseline.pair_lines(read_journal(host).value), "boot-1")
+    assert outcomes(run(host, plan.restore["sysctl"])) == {"sysctl:vm.swappiness": "changed"}
+
+
 def test_an_identity_that_does_not_fit_holds_back_a_write(host):
     result = run(host, {"vm.swappiness": {"set": "35", "identity": "10de:2bb5"}})
     assert "another device" in result["changes"][0]["reason"]
