@@ -81,12 +81,12 @@ def test_readme_lists_the_variables_that_exist():
 
 def test_readme_lists_the_parts_that_exist():
     text = (REPOSITORY / "README.md").read_text(encoding="utf-8")
-    listed = set(re.findall(r"^\| (module|role|playbook) \|.*?`gpuhost\.tuning\.(\w+)`", text, re.MULTILINE))
-    modules = {("module", pathlib.Path(name).stem) for name in files("plugins/modules", new=False)}
-    roles = {("role", name.split("/")[1]) for name in files("roles", new=False)}
-    playbooks = {("playbook", pathlib.Path(name).stem) for name in files("playbooks", new=False)
-                 if name.endswith(".yml")}
-    assert listed == modules | roles | playbooks
+    rows = re.findall(r"^\| (module|filter|role|playbook) \| (.*?) \| ", text, re.MULTILINE)
+    listed = {(kind, name) for kind, names in rows for name in re.findall(r"`(?:gpuhost\.tuning\.)?(\w+)`", names)}
+    folders = {"module": "plugins/modules", "filter": "plugins/filter", "playbook": "playbooks"}
+    there = {(kind, pathlib.Path(name).stem) for kind, folder in folders.items() for name in files(folder, new=False)
+             if not name.endswith(".cfg")}
+    assert listed == there | {("role", name.split("/")[1]) for name in files("roles", new=False)}
 
 
 @pytest.mark.parametrize("role", sorted(path.name for path in REPOSITORY.glob("roles/*") if path.is_dir()))
