@@ -29,7 +29,8 @@ from hosts.tree import Tree
 GPUS = ("0000:01:00.0", "0000:41:00.0")
 VALUES = {
     "sysctl": {"kernel.numa_balancing": 0, "vm.swappiness": 10, "vm.dirty_ratio": 10,
-               "vm.dirty_background_bytes": 1 << 26, "net.ipv4.tcp_rmem": "4096 65536 16777216", "net.core.rmem_max": {"at_least": 16777216}},
+               "vm.dirty_background_bytes": 1 << 26, "net.ipv4.tcp_rmem": "4096 65536 16777216",
+               "net.core.rmem_max": {"at_least": 16777216}},
     "sysfs": {f"{CPUFREQ}/policy*/scaling_governor": "performance",
               f"{CPUFREQ}/policy*/energy_performance_preference": "performance", f"{THP}/enabled": "madvise"},
     "pcie_maxreadreq": dict.fromkeys(GPUS, 4096),

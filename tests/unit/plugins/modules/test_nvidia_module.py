@@ -51,6 +51,17 @@ def test_a28_absent_and_not_loaded(call, root):
     assert (result["changed"], result["changes"][0]["outcome"]) == (False, "unchanged")
 
 
+def test_a25_check_mode_leaves_every_file_as_it_was(call, root, tree):
+    before = {str(path): path.read_bytes() for path in tree.root.rglob("*") if path.is_file()}
+    for name in ("nvidia_peermem", "gdrdrv", "nvidia_fs", "nvidia_uvm", "nvidia", "nouveau"):
+        for state in ("present", "absent"):
+            predicted = call("nvidia_module", {"sysroot": root, "name": name, "state": state, "on_refusal": "report"},
+                             check=True)
+            assert {str(path): path.read_bytes() for path in tree.root.rglob("*") if path.is_file()} == before
+            done = call("nvidia_module", {"sysroot": root, "name": name, "state": state, "on_refusal": "report"})
+            assert predicted["changed"] == done["changed"]
+
+
 def test_a_recorded_host_runs_no_program(call, root):
     result = call("nvidia_module", {"sysroot": root, "values": {"gdrdrv": "present", "nvidia": "present"}})
     assert [(change["address"], change["outcome"]) for change in result["changes"]] == [
