@@ -34,7 +34,7 @@ attributes:
 """
 
     # What writes through the journal.
-    SETTER = r"""
+    JOURNALLED = r"""
 options: {}
 attributes:
   check_mode:

@@ -20,7 +20,7 @@ description:
     the names of those that use it. Nothing is forced and no service is stopped.
 extends_documentation_fragment:
   - gpuhost.tuning.attributes
-  - gpuhost.tuning.attributes.setter
+  - gpuhost.tuning.attributes.journalled
   - gpuhost.tuning.setter
 author:
   - gpuhost.tuning contributors (@gpuhost)

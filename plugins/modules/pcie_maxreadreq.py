@@ -23,7 +23,7 @@ description:
   - Any device can be read. A suspended one is not woken.
 extends_documentation_fragment:
   - gpuhost.tuning.attributes
-  - gpuhost.tuning.attributes.setter
+  - gpuhost.tuning.attributes.journalled
   - gpuhost.tuning.setter
 author:
   - gpuhost.tuning contributors (@gpuhost)

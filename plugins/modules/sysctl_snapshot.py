@@ -20,7 +20,7 @@ description:
     V(kernel.modules_disabled), and those that name a program for the kernel to run are never written.
 extends_documentation_fragment:
   - gpuhost.tuning.attributes
-  - gpuhost.tuning.attributes.setter
+  - gpuhost.tuning.attributes.journalled
   - gpuhost.tuning.setter
 author:
   - gpuhost.tuning contributors (@gpuhost)
@@ -164,7 +164,7 @@ from ..module_utils._sysctl_kind import SysctlKind
 
 def main() -> None:
     module = AnsibleModule(
-        argument_spec={**ARGUMENTS, "keys": {"type": "list", "elements": "str", "default": []}},
+        argument_spec={**ARGUMENTS, "keys": {"type": "list", "elements": "str", "default": [], "no_log": False}},
         supports_check_mode=True,
     )
     host = Host(module.params["sysroot"])
