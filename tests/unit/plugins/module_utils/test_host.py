@@ -8,7 +8,8 @@ import os
 
 import pytest
 from ansible_collections.gpuhost.tuning.plugins.module_utils import _program
-from ansible_collections.gpuhost.tuning.plugins.module_utils._host import Host, OutsideSysroot
+from ansible_collections.gpuhost.tuning.plugins.module_utils._host import Host
+from ansible_collections.gpuhost.tuning.plugins.module_utils._sysroot import OutsideSysroot
 
 
 def test_text_loses_only_its_line_end(tree, host):
