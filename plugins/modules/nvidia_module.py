@@ -43,7 +43,6 @@ options:
     default: {}
 seealso:
   - module: gpuhost.tuning.journal_info
-  - module: community.general.modprobe
 """
 
 EXAMPLES = r"""

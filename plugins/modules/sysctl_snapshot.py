@@ -45,7 +45,6 @@ options:
     default: {}
 seealso:
   - module: gpuhost.tuning.journal_info
-  - module: ansible.posix.sysctl
 """
 
 EXAMPLES = r"""

@@ -3,6 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from hosts.cpu import CPUFREQ, plant_frequency, policy_path
@@ -59,3 +61,25 @@ def test_a_whole_host_in_one_call(call, tree):
     result = call("sysfs_attribute", {"sysroot": str(tree.root), "values": values})
     assert [change["outcome"] for change in result["changes"]].count("changed") == 512
     assert tree.path(policy_path(255, "scaling_governor")).read_text() == "performance\n"
+
+
+@pytest.mark.skipif(not os.access(f"{THP}/khugepaged/scan_sleep_millisecs", os.W_OK), reason="not writable here")
+def test_on_the_kernel_of_this_machine(call):
+    """A real change of a harmless tunable, brought back also if something fails in between."""
+    path = f"{THP}/khugepaged/scan_sleep_millisecs"
+    with open(path, encoding="ascii") as file:
+        before = file.read()
+    wanted = str(int(before) + 1)
+    try:
+        done = call("sysfs_attribute", {"values": {path: wanted}})
+        with open(path, encoding="ascii") as file:
+            assert file.read().strip() == wanted
+        assert call("sysfs_attribute", {"values": {path: wanted}})["changed"] is False
+        refused = call("sysfs_attribute", {"values": {f"{THP}/enabled": "sometimes"}})
+        assert refused["changes"][0]["error"] == "EINVAL (Invalid argument)"
+        call("sysfs_attribute", {"values": done["snapshot"]})
+        with open(path, encoding="ascii") as file:
+            assert file.read() == before
+    finally:
+        with open(path, "w", encoding="ascii") as file:
+            file.write(before)
