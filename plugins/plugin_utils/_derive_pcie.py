@@ -157,7 +157,12 @@ def _hop(lower: dict[str, Any], upper: dict[str, Any], own: bool) -> Hop | None:
 
 def _errors(devices: list[dict]) -> dict[str, Any]:
     """AER counters since boot, summed over a GPU and its path: the link partner sees what the GPU does not."""
+    there = [device["aer"] for device in devices if device["aer"]["status"] != "absent"]
     read = [(device["bdf"], counters) for device in devices if (counters := value(device["aer"]))]
     kinds = ("fatal", "nonfatal", "correctable")
-    return {**{f"aer_{kind}": sum(counters[kind] for _bdf, counters in read) if read else None for kind in kinds},
+    sums = {f"aer_{kind}": sum(counters[kind] for _bdf, counters in read) if read else None for kind in kinds}
+    uncorrectable = (sums["aer_fatal"] or 0) + (sums["aer_nonfatal"] or 0)
+    # Zeros prove nothing while there are counters that could not be read.
+    return {**sums, "aer_counted": bool(there),
+            "aer_uncorrectable": uncorrectable if uncorrectable or len(read) == len(there) > 0 else None,
             "aer_ports": [bdf for bdf, counters in read if any(counters[kind] for kind in kinds)]}

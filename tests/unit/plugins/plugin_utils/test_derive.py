@@ -227,6 +227,18 @@ def test_errors_of_the_port_count_where_the_gpu_has_no_counters():
 def test_without_counters_there_are_no_numbers():
     its = one_gpu({"aer": ABSENT}, {"aer": ABSENT})
     assert (its["aer_fatal"], its["aer_nonfatal"], its["aer_correctable"]) == (None, None, None)
+    assert (its["aer_counted"], its["aer_uncorrectable"]) == (False, None)
+
+
+@pytest.mark.parametrize("mine, above, uncorrectable", [
+    (ABSENT, ok(neutral.NO_ERRORS), 0), (ok(neutral.NO_ERRORS), lacking("unparsable"), None),
+    (lacking("denied"), lacking("denied"), None), (lacking("denied"), ABSENT, None),
+    (ok({**neutral.NO_ERRORS, "fatal": 1}), lacking("unparsable"), 1),
+    (ok({**neutral.NO_ERRORS, "fatal": 1}), ok({**neutral.NO_ERRORS, "nonfatal": 2}), 3),
+])
+def test_zeros_prove_nothing_beside_counters_that_cannot_be_read(mine, above, uncorrectable):
+    its = one_gpu({"aer": mine}, {"aer": above})
+    assert (its["aer_counted"], its["aer_uncorrectable"]) == (True, uncorrectable)
 
 
 @pytest.mark.parametrize("gpu, size", [
