@@ -5,107 +5,16 @@
 from __future__ import annotations
 
 import pytest
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._derive import derive
 
+from expected import BUSES, REFERENCE, SICK, STORY, STORY_AFTER, STORY_BEFORE
+from facts_schema import problems
 from hosts.proxmox import plant_proxmox
-from hosts.reference import MINORS, SWITCHES, reference
+from hosts.reference import SWITCHES, reference
+from hosts.sick import sick
 from hosts.story_after import story_after
-from hosts.story_before import GPUS, root_port, story_before
+from hosts.story_before import root_port, story_before
 from verdicts import CHECKS, changes, expand, judged, lines, skipped
-
-STORY = tuple(GPUS)
-POLICIES = tuple(f"policy{cpu}" for cpu in range(128))
-
-# As the operator found it: two sockets, 503 GiB, no swap, idle GPUs, containers that are pinned.
-STORY_BEFORE = {
-    "target_kind": "pass info: bare_metal",
-    "kernel_release": "pass info: 6.8.12-9-pve",
-    "numa_balancing": "fail P1: 1 -> 0, planned",
-    "zone_reclaim_mode": "pass P1: 0",
-    "nmi_watchdog": "fail P2: 1 -> 0, planned",
-    "sched_autogroup_enabled": "fail info: 1 -> 0, planned",
-    "perf_event_paranoid": "pass info: 4",
-    "swappiness": "not_applicable P2",
-    "dirty_ratio": "fail P2: 20 -> at_most 10, planned",
-    "dirty_background_ratio": "fail P2: 10 -> at_most 5, planned",
-    "rmem_max": "fail P2: 212992 -> at_least 16777216, planned",
-    "wmem_max": "fail P2: 212992 -> at_least 16777216, planned",
-    "thp_enabled": "pass P1: madvise",
-    "thp_defrag": "pass P2: madvise",
-    "cpu_governor": {POLICIES: "pass P1: performance"},
-    "cpu_epp": "not_applicable P1",
-    "cpu_boost": {("boost",): "pass P1: true"},
-    "cpu_scaling_driver": "fail P2: acpi-cpufreq -> not_equals acpi-cpufreq",
-    "cstate_latency": {("state2",): "fail info: false -> true"},
-    "clocksource": "pass P1: tsc",
-    "cpus_offline": "pass P2: []",
-    "gpu_driver": {STORY: "pass P1: nvidia"},
-    "gpu_consistency": {STORY: "pass P2: []"},
-    "gpu_numa_node": {STORY[:4]: "pass P1: 0", STORY[4:]: "pass P1: 1"},
-    "iommu_acs": "fail P0: translated and redirected -> direct",
-    "pcie_maxreadreq": {STORY: "fail P2: 512 -> 4096, planned"},
-    "pcie_maxpayload": {STORY: "pass P1: 256"},
-    "pcie_link_width": {STORY: "pass P0: 16"},
-    "pcie_link_speed": {STORY: "pass P1: 2.5"},
-    "pcie_bottleneck": {STORY: "pass P2: 63.0"},
-    "pcie_aer": {STORY: "pass P1: 0"},
-    "pcie_bar_size": {STORY: "pass P1: 137438953472"},
-    "nvidia_module": "pass P1: live",
-    "nvidia_flavour": {STORY: "pass P1: open"},
-    "nvidia_device_nodes": "pass P1: []",
-    "nvidia_peermem": "not_applicable P1",
-}
-
-# The reboot took back all that was set at run time, and brought amd-pstate in active mode.
-STORY_AFTER = {
-    **STORY_BEFORE,
-    "kernel_release": "pass info: 6.14.11-4-pve",
-    "cpu_governor": "not_applicable P1",
-    "cpu_epp": {POLICIES: "pass P1: performance"},
-    "cpu_scaling_driver": "pass P2: amd-pstate-epp",
-}
-
-BUSES = tuple(MINORS)
-ONLINE = tuple(f"policy{cpu}" for cpu in range(256) if cpu != 239)
-
-# A public report's host: IOMMU off, switches that do not redirect, one CPU offline, a swap file, no guests.
-REFERENCE = {
-    "target_kind": "pass info: bare_metal",
-    "kernel_release": "pass info: 6.17.0-20-generic",
-    "numa_balancing": "fail P1: 1 -> 0, planned",
-    "zone_reclaim_mode": "pass P1: 0",
-    "nmi_watchdog": "fail P2: 1 -> 0, planned",
-    "sched_autogroup_enabled": "fail info: 1 -> 0, planned",
-    "perf_event_paranoid": "pass info: 4",
-    "swappiness": "fail P2: 60 -> at_most 10, planned",
-    "dirty_ratio": "fail P2: 20 -> at_most 10, planned",
-    "dirty_background_ratio": "fail P2: 10 -> at_most 5, planned",
-    "rmem_max": "fail P2: 212992 -> at_least 16777216, planned",
-    "wmem_max": "fail P2: 212992 -> at_least 16777216, planned",
-    "thp_enabled": "pass P1: madvise",
-    "thp_defrag": "pass P2: madvise",
-    "cpu_governor": "not_applicable P1",
-    "cpu_epp": {ONLINE: "pass P1: performance"},
-    "cpu_boost": {("boost",): "pass P1: true"},
-    "cpu_scaling_driver": "pass P2: amd-pstate-epp",
-    "cstate_latency": {("state2",): "fail info: false -> true"},
-    "clocksource": "pass P1: tsc",
-    "cpus_offline": "fail P2: [239] -> empty true",
-    "gpu_driver": {BUSES: "pass P1: nvidia"},
-    "gpu_consistency": {BUSES: "pass P2: []"},
-    "gpu_numa_node": {BUSES[:4]: "pass P1: 0", BUSES[4:]: "pass P1: 1"},
-    "iommu_acs": "pass P2: direct",
-    "pcie_maxreadreq": {BUSES: "fail P2: 512 -> 4096, planned"},
-    "pcie_maxpayload": {BUSES: "pass P1: 256"},
-    "pcie_link_width": {BUSES: "pass P0: 16"},
-    "pcie_link_speed": {BUSES: "pass P1: 2.5"},
-    "pcie_bottleneck": {BUSES: "pass P2: 63.0"},
-    "pcie_aer": {BUSES: "pass P1: 0"},
-    "pcie_bar_size": {BUSES: "pass P1: 137438953472"},
-    "nvidia_module": "pass P1: live",
-    "nvidia_flavour": {BUSES: "pass P1: open"},
-    "nvidia_device_nodes": "not_applicable P1",
-    "nvidia_peermem": "not_applicable P1",
-}
 
 
 def story_with_swap(tree):
@@ -128,10 +37,18 @@ def story(facts_of):
     (story_with_swap, {**STORY_BEFORE, "swappiness": "fail P2: 60 -> at_most 10, planned"}),
     (story_after, STORY_AFTER),
     (reference, REFERENCE),
+    (sick, SICK),
 ])
 def test_all_verdicts_of_a_host(facts_of, plant, table):
     assert set(table) == CHECKS
     assert lines(judged(facts_of(plant))) == expand(table)
+
+
+@pytest.mark.parametrize("plant", [story_before, story_after, reference, sick])
+def test_what_is_derived_from_a_host_has_the_shape_that_checks_rely_on(facts_of, plant):
+    known = derive(facts_of(plant))
+    assert [problem for gpu in known["gpus"]
+            for problem in problems("derived", {"host": known["derived"], "gpu": gpu["derived"]})] == []
 
 
 # -- the eleven readings of the mission, in words ---------------------------------------------------------------------

@@ -122,6 +122,21 @@ def test_a_gpu_that_cannot_be_changed_is_skipped_with_the_reason(facts_of, chang
     assert [gpu for gpu in GPUS if found["pcie_maxreadreq", gpu]["fix"]["planned"]] == list(OTHERS)
 
 
+def test_a_gpu_in_use_is_planned_where_the_user_allows_it(facts_of, story):
+    found = judged(facts_of(variant(in_use)), allow_busy=True)
+    assert changes(story, found) == {}
+    assert found["pcie_maxreadreq", ODD]["fix"]["planned"] is True
+
+
+def test_what_the_user_allows_or_names_does_not_touch_a_gpu_of_a_guest(facts_of):
+    """allow_busy is about processes; a GPU of a VM stays out whatever the user allows."""
+    facts = facts_of(variant(given_to_vfio))
+    found = judged(facts, allow_busy=True, dedicated=True, include=["pcie_maxreadreq"],
+                   overrides={"pcie_maxreadreq": {"value": 2048}})
+    assert skipped(facts, found, "pcie_maxreadreq") == {ODD: f"not applicable: {TO_VFIO}"}
+    assert [found["pcie_maxreadreq", gpu]["fix"]["change"]["value"] for gpu in OTHERS] == [2048] * 7
+
+
 def test_a_virtual_function_and_its_parent_are_skipped(facts_of, story):
     facts = facts_of(variant(with_virtual_function))
     found = judged(facts)

@@ -1,0 +1,140 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the catalogue must say of planted hosts, every finding of it, written down from what the hosts are."""
+from __future__ import annotations
+
+from hosts.reference import MINORS
+from hosts.sick import DEGRADED, OLD_SLOT, UNBOUND
+from hosts.story_before import GPUS
+
+STORY = tuple(GPUS)
+POLICIES = tuple(f"policy{cpu}" for cpu in range(128))
+
+# As the operator found it: two sockets, 503 GiB, no swap, idle GPUs, containers that are pinned.
+STORY_BEFORE = {
+    "target_kind": "pass info: bare_metal",
+    "kernel_release": "pass info: 6.8.12-9-pve",
+    "numa_balancing": "fail P1: 1 -> 0, planned",
+    "zone_reclaim_mode": "pass P1: 0",
+    "nmi_watchdog": "fail P2: 1 -> 0, planned",
+    "sched_autogroup_enabled": "fail info: 1 -> 0, planned",
+    "perf_event_paranoid": "pass info: 4",
+    "swappiness": "not_applicable P2",
+    "dirty_ratio": "fail P2: 20 -> at_most 10, planned",
+    "dirty_background_ratio": "fail P2: 10 -> at_most 5, planned",
+    "rmem_max": "fail P2: 212992 -> at_least 16777216, planned",
+    "wmem_max": "fail P2: 212992 -> at_least 16777216, planned",
+    "thp_enabled": "pass P1: madvise",
+    "thp_defrag": "pass P2: madvise",
+    "cpu_governor": {POLICIES: "pass P1: performance"},
+    "cpu_epp": "not_applicable P1",
+    "cpu_boost": {("boost",): "pass P1: true"},
+    "cpu_scaling_driver": "fail P2: acpi-cpufreq -> not_equals acpi-cpufreq",
+    "cstate_latency": {("state2",): "fail info: false -> true"},
+    "clocksource": "pass P1: tsc",
+    "cpus_offline": "pass P2: []",
+    "gpu_driver": {STORY: "pass P1: nvidia"},
+    "gpu_consistency": {STORY: "pass P2: []"},
+    "gpu_numa_node": {STORY[:4]: "pass P1: 0", STORY[4:]: "pass P1: 1"},
+    "iommu_acs": "fail P0: translated and redirected -> direct",
+    "pcie_maxreadreq": {STORY: "fail P2: 512 -> 4096, planned"},
+    "pcie_maxpayload": {STORY: "pass P1: 256"},
+    "pcie_link_width": {STORY: "pass P0: 16"},
+    "pcie_link_speed": {STORY: "pass P1: 2.5"},
+    "pcie_bottleneck": {STORY: "pass P2: 63.0"},
+    "pcie_aer": {STORY: "pass P1: 0"},
+    "pcie_bar_size": {STORY: "pass P1: 137438953472"},
+    "nvidia_module": "pass P1: live",
+    "nvidia_flavour": {STORY: "pass P1: open"},
+    "nvidia_device_nodes": "pass P1: []",
+    "nvidia_peermem": "not_applicable P1",
+}
+
+# The reboot took back all that was set at run time, and brought amd-pstate in active mode.
+STORY_AFTER = {
+    **STORY_BEFORE,
+    "kernel_release": "pass info: 6.14.11-4-pve",
+    "cpu_governor": "not_applicable P1",
+    "cpu_epp": {POLICIES: "pass P1: performance"},
+    "cpu_scaling_driver": "pass P2: amd-pstate-epp",
+}
+
+BUSES = tuple(MINORS)
+ONLINE = tuple(f"policy{cpu}" for cpu in range(256) if cpu != 239)
+
+# A public report's host: IOMMU off, switches that do not redirect, one CPU offline, a swap file, no guests.
+REFERENCE = {
+    "target_kind": "pass info: bare_metal",
+    "kernel_release": "pass info: 6.17.0-20-generic",
+    "numa_balancing": "fail P1: 1 -> 0, planned",
+    "zone_reclaim_mode": "pass P1: 0",
+    "nmi_watchdog": "fail P2: 1 -> 0, planned",
+    "sched_autogroup_enabled": "fail info: 1 -> 0, planned",
+    "perf_event_paranoid": "pass info: 4",
+    "swappiness": "fail P2: 60 -> at_most 10, planned",
+    "dirty_ratio": "fail P2: 20 -> at_most 10, planned",
+    "dirty_background_ratio": "fail P2: 10 -> at_most 5, planned",
+    "rmem_max": "fail P2: 212992 -> at_least 16777216, planned",
+    "wmem_max": "fail P2: 212992 -> at_least 16777216, planned",
+    "thp_enabled": "pass P1: madvise",
+    "thp_defrag": "pass P2: madvise",
+    "cpu_governor": "not_applicable P1",
+    "cpu_epp": {ONLINE: "pass P1: performance"},
+    "cpu_boost": {("boost",): "pass P1: true"},
+    "cpu_scaling_driver": "pass P2: amd-pstate-epp",
+    "cstate_latency": {("state2",): "fail info: false -> true"},
+    "clocksource": "pass P1: tsc",
+    "cpus_offline": "fail P2: [239] -> empty true",
+    "gpu_driver": {BUSES: "pass P1: nvidia"},
+    "gpu_consistency": {BUSES: "pass P2: []"},
+    "gpu_numa_node": {BUSES[:4]: "pass P1: 0", BUSES[4:]: "pass P1: 1"},
+    "iommu_acs": "pass P2: direct",
+    "pcie_maxreadreq": {BUSES: "fail P2: 512 -> 4096, planned"},
+    "pcie_maxpayload": {BUSES: "pass P1: 256"},
+    "pcie_link_width": {BUSES: "pass P0: 16"},
+    "pcie_link_speed": {BUSES: "pass P1: 2.5"},
+    "pcie_bottleneck": {BUSES: "pass P2: 63.0"},
+    "pcie_aer": {BUSES: "pass P1: 0"},
+    "pcie_bar_size": {BUSES: "pass P1: 137438953472"},
+    "nvidia_module": "pass P1: live",
+    "nvidia_flavour": {BUSES: "pass P1: open"},
+    "nvidia_device_nodes": "not_applicable P1",
+    "nvidia_peermem": "not_applicable P1",
+}
+
+REST = tuple(gpu for gpu in GPUS if gpu not in (DEGRADED, UNBOUND, OLD_SLOT))
+OTHERS = (UNBOUND, OLD_SLOT, *REST)
+ON_NODE_1 = tuple(gpu for gpu in STORY[4:] if gpu != DEGRADED)
+
+SICK = {
+    **STORY_BEFORE,
+    "zone_reclaim_mode": "fail P1: 1 -> 0, planned",
+    "perf_event_paranoid": "fail info: -1 -> at_least 2",
+    "swappiness": "fail P2: 60 -> at_most 10, planned",
+    "thp_enabled": 'fail P1: never -> one_of ["madvise", "always"], planned',
+    "thp_defrag": 'fail P2: always -> one_of ["madvise", "defer+madvise", "defer", "never"], planned',
+    "cpu_governor": {POLICIES[:3]: "fail P1: schedutil -> performance, planned"},
+    "cpu_boost": {("boost",): "fail P1: false -> true, planned"},
+    "clocksource": 'fail P1: hpet -> one_of ["tsc", "arch_sys_counter"]',
+    "cpus_offline": "fail P2: [3] -> empty true",
+    "gpu_driver": {(UNBOUND,): 'fail P1: none -> one_of ["nvidia"]', (DEGRADED, OLD_SLOT, *REST): "pass P1: nvidia"},
+    "gpu_consistency": {
+        (DEGRADED,): 'fail P2: ["MaxReadReq is 256, of the others 512", "MaxPayload is 512, of the others 256", '
+                     '"link width is 8, of the others 16", "largest BAR is 268435456, of the others 137438953472"] '
+                     "-> empty true",
+        (OLD_SLOT,): 'fail P2: ["link speed its slot allows is 16.0, of the others 32.0"] -> empty true',
+        (UNBOUND, *REST): "pass P2: []"},
+    "gpu_numa_node": {(DEGRADED,): "fail P1: -1 -> at_least 0", STORY[:4]: "pass P1: 0", ON_NODE_1: "pass P1: 1"},
+    "pcie_maxreadreq": {(DEGRADED,): "fail P2: 256 -> 4096, planned", OTHERS: "fail P2: 512 -> 4096, planned"},
+    "pcie_maxpayload": {(DEGRADED,): "fail P1: 512 -> at_most 256", OTHERS: "pass P1: 256"},
+    "pcie_link_width": {(DEGRADED,): "fail P0: 8 -> at_least 16", OTHERS: "pass P0: 16"},
+    "pcie_link_speed": {(DEGRADED,): "fail P1: 5.0 -> at_least 32.0", OTHERS: "pass P1: 2.5"},
+    "pcie_bottleneck": {(OLD_SLOT,): "fail P2: 31.5 -> at_least 63.0", (DEGRADED, UNBOUND, *REST): "pass P2: 63.0"},
+    "pcie_aer": {(DEGRADED,): "fail P0: 1 -> 0", OTHERS: "pass P1: 0"},
+    "pcie_bar_size": {(DEGRADED,): "fail P1: 268435456 -> at_least 102641958912", OTHERS: "pass P1: 137438953472"},
+    "nvidia_flavour": {(UNBOUND,): 'fail P0: proprietary -> one_of ["open"]',
+                       (DEGRADED, OLD_SLOT, *REST): 'fail P1: proprietary -> one_of ["open"]'},
+    "nvidia_device_nodes": 'fail P0: ["/dev/nvidia9"] -> empty true',
+    "nvidia_peermem": "fail P1: false -> true, planned",
+}

@@ -1,0 +1,55 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The story's host with something to find for almost every check: settings turned to the worse, and three sick GPUs."""
+from __future__ import annotations
+
+import shutil
+
+from . import cpu, memory, pci
+from .config_space import gpu_space, root_port_space
+from .nvidia import version_text
+from .story_before import ACS_REDIRECT, CONTAINERS, DRIVER, root_port, story_before
+from .tree import Tree
+
+DEGRADED, UNBOUND, OLD_SLOT = "0000:41:00.0", "0000:11:00.0", "0000:21:00.0"
+SMALL_WINDOW = """\
+0x0000000000000000 0x0000000000000000 0x0000000000000000
+0x0000000000000000 0x0000000000000000 0x0000000000000000
+0x0000076000000000 0x000007600fffffff 0x000000000014220c
+"""     # BAR 2: 256 MiB, 64 bits, prefetchable
+
+
+def sick(tree: Tree) -> Tree:
+    """Four CPUs, one of them offline; nothing here depends on their number."""
+    story_before(tree, cores=1, swap=True)
+    _spoil_processors(tree)
+    memory.plant_thp(tree, enabled="never", defrag="always")
+    tree.sysctl("vm.zone_reclaim_mode", 1).sysctl("kernel.perf_event_paranoid", -1)
+    _spoil_gpus(tree)
+    # The wrong flavour for a Blackwell, a container that wants a node nobody made, and a network card with RDMA.
+    tree.file("/proc/driver/nvidia/version", version_text(DRIVER, "proprietary"))
+    tree.file("/etc/pve/nodes/pve1/lxc/102.conf", CONTAINERS["102"] + "dev6: /dev/nvidia9\n")
+    tree.file("/sys/class/infiniband/mlx5_0/node_type", "1: CA")
+    tree.file("/proc/kallsyms", "0000000000000000 t ib_register_peer_memory_client\t[ib_core]")
+    return tree
+
+
+def _spoil_processors(tree: Tree) -> None:
+    for number in range(3):
+        tree.file(cpu.policy_path(number, "scaling_governor"), "schedutil")
+    shutil.rmtree(tree.path(cpu.policy_path(3)))
+    tree.files(cpu.CPU, {"cpufreq/boost": 0, "online": "0-2", "offline": "3"})
+    cpu.plant_clocksource(tree, current="hpet", available="hpet acpi_pm ")
+
+
+def _spoil_gpus(tree: Tree) -> None:
+    """One GPU with all that can be wrong with its registers, one without a driver, one in a slot of 16 GT/s."""
+    slow = {"width": 8, "speed": 5.0}
+    pci.write_config(tree, DEGRADED, gpu_space(max_read_request=256, max_payload=512, max_payload_supported=512,
+                                               bar_mib=256, autonomous_speed_disabled=True, **slow))
+    pci.write_config(tree, root_port(DEGRADED), root_port_space(acs=ACS_REDIRECT, **slow))
+    pci.plant_aer(tree, root_port(DEGRADED), {"fatal": {"DLP": 1}})
+    tree.files(pci.device_path(tree, DEGRADED), {"numa_node": -1, "resource": SMALL_WINDOW})
+    pci.bind(tree, UNBOUND, None)
+    pci.write_config(tree, root_port(OLD_SLOT), root_port_space(acs=ACS_REDIRECT, max_speed=16.0, speed=2.5))
