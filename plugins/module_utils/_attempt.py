@@ -5,15 +5,14 @@
 """One group of tunables on its way to what is wanted: look, record, write once, read back, record, and back again."""
 from __future__ import annotations
 
-import errno
 from collections.abc import Sequence
 from typing import Any
 
 from ._journal import Journal, JournalError
+from ._judge import describe_unreadable, judge, satisfied
 from ._reading import ABSENT, Reading, error_text
 from ._tunable import (
     CHANGED,
-    KERNEL_DECIDES,
     REFUSED,
     REVERTED,
     SKIPPED,
@@ -24,7 +23,6 @@ from ._tunable import (
     Refused,
     Tunable,
 )
-from ._values import Wanted
 
 
 class Attempt:
@@ -61,41 +59,13 @@ class Attempt:
         beside = {tunable.address: value for tunable, value in self.now.items()}
         beside.update((tunable.address, wanted.value) for tunable, wanted in self.group.wanted.items())
         for tunable, wanted in self.group.wanted.items():
-            before = self.now.get(tunable)
-            change = self.changes[tunable] = Change(tunable.address, before, wanted.asked(), before)
-            try:
-                self._judge(tunable, wanted, change, beside)
-            except Refused as why:
-                change.refuse(why)
+            change = self.changes[tunable] = judge(tunable, wanted, self.readings[tunable], beside)
+            if change.outcome in (UNCHANGED, WOULD_CHANGE):
+                self.target[tunable] = change.after
         self._all_or_nothing()
         if self.pending:
             foreseen = self.group.foresee(self.now, self.target)
             self.along = {tunable: self._along(tunable, WOULD_CHANGE, value) for tunable, value in foreseen.items()}
-
-    def _judge(self, tunable: Tunable, wanted: Wanted, change: Change, beside: dict[str, Any]) -> None:
-        reading = self.readings[tunable]
-        if not reading.ok:
-            raise Refused(_unreadable(reading), error=reading.detail)
-        if wanted.at_least and _number(tunable, reading.value) is None:
-            raise Refused(f"at_least is for one number, and this is {reading.value!r}")
-        self.target[tunable] = reading.value
-        if _satisfied(tunable, wanted, reading.value):
-            return
-        if wanted.identity is not None and tunable.identity() != wanted.identity:
-            raise Refused(f"another device: it says {tunable.identity()}, expected {wanted.identity}")
-        if wanted.only_from is not None and not tunable.same(reading.value, wanted.only_from):
-            raise Refused(f"changed by somebody else: found {reading.value}, expected {wanted.only_from}")
-        target = str(wanted.value) if wanted.at_least else wanted.value
-        try:
-            certainty = tunable.predict(reading.value, target, beside)
-        except Refused as why:
-            # The kernel held this very value before: it knows better what it takes.
-            if not (wanted.restores and why.number == errno.EINVAL):
-                raise
-            certainty = KERNEL_DECIDES
-        change.settle(WOULD_CHANGE, tunable.note)
-        change.certainty, change.after, change.inexact = certainty, target, list(tunable.inexact)
-        self.target[tunable] = target
 
     def _all_or_nothing(self) -> None:
         # What is absent on this kernel is not coupled with anything, so it does not hold back the others.
@@ -179,7 +149,7 @@ class Attempt:
         """The outcome of every member, from what was read back."""
         for tunable, value in self.target.items():
             change, found = self.changes[tunable], self.readings[tunable]
-            reached = found.ok and _satisfied(tunable, self.group.wanted[tunable], found.value)
+            reached = found.ok and satisfied(tunable, self.group.wanted[tunable], found.value)
             if failure is not None and failure[0] is tunable:
                 change.refuse(failure[1])
             elif reached:
@@ -189,7 +159,7 @@ class Attempt:
             elif found.ok and tunable.same(found.value, self.now[tunable]):
                 change.settle(REFUSED, f"the write of {value} was ignored")
             else:
-                seen = found.value if found.ok else _unreadable(found)
+                seen = found.value if found.ok else describe_unreadable(found)
                 change.settle(REFUSED, f"the write of {value} did not stick: read back {seen}")
 
     def _go_back(self, touched: Sequence[Tunable]) -> None:
@@ -245,21 +215,3 @@ class Attempt:
     def _along(self, tunable: Tunable, outcome: str, value: Any) -> Change:
         members = ", ".join(change.address for change in self.changes.values() if change.outcome != UNCHANGED)
         return Change(tunable.address, self.now[tunable], None, value, outcome, f"the kernel changes it with {members}")
-
-
-def _satisfied(tunable: Tunable, wanted: Wanted, value: Any) -> bool:
-    if wanted.at_least:
-        number = _number(tunable, value)
-        return number is not None and number >= wanted.value
-    return tunable.same(value, wanted.value)
-
-
-def _number(tunable: Tunable, value: Any) -> int | None:
-    try:
-        return tunable.number(value)
-    except ValueError:
-        return None
-
-
-def _unreadable(reading: Reading) -> str:
-    return ": ".join(filter(None, (reading.status, reading.detail)))
