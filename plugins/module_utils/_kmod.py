@@ -19,7 +19,7 @@ from ._kmod_failure import HINTS, IN_USE, NOT_APPLICABLE, SIGNATURE_REJECTED, SY
 from ._kmod_rules import HELPERS, LOADABLE, forbidden
 from ._modules import BUILT_IN, LIVE, MODULE_ABSENT, canonical_name, read_module, read_modules
 from ._nvidia import CORE_MODULE, PEER_SYMBOL, read_peer_symbol
-from ._program import ProgramResult, run_program
+from ._reading import ABSENT as NOT_THERE
 from ._reading import UNPARSABLE, Reading, as_facts, ok
 from ._tunable import CERTAIN, KERNEL_DECIDES, SKIPPED, Kind, Refused, Tunable
 from ._values import Wanted, parse_wanted
@@ -31,7 +31,7 @@ SECURE_BOOT = "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e0
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 
-Runner = Callable[[list, float], "ProgramResult | None"]
+Runner = Callable[[list, float], Reading]       # Host.run
 
 
 class KernelModule(Tunable):
@@ -78,10 +78,10 @@ class KernelModule(Tunable):
         before = read_lines(self.host)
         argv = ["modprobe", self.name] if value == PRESENT else ["rmmod", self.name]
         result = self._run(argv, TIMEOUT)
-        if result is None:
-            raise Refused(f"{argv[0]} is not installed")
-        if result.problem is not None:
-            raise self._failed(result.problem if result.returncode is None else result.stderr or result.problem, before)
+        if result.status == NOT_THERE:
+            raise Refused(result.detail)
+        if not result.ok:
+            raise self._failed(result.detail, before)
         if value == ABSENT and self.read().value != ABSENT:
             self._require_unused()
 
@@ -92,8 +92,7 @@ class KernelModule(Tunable):
         return Refused(self.failure.reason(), error=self.failure.said)
 
     def _signer(self) -> str | None:
-        result = self._run(["modinfo", "-F", "signer", self.name], TIMEOUT)
-        return None if result is None else result.stdout.strip() or None
+        return (self._run(["modinfo", "-F", "signer", self.name], TIMEOUT).value or "").strip() or None
 
     def _require_unused(self) -> None:
         facts = read_module(self.host, self.name)
@@ -121,12 +120,12 @@ class KernelModule(Tunable):
     def _would_load(self) -> list[str]:
         """What modprobe would load along, by its own word; raises Refused where it would run a command instead."""
         result = self._run(["modprobe", "--show-depends", self.name], TIMEOUT)
-        if result is None:
-            raise Refused("modprobe is not installed")
-        if result.problem is not None:
-            self.failure = classify(self.name, result.stderr or result.problem, [])
+        if result.status == NOT_THERE:
+            raise Refused(result.detail)
+        if not result.ok:
+            self.failure = classify(self.name, result.detail, [])
             raise Refused(self.failure.reason())
-        names, commands = parse_depends(result.stdout)
+        names, commands = parse_depends(result.value)
         if commands:
             raise Refused(f"modprobe's configuration runs a command for it: {commands[0]}")
         return [name for name in names if name != self.name and read_module(self.host, name)["state"] == MODULE_ABSENT]
@@ -168,7 +167,7 @@ class ModuleKind(Kind):
 
     def __init__(self, host: Host, runner: Runner | None = None) -> None:
         self.host = host
-        self.runner = runner or (run_program if host.live else None)
+        self.runner = runner or (host.run if host.live else None)
 
     def parse(self, name: str, spec: Any) -> Wanted:
         self.find(name)

@@ -10,7 +10,7 @@ from ansible_collections.gpuhost.tuning.plugins.module_utils import _baseline
 from ansible_collections.gpuhost.tuning.plugins.module_utils._host import Host
 from ansible_collections.gpuhost.tuning.plugins.module_utils._journal import read_journal
 from ansible_collections.gpuhost.tuning.plugins.module_utils._kmod import ModuleKind, parse_depends, read_secure_boot
-from ansible_collections.gpuhost.tuning.plugins.module_utils._program import ProgramResult
+from ansible_collections.gpuhost.tuning.plugins.module_utils._reading import Reading
 from ansible_collections.gpuhost.tuning.plugins.module_utils._setter import set_values
 
 from hosts.kernel import plant_kernel
@@ -19,7 +19,7 @@ from hosts.nvidia import plant_nvidia
 from hosts.processes import plant_process
 from hosts.proxmox import plant_proxmox
 
-OK = ProgramResult(0, "", "", None)
+OK = Reading("ok", "")
 DEPENDS = {
     "nvidia_peermem": "insmod /lib/modules/6.8.12-9-pve/kernel/drivers/infiniband/core/ib_core.ko \n"
                       "insmod /lib/modules/6.8.12-9-pve/updates/dkms/nvidia.ko NVreg_OpenRmEnableUnsupportedGpus=1\n"
@@ -32,7 +32,7 @@ DEPENDS = {
 
 
 class Programs:
-    """Stands for modprobe, rmmod and modinfo: it keeps what was called, and answers as it was told."""
+    """Stands for Host.run() with modprobe, rmmod and modinfo: it keeps what was called, and answers as it was told."""
 
     def __init__(self, tree):
         self.tree = tree
@@ -43,7 +43,7 @@ class Programs:
     def __call__(self, argv, timeout):
         self.calls.append(argv)
         if argv[:2] == ["modprobe", "--show-depends"]:
-            return ProgramResult(0, self.depends[argv[2]], "", None)
+            return Reading("ok", self.depends[argv[2]])
         if argv[0] in self.answers:
             answer = self.answers[argv[0]]
             return answer(argv) if callable(answer) else answer
@@ -65,8 +65,8 @@ def unplant(tree, name):
 
 
 def failed(text, name="nvidia_peermem"):
-    said = f"modprobe: ERROR: could not insert '{name}': {text}\n"
-    return ProgramResult(1, "", said, f"modprobe ended with status 1: {said.strip()}")
+    return Reading("unparsable", None,
+                   f"modprobe ended with status 1: modprobe: ERROR: could not insert '{name}': {text}")
 
 
 @pytest.fixture
@@ -264,7 +264,7 @@ def test_a_silent_invalid_argument_is_a_stub(host, programs, rdma):
 def test_a34_a_rejected_signature_comes_with_secure_boot_and_signer(tree, host, programs):
     tree.file("/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c", b"\x06\0\0\0\x01")
     programs.answers["modprobe"] = failed("Key was rejected by service", "gdrdrv")
-    programs.answers["modinfo"] = ProgramResult(0, "DKMS module signing key\n", "", None)
+    programs.answers["modinfo"] = Reading("ok", "DKMS module signing key\n")
     failure = run(host, {"gdrdrv": "present"}, programs)["failures"][0]
     assert (failure["class"], failure["secure_boot"], failure["signer"]) == (
         "signature_rejected", True, "DKMS module signing key")
@@ -282,13 +282,16 @@ def test_secure_boot_without_efi(host):
 
 
 def test_a_program_that_hangs(host, programs):
-    programs.answers["modprobe"] = ProgramResult(None, "", "", "timeout: modprobe did not end within 60 s")
+    programs.answers["modprobe"] = Reading("unparsable", None, "timeout: modprobe did not end within 60 s")
     result = run(host, {"gdrdrv": "present"}, programs)
     assert (result["changes"][0]["outcome"], result["failures"][0]["class"]) == ("refused", "timeout")
 
 
 def test_a_machine_without_modprobe(host):
-    assert change_of(host, {"gdrdrv": "present"}, lambda argv, timeout: None)["reason"] == "modprobe is not installed"
+    def nothing(argv, timeout):
+        return Reading("absent", None, f"{argv[0]} is not installed")
+
+    assert change_of(host, {"gdrdrv": "present"}, nothing)["reason"] == "modprobe is not installed"
 
 
 def test_a_load_that_is_said_to_work_and_did_not(host, programs):
