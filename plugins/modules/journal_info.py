@@ -105,8 +105,8 @@ restore_values:
   description:
     - What brings back the baselines, or with O(run_id) what was there before that run, by kind and address. Each value
       is C({set, only_from, identity, restores}). What was written last comes first.
-    - Give each kind to its module, in the order C(module), C(pcie_maxreadreq), C(sysfs), C(sysctl). A tunable that
-      somebody else changed is refused. It is forced by leaving out C(only_from).
+    - Give each kind to its module, in the reverse of the order in which they were set. A tunable that somebody else
+      changed is refused. It is forced by leaving out C(only_from).
   returned: success
   type: dict
   sample: {"sysctl": {"vm.swappiness": {"set": "60", "only_from": "10", "restores": true}}}
