@@ -116,6 +116,7 @@ def test_loading_and_the_way_back(tree, host, programs):
 
 
 def test_a27_hyphens_and_underscores_are_one_name(tree, host, programs):
+    """A-27."""
     plant_module(tree, "nvidia_peermem")
     change = change_of(host, {"nvidia-peermem": "present"}, programs)
     assert (change["address"], change["outcome"]) == ("module:nvidia_peermem", "unchanged")
@@ -189,6 +190,7 @@ def test_a_recorded_host_needs_to_live(host):
 
 
 def test_a22_without_an_rdma_device_it_is_not_tried(host, programs):
+    """A-22."""
     result = run(host, {"nvidia_peermem": "present"}, programs)
     change = result["changes"][0]
     assert (change["outcome"], change["reason"]) == (
@@ -209,6 +211,7 @@ def test_a_recorded_host_without_rdma_says_not_applicable_too(host):
 
 
 def test_a22_a_symbol_of_another_version(tree, host, programs, rdma):
+    """A-22."""
     lines = ["nvidia_peermem: disagrees about version of symbol ib_register_peer_memory_client",
              "nvidia_peermem: Unknown symbol ib_register_peer_memory_client (err -22)"]
 
@@ -236,6 +239,7 @@ def log(tree, *lines):
 
 
 def test_a23_a_kernel_without_the_interface_is_known_before(tree, host, programs, rdma):
+    """A-23."""
     tree.file("/proc/kallsyms", "0000000000000000 t ib_register_client\t[ib_core]")
     for check_mode in (True, False):
         result = run(host, {"nvidia_peermem": "present"}, programs, check_mode=check_mode)
@@ -247,6 +251,7 @@ def test_a23_a_kernel_without_the_interface_is_known_before(tree, host, programs
 
 
 def test_a23_a_missing_symbol_of_the_log(tree, host, programs, rdma):
+    """A-23."""
     def answer(argv):
         log(tree, "nvidia_peermem: Unknown symbol ib_register_peer_memory_client (err 0)")
         return failed("Unknown symbol in module, or unknown parameter (see dmesg)")
@@ -262,6 +267,7 @@ def test_a_silent_invalid_argument_is_a_stub(host, programs, rdma):
 
 
 def test_a34_a_rejected_signature_comes_with_secure_boot_and_signer(tree, host, programs):
+    """A-34."""
     tree.file("/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c", b"\x06\0\0\0\x01")
     programs.answers["modprobe"] = failed("Key was rejected by service", "gdrdrv")
     programs.answers["modinfo"] = Reading("ok", "DKMS module signing key\n")
@@ -304,11 +310,13 @@ def test_a_load_that_is_said_to_work_and_did_not(host, programs):
 
 
 def test_a28_absent_and_not_loaded_is_fine(host, programs):
+    """A-28."""
     assert change_of(host, {"gdrdrv": "absent"}, programs)["outcome"] == "unchanged"
     assert programs.calls == []
 
 
 def test_a29_said_unloaded_and_was_not(tree, host, programs):
+    """A-29."""
     plant_module(tree, "nvidia_peermem")
 
     def answer(argv):
@@ -322,6 +330,7 @@ def test_a29_said_unloaded_and_was_not(tree, host, programs):
 
 
 def test_a30_only_the_module_itself_goes(tree, host, programs):
+    """A-30."""
     plant_module(tree, "ib_core")
     plant_module(tree, "nvidia_peermem")
     predicted = change_of(host, {"nvidia_peermem": "absent"}, programs, check_mode=True)
@@ -335,6 +344,7 @@ def test_a30_only_the_module_itself_goes(tree, host, programs):
     ({"refcount": 2, "holders": ("nvidia_fs", "other")}, "in_use: used by the modules nvidia_fs, other"),
     ({"refcount": 15}, "in_use: 15 uses, none of them by a module; processes with a GPU: vllm (pid 4711)")])
 def test_a31_in_use_is_refused_before_it_is_tried(tree, host, programs, fields, said):
+    """A-31."""
     plant_module(tree, "gdrdrv", **fields)
     plant_process(tree, 4711, "vllm", ("/dev/nvidia0",))
     change = change_of(host, {"gdrdrv": "absent"}, programs)

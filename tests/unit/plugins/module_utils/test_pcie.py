@@ -76,7 +76,7 @@ def refusal(host, bdf=GPU, **options):
                                                  (2048, 0x4937), (4096, 0x5937)])
 @pytest.mark.parametrize("offset", [0x60, 0x68, 0x78, 0x80])
 def test_a39_a40_only_bits_14_to_12_move_wherever_the_capability_lies(tree, host, offset, wanted, control):
-    """All 4096 bytes are compared, those of MSI at 0x68 and of Device Status behind the register among them."""
+    """A-39, A-40: all 4096 bytes are compared, those of MSI at 0x68 and of Device Status behind the register too."""
     space = ConfigSpace().power_management(0x40)
     if offset in (0x78, 0x80):
         space.msi(0x68)
@@ -97,6 +97,7 @@ def test_a39_a40_only_bits_14_to_12_move_wherever_the_capability_lies(tree, host
 
 
 def test_a40_other_bits_of_the_word_survive(tree, host):
+    """A-40."""
     plant_eight(tree, express={"relaxed_ordering": False, "error_reporting": 0xF, "extended_tags": False})
     before = config_of(tree)
     run(host, {GPU: 4096})
@@ -191,6 +192,7 @@ def test_the_snapshot_can_be_given_back(tree, host):
 
 
 def test_a38_bound_to_vfio_is_the_vms(tree, host):
+    """A-38."""
     plant_eight(tree)
     bind(tree, GPU, "vfio-pci")
     before = config_of(tree)
@@ -290,6 +292,7 @@ def test_a_sleeping_port_above_it_is_not_woken_either(tree, host):
 
 
 def test_a55_fallen_off_the_bus(tree, host):
+    """A-55."""
     plant_eight(tree)
     write_config(tree, GPU, all_ones())
     assert refusal(host).startswith("gone: ")
@@ -300,6 +303,7 @@ def test_a55_fallen_off_the_bus(tree, host):
 
 @pytest.mark.parametrize("class_", [0x020000, 0x010802, 0x060400, 0x040300, 0x0C0330])
 def test_a58_only_gpus_are_written(tree, host, class_):
+    """A-58."""
     plant_eight(tree)
     plant_device(tree, "0000:05:00.0", parent="0000:00:01.1", class_=class_, config=ConfigSpace().express(0x60))
     assert refusal(host, "0000:05:00.0") == f"class {class_:06x}: only GPUs are written, classes 03xx and 1200"
@@ -358,6 +362,7 @@ def test_a_kernel_that_refuses_at_the_write(tree, host):
 
 
 def test_a42_a_register_that_ignores_writes(tree, host):
+    """A-42."""
     plant_eight(tree)
     host.ignore(f"{DEVICES}/{GPU}/config")
     result = run(host, {GPU: 4096})
@@ -509,6 +514,7 @@ def test_addresses_that_are_none(tree, host, name, said):
 
 
 def test_a47_a_short_address_lists_what_it_fits(tree, host):
+    """A-47."""
     plant_eight(tree)
     plant_root_port(tree, "0001:00:01.1")
     plant_gpu(tree, "0001:01:00.0", parent="0001:00:01.1")
@@ -523,6 +529,7 @@ def test_a47_a_short_address_lists_what_it_fits(tree, host):
     ("00000000:E1:00.0", "0000:e1:00.0"), ("0000:E1:00.0", "0000:e1:00.0"), ("10000:01:00.0", "10000:01:00.0"),
     ("00010000:01:00.0", "10000:01:00.0")])
 def test_a47_longer_domains_and_upper_case_are_the_same_device(tree, host, asked, bdf):
+    """A-47."""
     plant_eight(tree)
     plant_root_port(tree, "10000:00:01.1")
     plant_gpu(tree, "10000:01:00.0", parent="10000:00:01.1")

@@ -36,6 +36,7 @@ def hex_dump(address, config):
 
 
 def test_a39_two_bytes_of_every_dump_change_and_lspci_agrees(tree, express_devices):
+    """A-39."""
     host = FaultyHost(str(tree.root))
     port = plant_root_port(tree, "0000:00:01.1")
     addresses = [f"0000:{number // 32 + 1:02x}:{number % 32:02x}.0" for number in range(len(express_devices))]

@@ -85,6 +85,7 @@ def test_tabs_and_blanks_mean_the_same_and_other_numbers_do_not():
 
 
 def test_a01_spaces_for_tabs_are_no_change_and_the_raw_text_is_kept(tree, host):
+    """A-01."""
     tree.sysctl("net.ipv4.tcp_rmem", "4096\t131072\t6291456").sysctl("kernel.sem", "250\t32000\t100\t128")
     values = {"net.ipv4.tcp_rmem": "4096 131072 6291456", "kernel.sem": "250 32000 100 128"}
     for check_mode in (True, False):
@@ -97,6 +98,7 @@ def test_a01_spaces_for_tabs_are_no_change_and_the_raw_text_is_kept(tree, host):
 
 
 def test_a02_each_of_several_keys_has_its_own_whole_value(tree, host):
+    """A-02."""
     tree.sysctl("net.ipv4.tcp_rmem", "4096\t131072\t6291456").sysctl("net.ipv4.tcp_wmem", "4096\t16384\t4194304")
     tree.sysctl("net.ipv4.tcp_sack", 0).sysctl("vm.swappiness", 60)
     result = run(host, {"net.ipv4.tcp_rmem": "4096 65536 16777216", "net.ipv4.tcp_wmem": "4096 65536 16777217",
@@ -108,6 +110,7 @@ def test_a02_each_of_several_keys_has_its_own_whole_value(tree, host):
 
 
 def test_a05_a_read_only_file_is_refused_by_its_mode_and_the_others_are_done(tree, host):
+    """A-05."""
     tree.sysctl("kernel.nmi_watchdog", 1).sysctl("vm.swappiness", 60)
     tree.path("/proc/sys/kernel/nmi_watchdog").chmod(0o444)
     values = {"kernel.nmi_watchdog": 0, "vm.swappiness": 10}
@@ -127,6 +130,7 @@ def test_a_read_only_file_with_the_right_value_is_fine(tree, host):
 
 
 def test_a06_a_key_that_moved_is_absent_says_where_and_harms_no_other(tree, host):
+    """A-06."""
     tree.sysctl("vm.swappiness", 60)
     result = run(host, {"kernel.sched_migration_cost_ns": 50000, "vm.swappiness": 10})
     assert outcomes(result) == {"kernel.sched_migration_cost_ns": "refused", "vm.swappiness": "changed"}
@@ -137,6 +141,7 @@ def test_a06_a_key_that_moved_is_absent_says_where_and_harms_no_other(tree, host
 
 
 def test_a08_dirty_bytes_come_back_and_zero_is_never_written(tree, live):
+    """A-08."""
     plant_dirty(tree, ratio=0, face=268435456)
     result = run(live, {"vm.dirty_ratio": 10})
     assert values_of(live, RATIO, BYTES) == ["10", "0"]
@@ -149,6 +154,7 @@ def test_a08_dirty_bytes_come_back_and_zero_is_never_written(tree, live):
 
 
 def test_a08_without_a_kernel_the_files_come_back_too(tree, host):
+    """A-08."""
     plant_dirty(tree, ratio=0, face=268435456)
     run(host, {"vm.dirty_ratio": 10})
     restore(host)
@@ -156,6 +162,7 @@ def test_a08_without_a_kernel_the_files_come_back_too(tree, host):
 
 
 def test_a08_both_faces_not_zero_are_rejected(tree, host):
+    """A-08."""
     plant_dirty(tree)
     with pytest.raises(ValueError, match="one setting with two faces"):
         run(host, {"vm.dirty_ratio": 10, "vm.dirty_bytes": 268435456})
@@ -163,6 +170,7 @@ def test_a08_both_faces_not_zero_are_rejected(tree, host):
 
 
 def test_a10_back_to_what_was_running_not_to_a_default(tree, host):
+    """A-10."""
     tree.sysctl("vm.swappiness", 35).file("/etc/sysctl.conf", "vm.swappiness = 60")
     run(host, {"vm.swappiness": 1})
     restore(host)
@@ -170,6 +178,7 @@ def test_a10_back_to_what_was_running_not_to_a_default(tree, host):
 
 
 def test_a10_a_hand_change_is_reported_and_left_unless_forced(tree, host):
+    """A-10."""
     tree.sysctl("vm.swappiness", 35)
     run(host, {"vm.swappiness": 1})
     host.put("/proc/sys/vm/swappiness", "20")
@@ -182,6 +191,7 @@ def test_a10_a_hand_change_is_reported_and_left_unless_forced(tree, host):
 
 
 def test_a11_an_aborted_run_leaves_a_record_of_exactly_what_it_changed(tree, host):
+    """A-11."""
     keys = [f"vm.k{number}" for number in range(9)]
     for key in keys:
         tree.sysctl(key, 1)
@@ -204,6 +214,7 @@ def test_a11_an_aborted_run_leaves_a_record_of_exactly_what_it_changed(tree, hos
 
 
 def test_a12_equal_values_are_not_written(tree, host):
+    """A-12."""
     tree.sysctl("vm.swappiness", 10).sysctl("kernel.numa_balancing", 0)
     result = run(host, {"vm.swappiness": 10, "kernel.numa_balancing": "0"})
     assert (host.writes, result["changed"]) == ([], False)
@@ -212,6 +223,7 @@ def test_a12_equal_values_are_not_written(tree, host):
 @pytest.mark.parametrize("key", ["kernel.random.uuid", "fs.file-nr", "kernel.random.entropy_avail",
                                  "kernel.ns_last_pid"])
 def test_a14_volatile_keys_are_refused_by_name(tree, host, key):
+    """A-14."""
     tree.file("/proc/sys/" + key.replace(".", "/"), "1")
     read = set_values(SysctlKind(host), host, {}, [key])
     assert (read["readings"][0]["status"], read["snapshot"]) == ("denied", {})
@@ -220,6 +232,7 @@ def test_a14_volatile_keys_are_refused_by_name(tree, host, key):
 
 
 def test_a14_two_snapshots_without_a_change_are_equal(tree, host):
+    """A-14."""
     plant_dirty(tree)
     tree.sysctl("vm.swappiness", 60)
     first, second = (set_values(SysctlKind(host), host, {}, ["vm.swappiness", "vm.dirty_ratio"]) for _ in range(2))
@@ -228,6 +241,7 @@ def test_a14_two_snapshots_without_a_change_are_equal(tree, host):
 
 
 def test_a16_restore_twice_has_nothing_to_do(tree, host):
+    """A-16."""
     tree.sysctl("vm.swappiness", 60)
     run(host, {"vm.swappiness": 10})
     restore(host)
@@ -239,6 +253,7 @@ def test_a16_restore_twice_has_nothing_to_do(tree, host):
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to mount")
 def test_a18_a_read_only_mount_counts_for_the_files_below_it_only(tree, host):
+    """A-18."""
     tree.sysctl("kernel.numa_balancing", 1).sysctl("vm.swappiness", 60).sysctl("net.core.somaxconn", 4096)
     mounted = tree.path("/proc/sys/kernel")
     if os.system(f"mount -t tmpfs none {mounted} 2>/dev/null") != 0:
@@ -258,6 +273,7 @@ def test_a18_a_read_only_mount_counts_for_the_files_below_it_only(tree, host):
 
 
 def test_a20_the_mode_comes_back_not_one(tree, host):
+    """A-20."""
     tree.sysctl("kernel.numa_balancing", 2)
     run(host, {"kernel.numa_balancing": 0})
     restore(host)

@@ -72,6 +72,7 @@ def test_verify_tells_fine_from_back_and_from_drift(call, root, tree):
 
 
 def test_a46_after_a_reboot_everything_is_over(call, root, tree):
+    """A-46."""
     tune(call, root, "r1", swappiness=10)
     tree.sysctl("kernel.random.boot_id", "boot-2").sysctl("vm.swappiness", 60)
     found = info(call, root)

@@ -34,6 +34,7 @@ def test_a_name_without_a_state_is_read(call, root):
 
 @pytest.mark.parametrize("check", [True, False])
 def test_a22_peermem_without_rdma_is_skipped_and_the_task_is_fine(call, root, check):
+    """A-22."""
     result = call("nvidia_module", {"sysroot": root, "name": "nvidia_peermem", "state": "present"}, check=check)
     assert ("failed" in result, result["changed"]) == (False, False)
     assert result["changes"][0]["outcome"] == "skipped"
@@ -41,17 +42,20 @@ def test_a22_peermem_without_rdma_is_skipped_and_the_task_is_fine(call, root, ch
 
 
 def test_a27_hyphens(call, root, tree):
+    """A-27."""
     plant_module(tree, "nvidia_peermem")
     result = call("nvidia_module", {"sysroot": root, "name": "nvidia-peermem", "state": "present"})
     assert (result["changed"], result["modules"][0]["name"]) == (False, "nvidia_peermem")
 
 
 def test_a28_absent_and_not_loaded(call, root):
+    """A-28."""
     result = call("nvidia_module", {"sysroot": root, "name": "gdrdrv", "state": "absent"})
     assert (result["changed"], result["changes"][0]["outcome"]) == (False, "unchanged")
 
 
 def test_a25_check_mode_leaves_every_file_as_it_was(call, root, tree):
+    """A-25."""
     before = {str(path): path.read_bytes() for path in tree.root.rglob("*") if path.is_file()}
     for name in ("nvidia_peermem", "gdrdrv", "nvidia_fs", "nvidia_uvm", "nvidia", "nouveau"):
         for state in ("present", "absent"):

@@ -63,6 +63,7 @@ def test_there_and_back(call, root, tree):
 
 
 def test_a38_all_nvidia_gpus_with_one_passed_through(call, root, tree):
+    """A-38."""
     bind(tree, GPUS[7], "vfio-pci")
     result = call("pcie_maxreadreq", {"sysroot": root, "vendor": "10de", "bytes": 4096})
     assert result["failed"]
@@ -73,11 +74,13 @@ def test_a38_all_nvidia_gpus_with_one_passed_through(call, root, tree):
 
 
 def test_a44_the_wanted_value_is_written_not_a_constant(call, root, tree):
+    """A-44."""
     write_config(tree, GPUS[0], gpu_space(max_read_request=256))
     assert call("pcie_maxreadreq", {"sysroot": root, "devices": [GPUS[0]], "bytes": 512})["changes"][0]["after"] == 512
 
 
 def test_a58_without_a_selector_only_gpus_are_meant(call, root):
+    """A-58."""
     assert sorted(outcomes(call("pcie_maxreadreq", {"sysroot": root, "bytes": 4096}))) == ADDRESSES
 
 
