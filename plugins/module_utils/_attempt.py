@@ -110,7 +110,12 @@ class Attempt:
         if not changes:
             return
         self._read(list(changes))
-        self._record_start({tunable: self.now[tunable] for tunable in changes}, True, journal)
+        try:
+            self._record_start({tunable: self.now[tunable] for tunable in changes}, True, journal)
+        except JournalError as why:
+            for change in changes.values():
+                change.add_reason(f"not undone: {why}")
+            return
         for change in changes.values():
             change.settle(REVERTED, reason)
         left = self._bring_back(list(changes))

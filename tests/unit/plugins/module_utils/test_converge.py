@@ -8,7 +8,7 @@ import errno
 
 import pytest
 from ansible_collections.gpuhost.tuning.plugins.module_utils import _baseline
-from ansible_collections.gpuhost.tuning.plugins.module_utils._journal import Journal, read_journal
+from ansible_collections.gpuhost.tuning.plugins.module_utils._journal import Journal, JournalError, read_journal
 from ansible_collections.gpuhost.tuning.plugins.module_utils._setter import set_values
 from ansible_collections.gpuhost.tuning.plugins.module_utils._sysctl_kind import SysctlKind
 
@@ -223,6 +223,24 @@ def test_undo_that_fails_says_what_is_left(host):
     left = change_of(result, "sysctl:vm.swappiness")
     assert (left["outcome"], left["after"], result["changed"]) == ("changed", "10", True)
     assert "60 could not be brought back" in left["reason"]
+
+
+def test_undo_without_a_journal_leaves_the_change_and_says_so(host, monkeypatch):
+    """The journal filled up after the first write: without a record nothing is written, the way back neither."""
+    real = Journal.start
+
+    def start(journal, lines):
+        lines = list(lines)
+        if lines[0]["restores"]:
+            raise JournalError("no space left")
+        real(journal, lines)
+
+    monkeypatch.setattr(Journal, "start", start)
+    host.faults[MAP_COUNT] = errno.EPERM
+    result = run(host, {"vm.swappiness": 10, "vm.max_map_count": 1}, on_refusal="undo")
+    change = change_of(result, "sysctl:vm.swappiness")
+    assert (change["outcome"], change["reason"], result["changed"]) == ("changed", "not undone: no space left", True)
+    assert host.read(SWAPPINESS).value == "10"
 
 
 # -- the journal -------------------------------------------------------------------------------------------------------
