@@ -79,7 +79,7 @@ def _install_modules(tree: pathlib.Path, kernel: pathlib.Path, version: str, mod
 
 def _install_guest_files(tree: pathlib.Path) -> None:
     for name, place in (("init", "usr/sbin/vm-init"), ("probe", "usr/sbin/vm-probe"),
-                        ("testhw", "usr/local/sbin/testhw")):
+                        ("testhw", "usr/local/sbin/testhw"), ("container", "usr/local/sbin/container")):
         shutil.copy(HERE / "guest" / name, tree / place)
         (tree / place).chmod(0o755)
     shutil.copy(HERE / "guest/sshd.conf", tree / "etc/ssh/sshd_config")
