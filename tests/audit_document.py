@@ -14,7 +14,8 @@ def ok(value):
 def finding(check, verdict, *, priority="P2", subject=None, actual=None, recommended=None, reason=None, title=None,
             fix_class="runtime", how=None, persist=None, contested=None, waived=None, not_planned_because=None):
     return {
-        "check": check, "subject": subject, "topic": "kernel", "title": title or f"Title of {check}", "verdict": verdict,
+        "check": check, "subject": subject, "topic": "kernel", "title": title or f"Title of {check}",
+        "verdict": verdict,
         "priority": priority, "actual": actual, "recommended": recommended, "reason": reason, "why": f"why {check}",
         "evidence": "kernel_doc", "contested": contested, "takes_effect": "at_once", "waived": waived,
         "sources": ["Documentation/admin-guide/sysctl/vm.rst"],
@@ -42,9 +43,11 @@ def document(findings, *, host="pve1", privileged=True, gpus=GPUS, summary=None)
         "facts": {
             "privileged": privileged,
             "unread": [] if privileged else [{"fact": "gpus[0].pcie", "path": None, "why": "needs root"}],
-            "cpu": {"model_name": "AMD EPYC 9335 32-Core Processor", "vendor": "AuthenticAMD", "sockets": 2, "logical": 128},
+            "cpu": {"model_name": "AMD EPYC 9335 32-Core Processor", "vendor": "AuthenticAMD", "sockets": 2,
+                    "logical": 128},
             "memory": {"total_kib": ok(527765504)}, "gpus": [gpu(address) for address in gpus],
             "kernel": {"release": ok("6.8.12-9-pve")},
-            "identity": {"kind": "bare_metal", "technology": None, "proxmox": {"installed": True, "version": ok("8.4.1")}},
+            "identity": {"kind": "bare_metal", "technology": None,
+                         "proxmox": {"installed": True, "version": ok("8.4.1")}},
         },
     }

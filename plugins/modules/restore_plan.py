@@ -11,8 +11,8 @@ version_added: 0.1.0
 description:
   - Reads the journal of the host and returns the values that bring back what was there, each guarded so that it is
     written only where the current value is still ours.
-  - Nothing is written on the host. Give each kind of RV(values) to its module, as the role P(gpuhost.tuning.restore#role)
-    does.
+  - Nothing is written on the host. Give each kind of RV(values) to its module, as the role
+    P(gpuhost.tuning.restore#role) does.
 extends_documentation_fragment:
   - gpuhost.tuning.attributes
   - gpuhost.tuning.attributes.info_module

@@ -10,8 +10,8 @@ short_description: Tell whether what was set on a host is still so
 version_added: 0.1.0
 description:
   - Holds what the journal of the host says was set against what is, for every tunable and every device.
-  - A value that somebody else changed is C(drift). One that is back at what it was before, after a reboot, a reset or by
-    hand, is C(expired). All others are C(fine). The task itself never fails for them; the role
+  - A value that somebody else changed is C(drift). One that is back at what it was before, after a reboot, a reset or
+    by hand, is C(expired). All others are C(fine). The task itself never fails for them; the role
     P(gpuhost.tuning.verify#role) fails on drift.
   - Without a journal of this boot the controller's record of the last run is read, whose other boot id tells that what
     it set ended with the reboot.

@@ -109,7 +109,8 @@ class Audit:
         if not found:
             return {}
         names = ", ".join(dict.fromkeys(finding["check"] for finding in found))
-        return {"failed": True, "msg": f"{count(len(found), 'finding')} of priority {limit} or above (gpuhost_fail_on): {names}. "
+        many = count(len(found), "finding")
+        return {"failed": True, "msg": f"{many} of priority {limit} or above (gpuhost_fail_on): {names}. "
                                        f"See {self.paths()['report']}"}
 
 

@@ -45,7 +45,8 @@ def triggers(before: dict[str, Any], after: dict[str, Any]) -> list[dict[str, An
     """Harm that was not there before: `[{device, what, gpus}]`, with the GPUs at or below the device."""
     found = [(bdf, _harm(was, after["devices"].get(bdf))) for bdf, was in before["devices"].items()]
     known = {tuple(xid) for xid in before["xids"]}
-    found += [(bdf, f"the driver reported Xid {xid}") for bdf, xid in map(tuple, after["xids"]) if (bdf, xid) not in known]
+    found += [(bdf, f"the driver reported Xid {xid}") for bdf, xid in map(tuple, after["xids"])
+              if (bdf, xid) not in known]
     return [{"device": bdf, "what": harm, "gpus": _gpus_at(bdf, before["paths"])} for bdf, harm in found if harm]
 
 

@@ -40,7 +40,8 @@ class HostFolder:
 
     def __init__(self, report_dir: str, host: str) -> None:
         if host in ("", ".", "..") or "/" in host or "\0" in host:
-            raise RecordError(f"inventory_hostname {host!r} cannot be a folder's name: rename the host in the inventory")
+            raise RecordError(f"inventory_hostname {host!r} cannot be a folder's name: rename the host in the "
+                              "inventory")
         self.path = pathlib.Path(os.path.abspath(os.path.expanduser(report_dir))) / host
 
     def run(self, run_id: str) -> pathlib.Path:
@@ -69,7 +70,8 @@ def write_text(path: pathlib.Path, text: str) -> None:
             os.unlink(name)
             raise
     except OSError as error:
-        raise RecordError(f"cannot write {path}: {error.strerror}. Choose another folder with gpuhost_report_dir") from error
+        raise RecordError(f"cannot write {path}: {error.strerror}. Choose another folder with "
+                          "gpuhost_report_dir") from error
 
 
 def write_json(path: pathlib.Path, document: Any) -> None:

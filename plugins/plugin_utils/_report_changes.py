@@ -5,6 +5,7 @@
 """What a run changed, as a section of system-improve.md: before and after of every tunable, and how to make it last."""
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 from ._text import clean, code, count, escape, one_line, show, table
@@ -40,7 +41,8 @@ def change_lines(changes: list[dict]) -> list[str]:
 def _what(change: dict) -> str:
     outcome = change["outcome"].replace("_", " ")
     if change["outcome"] in ("changed", "would_change", "reverted"):
-        text = f"{outcome}: {show(change['before'])} -> {show(change['after'] if change['after'] is not None else change['wanted'])}"
+        after = change["wanted"] if change["after"] is None else change["after"]
+        text = f"{outcome}: {show(change['before'])} -> {show(after)}"
     elif change["outcome"] == "refused":
         text = f"{outcome}: wanted {show(change['wanted'])}, found {show(change['after'] or change['before'])}"
     else:
@@ -50,10 +52,8 @@ def _what(change: dict) -> str:
 
 def outcome_counts(changes: list[dict]) -> str:
     """`11 changed, 2 refused, 1 skipped`; `nothing to change` for none."""
-    tally: dict[str, int] = {}
-    for change in changes:
-        tally[change["outcome"]] = tally.get(change["outcome"], 0) + 1
-    return ", ".join(f"{number} {outcome.replace('_', ' ')}" for outcome, number in tally.items()) or "nothing to change"
+    tally = Counter(change["outcome"].replace("_", " ") for change in changes)
+    return ", ".join(f"{number} {outcome}" for outcome, number in tally.items()) or "nothing to change"
 
 
 def _lasting(changes: list[dict], planned: list[dict]) -> list[str]:

@@ -85,8 +85,8 @@ def _action(one: Group, gpus: set[str]) -> list[str]:
     if fix["not_planned_because"]:
         lines.append(f"- not planned: {escape(fix['not_planned_because'])}")
     lines += ["- sources: " + "; ".join(escape(source) for source in first["sources"]), ""]
-    lines += _block("Do", _distinct(one, "how") or _commands(one)) + _block("Keep it after a reboot", _distinct(one, "persist"))
-    return lines
+    lines += _block("Do", _distinct(one, "how") or _commands(one))
+    return lines + _block("Keep it after a reboot", _distinct(one, "persist"))
 
 
 def _distinct(one: Group, key: str) -> str:

@@ -68,7 +68,10 @@ def without_journal(folder: HostFolder, run_id: str | None, boot_id: str | None)
 
 
 def force(values: dict[str, dict[str, Any]], addresses: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """Restore values without the guard `only_from` for the addresses that the user named. ValueError: one is not there."""
+    """Restore values without the guard `only_from` for the addresses that the user named.
+
+    ValueError: one of them is not to be restored.
+    """
     forced = {kind: dict(named) for kind, named in values.items()}
     for address in addresses:
         kind, _colon, name = address.partition(":")

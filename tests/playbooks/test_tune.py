@@ -7,6 +7,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import pathlib
 import shutil
 
 import pytest
@@ -18,7 +19,8 @@ from hosts.story_before import GPUS, all_ones_on, story_before
 
 # Written down by hand: what the default profile changes on this node, before and after.
 SYSCTLS = {
-    "kernel.numa_balancing": ("1", "0"), "kernel.nmi_watchdog": ("1", "0"), "kernel.sched_autogroup_enabled": ("1", "0"),
+    "kernel.numa_balancing": ("1", "0"), "kernel.nmi_watchdog": ("1", "0"),
+    "kernel.sched_autogroup_enabled": ("1", "0"),
     "vm.dirty_ratio": ("20", "10"), "vm.dirty_background_ratio": ("10", "5"),
     "net.core.rmem_max": ("212992", "16777216"), "net.core.wmem_max": ("212992", "16777216"),
 }
@@ -44,10 +46,10 @@ def fingerprint(tree):
     found = {}
     for folder, _folders, files in os.walk(tree.root):
         for name in files:
-            path = os.path.join(folder, name)
-            if "/run/gpuhost" not in path:
-                found[os.path.relpath(path, tree.root)] = os.readlink(path) if os.path.islink(path) else \
-                    hashlib.sha256(open(path, "rb").read()).hexdigest()
+            path = pathlib.Path(folder, name)
+            if "/run/gpuhost" not in str(path):
+                found[str(path.relative_to(tree.root))] = str(path.readlink()) if path.is_symlink() else \
+                    hashlib.sha256(path.read_bytes()).hexdigest()
     return found
 
 
@@ -60,8 +62,9 @@ def assert_state(tree, state, but=()):
 
 
 def outcomes(run, host="pve1"):
-    changes = [change for one in run.of(host) for change in one.result.get("changes", [])
-               if one.action.rpartition(".")[2] in ("sysctl_snapshot", "sysfs_attribute", "pcie_maxreadreq", "nvidia_module")]
+    setters = ("sysctl_snapshot", "sysfs_attribute", "pcie_maxreadreq", "nvidia_module")
+    changes = [change for one in run.of(host) if one.action.rpartition(".")[2] in setters
+               for change in one.result.get("changes", [])]
     return {change["address"]: change["outcome"] for change in changes}
 
 
@@ -160,8 +163,10 @@ def test_gpus_that_cannot_be_written_are_skipped_with_their_reason(controller, s
     lost, passed = "0000:41:00.0", "0000:61:00.0"
     all_ones_on(story, lost)
     bind(story, passed, "vfio-pci")
-    run = controller.play("tune_runtime.yml", {"pve1": story}, variables={"gpuhost_only": ["pcie_maxreadreq"]}).succeeded()
-    assert outcomes(run) == {f"pcie_maxreadreq:{address}": "changed" for address in GPUS if address not in (lost, passed)}
+    run = controller.play("tune_runtime.yml", {"pve1": story}, variables={
+        "gpuhost_only": ["pcie_maxreadreq"]}).succeeded()
+    assert outcomes(run) == {
+        f"pcie_maxreadreq:{address}": "changed" for address in GPUS if address not in (lost, passed)}
     assert f"pcie_maxreadreq:{lost}: skipped" in run.stdout
     assert f"pcie_maxreadreq:{passed}: skipped" in run.stdout
     # The same device named by the user is refused, and fails.

@@ -86,7 +86,7 @@ def test_tunables_are_read_by_address_as_the_setters_see_them(tree):
 
 @pytest.mark.parametrize("address", ["vm.swappiness", "sysctl:", "nvidia-smi:0", "sysctl:../../etc/passwd"])
 def test_an_address_that_is_none_is_an_error(host, address):
-    with pytest.raises(ValueError, match="address|key|sysctl"):
+    with pytest.raises(ValueError, match=r"address|key|sysctl"):
         collect(host, [address])
 
 

@@ -46,7 +46,8 @@ def test_nothing_changed_is_no_trigger():
 
 
 def harm_gone(after):
-    after["gpus"][0].update(state="gone", pcie={"status": "gone", "value": None}, aer={"status": "absent", "value": None})
+    after["gpus"][0].update(state="gone", pcie={"status": "gone", "value": None},
+                            aer={"status": "absent", "value": None})
 
 
 def harm_missing(after):

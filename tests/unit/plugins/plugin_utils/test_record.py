@@ -17,7 +17,8 @@ def test_run_id_has_the_documented_form():
     assert _record.check_run_id(made) == made
 
 
-@pytest.mark.parametrize("text", ["", "latest", "../20261129T183000Z-4f2a", "20261129T183000Z-4f2a/..", "20261129T183000Z-XYZ1"])
+@pytest.mark.parametrize("text", [
+    "", "latest", "../20261129T183000Z-4f2a", "20261129T183000Z-4f2a/..", "20261129T183000Z-XYZ1"])
 def test_other_run_ids_are_refused(text):
     with pytest.raises(_record.RecordError, match="20261129T183000Z-4f2a"):
         _record.check_run_id(text)

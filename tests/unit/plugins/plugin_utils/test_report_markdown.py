@@ -9,13 +9,15 @@ from audit_document import GPUS, document, finding
 
 
 def change(address, before, wanted, after, outcome, reason=None):
-    return {"address": address, "before": before, "wanted": wanted, "after": after, "outcome": outcome, "reason": reason}
+    return {"address": address, "before": before, "wanted": wanted, "after": after, "outcome": outcome,
+            "reason": reason}
 
 
 def test_sections_follow_what_a_fix_needs():
     text = markdown_report(document([
         finding("iommu_acs", "fail", priority="P0", fix_class="reboot", how="add iommu=pt"),
-        finding("numa_balancing", "fail", priority="P1", actual="1", recommended="0", how="sysctl -w kernel.numa_balancing=0"),
+        finding("numa_balancing", "fail", priority="P1", actual="1", recommended="0",
+                how="sysctl -w kernel.numa_balancing=0"),
         finding("swappiness", "not_applicable", reason="the host has no swap"),
         finding("thp_enabled", "pass", actual="madvise"),
         finding("pcie_aer", "unknown", reason="absent: firmware owns AER"),
@@ -41,9 +43,12 @@ def test_commands_of_eight_gpus_are_one_block_without_repeats():
 def test_a_run_shows_before_and_after_and_how_to_keep_it():
     run = {"run_id": "20261129T183000Z-4f2a", "time": "2026-11-29T18:31:00Z", "notes": ["lxc:101 stopped running"],
            "harm": [{"device": "0000:41:00.0", "what": "its link had 16 lanes and has 8"}],
-           "planned": [{**change("sysctl:vm.swappiness", "60", "10", None, "would_change"), "persist": "vm.swappiness = 10"},
-                       {**change("sysctl:kernel.nmi_watchdog", "1", "0", None, "would_change"), "persist": "kernel.nmi_watchdog = 0"},
-                       {**change("pcie_maxreadreq:0000:41:00.0", None, 4096, None, "skipped", "bound to vfio-pci"), "persist": None}],
+           "planned": [{**change("sysctl:vm.swappiness", "60", "10", None, "would_change"),
+                        "persist": "vm.swappiness = 10"},
+                       {**change("sysctl:kernel.nmi_watchdog", "1", "0", None, "would_change"),
+                        "persist": "kernel.nmi_watchdog = 0"},
+                       {**change("pcie_maxreadreq:0000:41:00.0", None, 4096, None, "skipped", "bound to vfio-pci"),
+                        "persist": None}],
            "changes": [change("sysctl:vm.swappiness", "60", "10", "10", "changed"),
                        change("sysctl:kernel.nmi_watchdog", "1", "0", "1", "refused", "EACCES (Permission denied)")]}
     text = markdown_report(document([]), run)
@@ -59,8 +64,8 @@ def test_a_run_shows_before_and_after_and_how_to_keep_it():
 
 
 def test_what_a_host_says_is_escaped():
-    text = markdown_report(document([finding("a", "fail", title="<script>x</script>", actual="a|b\n# c", reason="[x](y)")],
-                                    host="pve<b>1"))
+    hostile = finding("a", "fail", title="<script>x</script>", actual="a|b\n# c", reason="[x](y)")
+    text = markdown_report(document([hostile], host="pve<b>1"))
     assert "<script>" not in text
     assert "<b>" not in text
     assert "`a\\|b # c`" in text
@@ -74,5 +79,6 @@ def test_nothing_to_do_is_said():
 
 
 def test_a_waiver_is_listed_with_its_end():
-    text = markdown_report(document([finding("w", "fail", waived={"reason": "measured here", "expires": "2027-06-30"})]))
+    waived = {"reason": "measured here", "expires": "2027-06-30"}
+    text = markdown_report(document([finding("w", "fail", waived=waived)]))
     assert "| `w` | host | measured here | 2027-06-30 |" in text

@@ -26,7 +26,8 @@ def test_devices_with_one_answer_are_one_entry():
 def test_the_most_urgent_comes_first_and_the_counts_agree():
     findings = [finding("b", "fail", priority="P2", actual=1, recommended=0),
                 finding("a", "fail", priority="P0", actual="redirect", recommended="none", fix_class="reboot"),
-                finding("c", "pass"), finding("d", "not_applicable"), finding("e", "unknown", reason="denied: needs root")]
+                finding("c", "pass"), finding("d", "not_applicable"),
+                finding("e", "unknown", reason="denied: needs root")]
     text = terminal.full_report(document(findings), {"report": "reports/pve1/system-improve.md"})
     assert text.index("P0    Title of a") < text.index("P2    Title of b")
     assert "2 findings to improve (1 P0, 1 P2), 1 as they should be, 1 not applicable, 1 unknown" in text
@@ -74,5 +75,5 @@ def test_a_hostile_host_cannot_move_the_cursor():
 
 def test_many_hosts_have_one_line_each():
     line = terminal.short_line(document(slow_gpus(), privileged=False))
-    assert line == ("pve1: 6 findings to improve (6 P2), 2 as they should be, 0 not applicable, 0 unknown, PARTIAL (no root); "
-                    "first: pcie_maxreadreq")
+    assert line == ("pve1: 6 findings to improve (6 P2), 2 as they should be, 0 not applicable, 0 unknown, "
+                    "PARTIAL (no root); first: pcie_maxreadreq")

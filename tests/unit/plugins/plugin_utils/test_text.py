@@ -12,9 +12,11 @@ def test_control_characters_cannot_move_the_cursor():
 
 
 @pytest.mark.parametrize("given, shown", [
-    (None, "-"), ("", "-"), ([], "none"), (True, "yes"), (512, "512"), (2.5, "2.5"), ("4096\t131072\t6291456", "4096 131072 6291456"),
+    (None, "-"), ("", "-"), ([], "none"), (True, "yes"), (512, "512"), (2.5, "2.5"),
+    ("4096\t131072\t6291456", "4096 131072 6291456"),
     ([10, 32], "10, 32"), ({"at_least": 16777216}, "at least 16777216"), ({"set": 512, "only_from": 4096}, "512"),
-    ({"one_of": ["madvise", "always"]}, "one of madvise, always"), ({"empty": True}, "none"), ({"at_most": 10}, "at most 10"),
+    ({"one_of": ["madvise", "always"]}, "one of madvise, always"), ({"empty": True}, "none"),
+    ({"at_most": 10}, "at most 10"),
     ({"b": 1, "a": 2}, '{"a": 2, "b": 1}'),
 ])
 def test_values_as_people_write_them(given, shown):
@@ -29,7 +31,8 @@ def test_markdown_and_html_are_escaped(given, shown):
     assert _text.escape(given) == shown
 
 
-@pytest.mark.parametrize("given, shown", [("plain", "`plain`"), ("a`b", "``a`b``"), ("`x`", "`` `x` ``"), ("a|b", "`a\\|b`")])
+@pytest.mark.parametrize("given, shown", [
+    ("plain", "`plain`"), ("a`b", "``a`b``"), ("`x`", "`` `x` ``"), ("a|b", "`a\\|b`")])
 def test_code_survives_back_ticks_and_pipes(given, shown):
     assert _text.code(given) == shown
 
@@ -40,4 +43,6 @@ def test_sizes(size, shown):
 
 
 def test_counts():
-    assert (_text.count(1, "GPU"), _text.count(8, "GPU"), _text.count(2, "policy", "policies")) == ("1 GPU", "8 GPUs", "2 policies")
+    assert _text.count(1, "GPU") == "1 GPU"
+    assert _text.count(8, "GPU") == "8 GPUs"
+    assert _text.count(2, "policy", "policies") == "2 policies"

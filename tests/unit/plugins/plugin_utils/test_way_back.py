@@ -41,8 +41,9 @@ def record(tmp_path, boot_id):
     folder = HostFolder(str(tmp_path), "pve1")
     folder.run(RUN).mkdir(parents=True)
     (folder.run(RUN) / "plan.json").write_text(json.dumps({
-        "boot_id": boot_id, "changes": [{"address": "sysctl:vm.swappiness", "wanted": "10", "outcome": "would_change"},
-                                        {"address": "module:nvidia_peermem", "wanted": "present", "outcome": "skipped"}]}))
+        "boot_id": boot_id, "changes": [
+            {"address": "sysctl:vm.swappiness", "wanted": "10", "outcome": "would_change"},
+            {"address": "module:nvidia_peermem", "wanted": "present", "outcome": "skipped"}]}))
     return folder
 
 
