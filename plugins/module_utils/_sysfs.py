@@ -42,7 +42,7 @@ class Attribute(TextFile):
     def read(self) -> Reading:
         why = never_read(self.path)
         if why is not None:
-            return Reading(DENIED, None, f"not read: {why}")
+            return Reading(DENIED, None, f"never written, and not read: {why}")
         reading = super().read()
         if self.rule is not None and self.rule.form == BRACKETED:
             # A recorded host that was written to holds the bare word.
