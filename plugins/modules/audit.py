@@ -45,7 +45,8 @@ options:
     type: raw
     default: []
   overrides:
-    description: Other values or priorities, by check id, for example C({swappiness: {value: 1}}).
+    description:
+      - "Other values or priorities, by check id, for example C({swappiness: {value: 1}})."
     type: dict
     default: {}
   values:

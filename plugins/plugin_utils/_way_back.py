@@ -27,22 +27,28 @@ MODULES = {
 }
 
 
-def compare(changes: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Drift, from what the setters would do (check mode) to bring about the values that were left on the host."""
-    return [_compare(change) for change in changes if change["wanted"] is not None]
+def compare(expected: dict[str, dict[str, Any]], changes: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Where each value that we left (`expected_values` of journal_info) stands.
+
+    `changes` are what the setters would do, in check mode, to bring them about.
+    """
+    baselines = {f"{kind}:{name}": value["only_from"]
+                 for kind, named in expected.items() for name, value in named.items()}
+    return [_compare(change, baselines.get(change["address"])) for change in changes if change["wanted"] is not None]
 
 
-def _compare(change: dict[str, Any]) -> dict[str, Any]:
-    line = {"address": change["address"], "expected": change["wanted"], "found": change["before"], "reason": None}
+def _compare(change: dict[str, Any], baseline: Any) -> dict[str, Any]:
+    found = change["before"]
+    line = {"address": change["address"], "expected": change["wanted"], "found": found, "reason": change["reason"]}
     if change["outcome"] == "unchanged":
-        return {**line, "state": FINE}
-    if change["outcome"] == "would_change":
+        return {**line, "state": FINE, "reason": None}
+    if found is None or change["outcome"] == "skipped":
+        return {**line, "state": UNKNOWN}
+    if found == baseline:
         return {**line, "state": EXPIRED, "reason": "it is back at what it was before: a reset, a rebind or a hand"}
-    if change["outcome"] == "skipped":
-        return {**line, "state": UNKNOWN, "reason": change["reason"]}
-    if change["before"] is not None and change["before"] != change["wanted"]:
-        return {**line, "state": DRIFT, "reason": "somebody else changed it"}
-    return {**line, "state": DRIFT, "reason": change["reason"]}
+    if found == change["wanted"]:
+        return {**line, "state": DRIFT}     # the value is ours, the device is not
+    return {**line, "state": DRIFT, "reason": "somebody else changed it"}
 
 
 def without_journal(folder: HostFolder, run_id: str | None, boot_id: str | None) -> tuple[list[dict[str, Any]], str]:

@@ -17,24 +17,33 @@ def change(outcome, reason=None, wanted="10", before="35"):
             "reason": reason}
 
 
-@pytest.mark.parametrize("outcome, state", [
-    ("unchanged", "fine"), ("would_change", "expired"), ("refused", "drift"), ("skipped", "unknown")])
-def test_what_a_setter_would_do_tells_the_state(outcome, state):
-    assert [line["state"] for line in _way_back.compare([change(outcome)])] == [state]
+EXPECTED = {"sysctl": {"vm.swappiness": {"set": "10", "only_from": "60"}}}
+
+
+def compare(*changes):
+    return _way_back.compare(EXPECTED, changes)
+
+
+@pytest.mark.parametrize("outcome, found, state", [
+    ("unchanged", "10", "fine"), ("would_change", "60", "expired"), ("refused", "35", "drift"),
+    ("refused", "60", "expired"),       # back at the baseline, and in use or claimed just now
+    ("refused", None, "unknown"), ("skipped", "35", "unknown")])
+def test_what_a_setter_would_do_tells_the_state(outcome, found, state):
+    assert [line["state"] for line in compare(change(outcome, before=found))] == [state]
 
 
 def test_what_the_kernel_changed_along_is_not_judged():
-    assert _way_back.compare([change("unchanged", wanted=None)]) == []
+    assert compare(change("unchanged", wanted=None)) == []
 
 
 def test_a_line_names_address_wanted_found_and_reason():
-    line, = _way_back.compare([change("refused", "expected 60")])
+    line, = compare(change("refused", "expected 60"))
     assert _way_back.describe(line) == "sysctl:vm.swappiness: drift: wanted 10, found 35: somebody else changed it"
 
 
 def test_another_device_keeps_the_setters_reason():
-    line, = _way_back.compare([change("refused", "another device sits there", before=None)])
-    assert line["reason"] == "another device sits there"
+    line, = compare(change("refused", "another device sits there", before="10"))
+    assert (line["state"], line["reason"]) == ("drift", "another device sits there")
 
 
 def record(tmp_path, boot_id):
