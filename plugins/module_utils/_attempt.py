@@ -10,7 +10,7 @@ from typing import Any
 
 from ._journal import Journal, JournalError
 from ._judge import describe_unreadable, judge, satisfied
-from ._reading import ABSENT, Reading, error_text
+from ._reading import ABSENT, GONE, Reading, error_text
 from ._tunable import (
     CHANGED,
     REFUSED,
@@ -48,6 +48,11 @@ class Attempt:
     @property
     def refused(self) -> Change | None:
         return next((change for change in self.changes.values() if change.outcome == REFUSED), None)
+
+    @property
+    def lost(self) -> Change | None:
+        """A device that answered before the write and reads all ones after it."""
+        return next((self.changes[tunable] for tunable in self.target if self.readings[tunable].status == GONE), None)
 
     # -- before the write ---------------------------------------------------------------------------------------
 

@@ -60,6 +60,10 @@ def _write(pending: list[Attempt], journal: Journal, on_refusal: str) -> None:
                     for done in reversed(pending[:position]):
                         done.undo(journal, f"undone: {address} was refused")
                     return
+                if attempt.lost is not None:
+                    why = f"not tried: {attempt.lost.address} no longer answers since its write"
+                    _give_up(pending[position + 1:], Refused(why, outcome=SKIPPED))
+                    return
     except JournalError as why:
         _give_up(pending, Refused(str(why)))
 

@@ -547,3 +547,15 @@ def test_selectors(tree, host):
     assert select(host, vendor="1002") == []
     assert select(host, class_="02") == ["0000:05:00.0"]
     assert select(host, class_="0403", vendor="10de") == ["0000:01:00.1"]
+
+
+@pytest.mark.parametrize("on_refusal", ["keep", "report"])
+def test_a_gpu_that_is_lost_by_its_write_stops_the_others(tree, host, on_refusal):
+    plant_eight(tree)
+    host.effects[f"{DEVICES}/{GPUS[2]}/config"] = lambda data: write_config(tree, GPUS[2], all_ones())
+    done = run(host, dict.fromkeys(GPUS, 4096), on_refusal=on_refusal)
+    seen = {change["address"].partition(":")[2]: change["outcome"] for change in done["changes"]}
+    assert [seen[gpu] for gpu in GPUS] == ["changed", "changed", "refused"] + ["skipped"] * 5
+    assert len(host.writes) == 3 + sum("/run/gpuhost/" in path for path, _data in host.writes)
+    reason = next(change["reason"] for change in done["changes"] if change["outcome"] == "skipped")
+    assert reason == f"not tried: pcie_maxreadreq:{GPUS[2]} no longer answers since its write"
