@@ -9,6 +9,8 @@ import json
 import os
 import pathlib
 import shutil
+import threading
+import time
 
 import pytest
 
@@ -176,6 +178,33 @@ def test_gpus_that_cannot_be_written_are_skipped_with_their_reason(controller, s
     check = controller.play("tune_runtime.yml", {"pve1": story}, "--check", variables={
         "gpuhost_only": ["kernel_release"], "gpuhost_values": {"pcie_maxreadreq": {passed: 4096}}}).succeeded()
     assert outcomes(check) == {f"pcie_maxreadreq:{passed}": "refused"}
+
+
+def test_a_device_that_is_worse_off_undoes_the_run(controller, story):
+    """A stand-in for the hardware: when the last GPU has been written, the first one loses half of its lanes."""
+    worse = next(iter(GPUS))
+    done = threading.Event()
+
+    def lose_lanes():
+        while read_request_code(story, list(GPUS)[-1]) != 5 and not done.is_set():
+            time.sleep(0.005)
+        config = bytearray(story.path(f"{DEVICES}/{worse}/config").read_bytes())
+        config[0x60 + 0x12:0x60 + 0x14] = (1 | 8 << 4).to_bytes(2, "little")    # Link Status: 2.5 GT/s x8
+        story.file(f"{DEVICES}/{worse}/config", bytes(config))
+
+    hardware = threading.Thread(target=lose_lanes)
+    hardware.start()
+    try:
+        run = controller.play("tune_runtime.yml", {"pve1": story}).failed()
+    finally:
+        done.set()
+        hardware.join()
+    assert f"{worse}: its link had 16 lanes and has 8" in run.one("pve1", task="Fail for a device")["msg"]
+    assert [read_request_code(story, address) for address in GPUS] == [5] + [2] * 7
+    for key, values in SYSCTLS.items():
+        assert (key, sysctl(story, key)) == (key, values[BEFORE])
+    report = (controller.reports / "pve1" / "system-improve.md").read_text()
+    assert f"> {worse}: its link had 16 lanes and has 8. The run was undone." in report
 
 
 def test_a_container_is_told_to_use_its_host(controller, make_tree):
