@@ -130,4 +130,4 @@ def _read_virtualisation(host: Host, address: str) -> dict:
 
 def largest_bar(bars: list[dict]) -> int | None:
     """Bytes of the largest 64-bit prefetchable BAR, the window to the GPU's memory whatever its number."""
-    return max((bar["size"] for bar in bars if bar["bits"] == 64 and bar["prefetchable"]), default=None)
+    return max((window["size"] for window in bars if window["bits"] == 64 and window["prefetchable"]), default=None)

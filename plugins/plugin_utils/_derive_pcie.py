@@ -60,7 +60,7 @@ def _window(gpu: dict[str, Any]) -> int | None:
     memory_mib = value(gpu["memory_mib"])
     if memory_mib is not None:
         return memory_mib << 20
-    return max((size for bar in value(gpu["resizable_bar"]) or [] for size in bar["sizes"]), default=None)
+    return max((size for window in value(gpu["resizable_bar"]) or [] for size in window["sizes"]), default=None)
 
 
 def redirects(port: dict[str, Any]) -> bool | None:

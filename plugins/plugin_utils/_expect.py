@@ -129,7 +129,7 @@ def _subset(actual: list, wanted: list) -> bool:
 
 
 def _superset(actual: list, wanted: list) -> bool:
-    return _subset(wanted, actual)
+    return all(_one_of(item, actual) for item in wanted)
 
 
 def _empty(actual: Any, _wanted: None) -> bool:

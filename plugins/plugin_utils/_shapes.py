@@ -181,7 +181,7 @@ def _facets(shape: Shape) -> Iterator[Shape]:
 
 
 def _resolve(file: str, reference: str) -> Shape:
-    name, _, pointer = reference.partition("#")
+    name, _hash, pointer = reference.partition("#")
     target = (pathlib.PurePosixPath(file).parent / name).as_posix() if name else file
     node = _document(target)
     for step in pointer.split("/")[1:]:

@@ -154,7 +154,7 @@ def test_path_through_the_switch(gpus, ports):
 
 def test_window_to_the_memory(gpus):
     gpu = gpus["0001:01:00.0"]
-    assert [(bar["index"], bar["size"], bar["bits"]) for bar in gpu["bars"]["value"]] == [
+    assert [(window["index"], window["size"], window["bits"]) for window in gpu["bars"]["value"]] == [
         (0, 64 << 20, 32), (1, 16 << 30, 64), (3, 32 << 20, 64)]
     assert gpu["resizable_bar"] == ok([{"bar": 1, "size": 16 << 30, "sizes": [1 << power for power in range(28, 35)]}])
 

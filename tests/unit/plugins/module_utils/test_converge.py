@@ -218,7 +218,11 @@ def test_undo_writes_nothing_where_a_refusal_is_known_before(host):
 def test_undo_that_fails_says_what_is_left(host):
     host.faults[MAP_COUNT] = errno.EPERM
     taken = iter([lambda data: host.put(SWAPPINESS, "10"), lambda data: None])
-    host.effects[SWAPPINESS] = lambda data: next(taken)(data)
+
+    def take(data):
+        next(taken)(data)
+
+    host.effects[SWAPPINESS] = take
     result = run(host, {"vm.swappiness": 10, "vm.max_map_count": 1}, on_refusal="undo")
     left = change_of(result, "sysctl:vm.swappiness")
     assert (left["outcome"], left["after"], result["changed"]) == ("changed", "10", True)

@@ -38,8 +38,8 @@ def gpus(tree, host):
     return _gpus.read(host)["gpus"]
 
 
-def join(host, gpus, proc_gpus=DRIVER, smi=SMI, owners=None, users=NOBODY):
-    return with_use(host, gpus, proc_gpus=proc_gpus, smi=smi, guests=owners or guests(), users=users)
+def join(host, gpus, proc_gpus=DRIVER, smi=None, owners=None, users=NOBODY):
+    return with_use(host, gpus, proc_gpus=proc_gpus, smi=smi or SMI, guests=owners or guests(), users=users)
 
 
 def test_what_the_driver_and_nvidia_smi_say(host, gpus):

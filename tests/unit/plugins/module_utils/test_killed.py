@@ -127,7 +127,10 @@ def trials(template, monkeypatch, number, seed):
     dice = random.Random(seed)
     bytes_before = file_bytes(template, CHOICE)
     readings_before = read_everything(Host(str(template)), NAMES)
-    tune = lambda host: apply_values(host, VALUES, run_id="killed")     # noqa: E731
+
+    def tune(host):
+        return apply_values(host, VALUES, run_id="killed")
+
     killed = unfinished = 0
     with tempfile.TemporaryDirectory() as folder:
         counted = pathlib.Path(folder) / "counted"
@@ -172,7 +175,7 @@ def test_two_at_once_take_turns(template, tmp_path):
         if child == 0:
             values = {"sysctl": {"vm.swappiness": 5 + number, "kernel.numa_balancing": 2 + number},
                       "pcie_maxreadreq": dict.fromkeys(GPUS, size)}
-            for _ in range(10):
+            for _turn in range(10):
                 done = apply_values(Host(str(root)), values, run_id=f"run-{number}", lock_timeout=60)
                 if any(change["outcome"] not in ("changed", "unchanged") for change in done):
                     os._exit(1)

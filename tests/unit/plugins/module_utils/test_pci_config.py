@@ -226,6 +226,6 @@ def test_any_bytes_decode_within_range_or_are_refused(config):
         assert link is None or (0 <= link["width"] <= 63 and link["speed_gts"] in (*SPEEDS, None))
     acs = parse_acs(config)
     assert acs is None or len(acs) == 7
-    for bar in parse_resizable_bars(config):
-        assert 0 <= bar["bar"] <= 7
-        assert all(size >= 1 << 20 for size in bar["sizes"])
+    for window in parse_resizable_bars(config):
+        assert 0 <= window["bar"] <= 7
+        assert all(size >= 1 << 20 for size in window["sizes"])

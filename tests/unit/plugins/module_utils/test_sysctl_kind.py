@@ -235,7 +235,7 @@ def test_a14_two_snapshots_without_a_change_are_equal(tree, host):
     """A-14."""
     plant_dirty(tree)
     tree.sysctl("vm.swappiness", 60)
-    first, second = (set_values(SysctlKind(host), host, {}, ["vm.swappiness", "vm.dirty_ratio"]) for _ in range(2))
+    first, second = (set_values(SysctlKind(host), host, {}, ["vm.swappiness", "vm.dirty_ratio"]) for _turn in range(2))
     assert first["snapshot"] == second["snapshot"] == {"vm.swappiness": "60", "vm.dirty_ratio": "20",
                                                        "vm.dirty_bytes": "0"}
 
@@ -246,7 +246,7 @@ def test_a16_restore_twice_has_nothing_to_do(tree, host):
     run(host, {"vm.swappiness": 10})
     restore(host)
     host.writes.clear()
-    for _ in range(2):
+    for _turn in range(2):
         result = restore(host)
         assert (result["changed"], result["changes"], host.writes) == (False, [], [])
 

@@ -38,8 +38,9 @@ HOST = {
 }
 
 
-def ask(text, host=HOST, **more):
-    return evaluate(compile_expression(text, "check x: applies"), {"host": host, "it": None, **more})
+def ask(text, host=None, **more):
+    scope = {"host": HOST if host is None else host, "it": None, **more}
+    return evaluate(compile_expression(text, "check x: applies"), scope)
 
 
 @pytest.mark.parametrize("text, answer", [
