@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# The front door of a checkout. Everything it sets up lies inside it: .venv, .venv-newest, .ansible, .cache.
+# The front door of a checkout. Everything it sets up lies inside it: .venv, .venv-*, .ansible, .cache.
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
@@ -45,8 +45,8 @@ docs: dev-environment ## check the documentation of plugins and roles, and the c
 sanity: dev-environment ## run ansible-test sanity
 	@tools/sanity.sh
 
-bench: run-environment ## measure against an empty module and against a ping playbook
-	.venv/bin/python tests/benchmarks/bench.py $(ARGS)
+bench: bench-environment ## measure against an empty module, a ping playbook and a loop over ansible.posix.sysctl
+	.venv-bench/bin/python tests/benchmarks/bench.py $(ARGS)
 
 soak: test-environment ## run the long trials of the tests marked soak
 	$(PYTEST) -m soak $(ARGS)
@@ -58,7 +58,7 @@ lock: ## write requirements/*.txt anew from requirements/pyproject.toml (needs u
 	@tools/lock.sh $(ARGS)
 
 clean: ## remove everything that was set up or built here; reports/ stays
-	rm -rf .venv .venv-newest .ansible .cache .pytest_cache .ruff_cache .hypothesis collections dist tests/output
+	rm -rf .venv .venv-newest .venv-bench .ansible .cache .pytest_cache .ruff_cache .hypothesis collections dist tests/output
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 run-environment: link
@@ -70,10 +70,13 @@ test-environment: link
 dev-environment: link
 	@tools/setup-venv.sh .venv dev $(PYTHONS)
 
+bench-environment: link
+	@tools/setup-venv.sh .venv-bench bench $(PYTHONS)
+
 # Ansible finds a collection only in a folder called ansible_collections/<namespace>/<name>.
 link:
 	@mkdir -p $(dir $(LINK))
 	@[ -L $(LINK) ] || ln -s ../../../.. $(LINK)
 
 .PHONY: help audit setup test unit pytest newest lint docs sanity bench soak build lock clean \
-	run-environment test-environment dev-environment link
+	run-environment test-environment dev-environment bench-environment link

@@ -26,3 +26,4 @@ lock() {     # lock FILE OPTION...: write FILE, headed by the licence lines of t
 lock dev.txt --group dev "$@"
 lock test.txt --group test -c dev.txt
 lock run.txt -c dev.txt
+lock bench.txt --group bench -c dev.txt "$@"

@@ -3,8 +3,8 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# tools/setup-venv.sh FOLDER LOCK VERSION...: a virtual environment in FOLDER with what requirements/LOCK.txt (run, test
-# or dev) lists, made with the first Python found of the versions. Does nothing where that is there already.
+# tools/setup-venv.sh FOLDER LOCK VERSION...: a virtual environment in FOLDER with what requirements/LOCK.txt (run, test,
+# dev or bench) lists, made with the first Python found of the versions. Does nothing where that is there already.
 set -eu
 
 cd "$(dirname "$0")/.."

@@ -72,7 +72,7 @@ def test_the_requirements_of_an_execution_environment_are_those_of_a_controller(
     assert listed == {name for name in wanted if not name.startswith("ansible-core")}
 
 
-@pytest.mark.parametrize("lock", ["run", "test", "dev"])
+@pytest.mark.parametrize("lock", ["run", "test", "dev", "bench"])
 def test_locks_name_no_index(lock):
     text = (REPOSITORY / "requirements" / f"{lock}.txt").read_text(encoding="utf-8")
     assert not re.search(r"://|^--|file:", text.split("\n", 4)[4], re.MULTILINE)
@@ -80,7 +80,8 @@ def test_locks_name_no_index(lock):
 
 
 def test_locks_agree():
-    run, test, dev = (
+    run, test, dev, bench = (
         set(re.findall(r"^([\w.-]+==[^ ]+)", (REPOSITORY / "requirements" / f"{lock}.txt").read_text(), re.MULTILINE))
-        for lock in ("run", "test", "dev"))
+        for lock in ("run", "test", "dev", "bench"))
     assert run < test < dev
+    assert {pinned.partition("==")[0] for pinned in bench - run} == {"ansible"}
