@@ -99,7 +99,7 @@ class Controller:
         return environment(
             ANSIBLE_CONFIG=str(REPOSITORY / "ansible.cfg"), ANSIBLE_HOME=str(self.folder / "ansible"),
             ANSIBLE_COLLECTIONS_PATH=str(self.folder / "collections"), ANSIBLE_REMOTE_TEMP=str(self.temporary),
-            TMPDIR=str(self.temporary), ANSIBLE_NOCOLOR="1", LC_ALL="C.UTF-8") | changes
+            ANSIBLE_NOCOLOR="1", LC_ALL="C.UTF-8") | changes
 
     def ansible(self, program: str, *words: str, cwd: pathlib.Path | None = None, timeout: float = 300,
                 **variables: str) -> subprocess.CompletedProcess[str]:

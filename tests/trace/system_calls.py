@@ -82,11 +82,14 @@ def why_strace_cannot_run() -> str | None:
     return None if tried.returncode == 0 else f"strace cannot trace here: {tried.stderr.strip()}"
 
 
-def traced_interpreter(folder: pathlib.Path) -> tuple[pathlib.Path, pathlib.Path]:
-    """A program to name as ansible_python_interpreter, and the file its traces are added to."""
+def traced_interpreter(folder: pathlib.Path, temporary: pathlib.Path) -> tuple[pathlib.Path, pathlib.Path]:
+    """A program to name as ansible_python_interpreter, and the file its traces are added to.
+
+    `temporary` is where it puts temporary files. Not for Ansible as a whole: its sockets must have short names.
+    """
     trace, program = folder / "trace", folder / "traced-python"
     program.write_text(
-        f'#!/bin/sh\nexec strace -f -qq -y -s 4096 -A -o {trace} -e trace={TRACED} {sys.executable} "$@"\n')
+        f'#!/bin/sh\nTMPDIR={temporary} exec strace -f -qq -y -s 4096 -A -o {trace} -e trace={TRACED} {sys.executable} "$@"\n')
     program.chmod(0o755)
     return program, trace
 

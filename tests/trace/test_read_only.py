@@ -21,7 +21,7 @@ def traced(controller):
     """The interpreter that traces, and its trace."""
     missing = why_strace_cannot_run()
     need(missing is None, missing)
-    return traced_interpreter(controller.folder)
+    return traced_interpreter(controller.folder, controller.temporary)
 
 
 def host_info_calls(controller, traced, sysroot):
