@@ -47,10 +47,10 @@ class ActionModule(ActionBase):
         except (RecordError, ValueError) as problem:
             raise AnsibleActionFail(str(problem)) from problem
         shown = [f"{host}: {said}"] + [f"  {entry['address']}: left alone: {entry['reason']}"
-                                       for entry in journal["skipped"]]
+                                       for entry in journal["left_alone"]]
         Display().display("\n".join(clean(line) for line in shown))
-        return {**result, "changed": False, "run_id": new_run_id(), "values": values, "skipped": journal["skipped"],
-                "said": said}
+        return {**result, "changed": False, "run_id": new_run_id(), "values": values, "said": said,
+                "left_alone": journal["left_alone"]}
 
     def _nothing(self, journal: dict[str, Any], host: str, arguments: dict[str, Any]) -> str:
         if any(run["this_boot"] for run in journal["runs"]):

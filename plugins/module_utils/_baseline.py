@@ -54,7 +54,7 @@ class Plan(NamedTuple):
 
     restore: dict[str, dict[str, dict]]     # values that bring back, the last written first
     expected: dict[str, dict[str, dict]]    # values that we left, for a setter in check mode
-    skipped: list[dict]                     # {address, reason}
+    left_alone: list[dict]              # {address, reason}
 
 
 def pair_lines(lines: Iterable[dict]) -> list[Write]:
@@ -119,7 +119,7 @@ def plan_back(writes: Iterable[Write], boot: str | None, run: str | None = None)
             held = [latest[one] for one in generation.last.together if one in latest and one not in alive]
             _add(plan, generation, before, held)
         elif run is not None:
-            plan.skipped.append({"address": address, "reason": reason})
+            plan.left_alone.append({"address": address, "reason": reason})
     return plan
 
 

@@ -118,7 +118,7 @@ expected_values:
   returned: success
   type: dict
   sample: {"sysctl": {"vm.swappiness": {"set": "10", "only_from": "60"}}}
-skipped:
+left_alone:
   description: With O(run_id), the tunables of that run that are not brought back, each with C(address) and C(reason).
   returned: success
   type: list
@@ -144,7 +144,7 @@ def main() -> None:
     plan = plan_back(writes, boot, module.params["run_id"])
     module.exit_json(changed=False, status=journal.status, detail=journal.detail, boot_id=boot,
                      runs=summarize_runs(writes, boot), baselines=list_baselines(writes, boot),
-                     restore_values=plan.restore, expected_values=plan.expected, skipped=plan.skipped)
+                     restore_values=plan.restore, expected_values=plan.expected, left_alone=plan.left_alone)
 
 
 if __name__ == "__main__":

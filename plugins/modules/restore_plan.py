@@ -65,7 +65,7 @@ run_id:
   description: An id for the run that brings them back.
   returned: success
   type: str
-skipped:
+left_alone:
   description: With O(run_id), what is left alone, each with C(address) and C(reason).
   returned: success
   type: list

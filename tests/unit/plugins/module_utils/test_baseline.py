@@ -101,8 +101,8 @@ def test_another_device_at_the_address_is_another_generation():
 
 def test_writes_of_another_boot_are_over():
     found = plan(write("r1", 512, 4096, boot="boot-0"))
-    assert (found.restore, found.expected, found.skipped) == ({}, {}, [])
-    assert plan(write("r1", 512, 4096, boot="boot-0"), run="r1").skipped == [
+    assert (found.restore, found.expected, found.left_alone) == ({}, {}, [])
+    assert plan(write("r1", 512, 4096, boot="boot-0"), run="r1").left_alone == [
         {"address": GPU, "reason": "it was written before the last boot: the value ended with it"}]
 
 
@@ -169,12 +169,12 @@ def test_after_a_named_run_went_back_the_older_one_still_can():
 ])
 def test_a_named_run_says_what_it_leaves_alone(writes, reason):
     found = plan(*writes, run="r1")
-    assert (found.restore, found.skipped) == ({}, [{"address": GPU, "reason": reason}])
+    assert (found.restore, found.left_alone) == ({}, [{"address": GPU, "reason": reason}])
 
 
 def test_an_unknown_run_has_nothing():
     found = plan(write("r1", 512, 4096), run="r9")
-    assert (found.restore, found.expected, found.skipped) == ({}, {}, [])
+    assert (found.restore, found.expected, found.left_alone) == ({}, {}, [])
 
 
 # -- what verify expects -------------------------------------------------------------------------------------------

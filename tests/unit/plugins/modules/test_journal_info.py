@@ -31,7 +31,7 @@ def verify(call, root):
 def test_a_host_that_nobody_changed(call, root):
     result = info(call, root)
     assert (result["status"], result["boot_id"], result["changed"]) == ("absent", "boot-1", False)
-    assert [result[key] for key in ("runs", "baselines", "restore_values", "expected_values", "skipped")] == [
+    assert [result[key] for key in ("runs", "baselines", "restore_values", "expected_values", "left_alone")] == [
         [], [], {}, {}, []]
 
 
@@ -60,7 +60,7 @@ def test_one_run_of_two(call, root):
     tune(call, root, "r1", swappiness=10)
     tune(call, root, "r2", swappiness=5, balancing=0)
     assert info(call, root, run_id="r2")["restore_values"]["sysctl"]["vm.swappiness"]["set"] == "10"
-    assert info(call, root, run_id="r1")["skipped"] == [
+    assert info(call, root, run_id="r1")["left_alone"] == [
         {"address": "sysctl:vm.swappiness", "reason": "run r2 changed it later"}]
 
 
