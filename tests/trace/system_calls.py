@@ -88,8 +88,8 @@ def traced_interpreter(folder: pathlib.Path, temporary: pathlib.Path) -> tuple[p
     `temporary` is where it puts temporary files. Not for Ansible as a whole: its sockets must have short names.
     """
     trace, program = folder / "trace", folder / "traced-python"
-    program.write_text(
-        f'#!/bin/sh\nTMPDIR={temporary} exec strace -f -qq -y -s 4096 -A -o {trace} -e trace={TRACED} {sys.executable} "$@"\n')
+    strace = f"strace -f -qq -y -s 4096 -A -o {trace} -e trace={TRACED}"
+    program.write_text(f'#!/bin/sh\nTMPDIR={temporary} exec {strace} {sys.executable} "$@"\n')
     program.chmod(0o755)
     return program, trace
 
