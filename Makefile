@@ -10,7 +10,7 @@ SHELL := /bin/sh
 # The lowest Python first: what runs here is then what the oldest supported ansible-core makes of it.
 PYTHONS := 3.11 3.12 3.13 3.14
 LINK := .ansible/collections/ansible_collections/gpuhost/tuning
-PYTEST := .venv/bin/python -m pytest
+PYTEST = TMPDIR=$$(tools/fast-temp.sh) .venv/bin/python -m pytest
 
 export ANSIBLE_CONFIG := $(CURDIR)/ansible.cfg
 export HOSTS ARGS PYTHON
