@@ -16,7 +16,8 @@ def test_the_installed_collection_audits_this_machine(tmp_path):
         done = subprocess.run(
             [sys.executable, "-m", "ansible", *words], text=True, capture_output=True, stdin=subprocess.DEVNULL,
             cwd=tmp_path, check=False,
-            env=environment(ANSIBLE_HOME=str(tmp_path / "home"), ANSIBLE_COLLECTIONS_PATH=str(tmp_path / "collections")))
+            env=environment(ANSIBLE_HOME=str(tmp_path / "home"),
+                            ANSIBLE_COLLECTIONS_PATH=str(tmp_path / "collections")))
         assert done.returncode == 0, done.stdout + done.stderr
         return done
 
