@@ -32,8 +32,8 @@ def release(request):
 
 
 @pytest.fixture(scope="module")
-def guests():
-    """`{release: its Guest}`."""
+def guests(request):
+    """`{release: its Guest}`. Their kernels are named in the output."""
     need(os.environ.get("GPUHOST_VM") == "1", "VM tests skipped: GPUHOST_VM=1 asks for them")
     from testbed import fleet
     from testbed.settings import require_programs
@@ -41,7 +41,12 @@ def guests():
     require_programs()
     names = {f"test-{os.getpid()}-{name}": name for name in RELEASES}
     try:
-        yield {guest.record["release"]: guest for guest in fleet.boot(names, append="nosuchparameter=1")}
+        booted = fleet.boot(names, append="nosuchparameter=1")
+        reporter = request.config.pluginmanager.get_plugin("terminalreporter")
+        for guest in booted:
+            reporter.ensure_newline()
+            reporter.write_line(f"{guest.name}: kernel {guest.kernel()}, {guest.record['accelerator']}")
+        yield {guest.record["release"]: guest for guest in booted}
     finally:
         for name in names:
             fleet.Guest(name).remove()
@@ -57,17 +62,24 @@ def in_every_guest(guests):
 
 
 @pytest.fixture(scope="module")
-def play(guests, tmp_path_factory):
-    """Runs one playbook of this folder, or of the collection, over all guests."""
-    from testbed.fleet import variables
-
+def controller(tmp_path_factory):
     from ansible_run import Controller
 
-    controller = Controller(tmp_path_factory.mktemp("controller"))
+    return Controller(tmp_path_factory.mktemp("controller"))
 
+
+@pytest.fixture(scope="module")
+def hosts(guests):
+    """The guests as an inventory has them, under the names of their releases."""
+    from testbed.fleet import variables
+
+    return {release: variables(guest) for release, guest in guests.items()}
+
+
+@pytest.fixture(scope="module")
+def play(controller, hosts):
+    """Runs one playbook of this folder, or of the collection, over all guests."""
     def run(playbook, *words, **given):
         path = PLAYBOOKS / playbook
-        return controller.play(str(path) if path.exists() else playbook,
-                               {release: variables(guest) for release, guest in guests.items()}, *words,
-                               variables=given, timeout=1200)
+        return controller.play(str(path) if path.exists() else playbook, hosts, *words, variables=given, timeout=1200)
     return run

@@ -70,8 +70,8 @@ def _up(options: argparse.Namespace) -> None:
     require_programs()
     guests = fleet.up(options.release, options.append, options.virtual)
     for guest in guests:
-        print(f"{guest.name}: kernel {guest.console().rpartition('guest ready: ')[2].split()[0]}, "
-              f"{guest.record['accelerator']}, ssh on port {guest.record['port']}")
+        record = guest.record
+        print(f"{guest.name}: kernel {guest.kernel()}, {record['accelerator']}, ssh on port {record['port']}")
     print(f"inventory: {os.path.relpath(fleet.INVENTORY)}")
 
 

@@ -19,7 +19,8 @@ from .settings import RUNNING, Unusable
 
 BOOT_SECONDS = int(os.environ.get("GPUHOST_VM_BOOT_SECONDS") or 300)
 SSH_OPTIONS = ("-F", "none", "-o", "IdentitiesOnly=yes", "-o", "StrictHostKeyChecking=no", "-o", "LogLevel=ERROR",
-               "-o", "UserKnownHostsFile=/dev/null", "-o", "ConnectTimeout=60")
+               "-o", "UserKnownHostsFile=/dev/null", "-o", "ConnectTimeout=60", "-o", "ServerAliveInterval=15",
+               "-o", "ServerAliveCountMax=4")
 
 
 class Guest:
@@ -62,6 +63,10 @@ class Guest:
     def boots(self) -> int:
         """How often this guest has come up since it was started."""
         return self.console().count(qemu.READY)
+
+    def kernel(self) -> str:
+        """The kernel's release, as the guest said when it had come up."""
+        return self.console().rpartition(f"{qemu.READY}: ")[2].split()[0]
 
     def wait(self, boots: int = 1) -> None:
         """Until it has come up for the `boots`th time and sshd runs."""

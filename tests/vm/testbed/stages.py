@@ -44,6 +44,8 @@ class Stage:
     def _build(self) -> None:
         parts = [part.build() for part in self._parts]
         started = time.monotonic()
+        for left_over in CACHE.glob(f"draft-{self.name}-*"):    # of a build that was killed
+            shutil.rmtree(left_over)
         draft = pathlib.Path(tempfile.mkdtemp(prefix=f"draft-{self.name}-", dir=CACHE))
         try:
             draft.chmod(0o755)
