@@ -33,19 +33,20 @@ def release(request):
 
 @pytest.fixture(scope="module")
 def guests(request):
-    """`{release: its Guest}`. Their kernels are named in the output."""
+    """`{release: its Guest}`, of all releases or of those in the test file's GUESTS. The output names their kernels."""
     need(os.environ.get("GPUHOST_VM") == "1", "VM tests skipped: GPUHOST_VM=1 asks for them")
     from testbed import fleet
     from testbed.settings import require_programs
 
     require_programs()
-    names = {f"test-{os.getpid()}-{name}": name for name in RELEASES}
+    wanted = [name for name in getattr(request.module, "GUESTS", RELEASES) if name in RELEASES]
+    names = {f"test-{os.getpid()}-{name}": name for name in wanted}
     try:
         booted = fleet.boot(names, append="nosuchparameter=1")
-        reporter = request.config.pluginmanager.get_plugin("terminalreporter")
-        for guest in booted:
-            reporter.ensure_newline()
-            reporter.write_line(f"{guest.name}: kernel {guest.kernel()}, {guest.record['accelerator']}")
+        with request.config.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled():
+            print()
+            for guest in booted:
+                print(f"{guest.record['release']}: kernel {guest.kernel()}, {guest.record['accelerator']}", flush=True)
         yield {guest.record["release"]: guest for guest in booted}
     finally:
         for name in names:

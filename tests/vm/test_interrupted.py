@@ -14,7 +14,8 @@ import pytest
 
 from checkout import REPOSITORY
 
-pytestmark = [pytest.mark.vm, pytest.mark.parametrize("release", ["debian13"], indirect=True)]
+GUESTS = ["debian13"]
+pytestmark = [pytest.mark.vm, pytest.mark.parametrize("release", GUESTS, indirect=True)]
 
 TELL = """
 cat /proc/sys/kernel/numa_balancing /proc/sys/net/core/rmem_max /proc/sys/net/core/wmem_max

@@ -18,6 +18,8 @@ from .stages import Stage, digest_of, run
 # Of the kernel's own modules: the network card, and governors beside the built-in ones.
 KERNEL_MODULES = ("kernel/drivers/virtio", "kernel/drivers/net/virtio_net", "kernel/drivers/net/net_failover",
                   "kernel/net/core/failover", "kernel/drivers/cpufreq")
+GUEST_PROGRAMS = {"init.sh": "usr/sbin/vm-init", "probe.sh": "usr/sbin/vm-probe",
+                  "testhw.sh": "usr/local/sbin/testhw", "container.sh": "usr/local/sbin/container"}
 IMAGE_BYTES = 1 << 30
 
 
@@ -78,8 +80,7 @@ def _install_modules(tree: pathlib.Path, kernel: pathlib.Path, version: str, mod
 
 
 def _install_guest_files(tree: pathlib.Path) -> None:
-    for name, place in (("init", "usr/sbin/vm-init"), ("probe", "usr/sbin/vm-probe"),
-                        ("testhw", "usr/local/sbin/testhw"), ("container", "usr/local/sbin/container")):
+    for name, place in GUEST_PROGRAMS.items():
         shutil.copy(HERE / "guest" / name, tree / place)
         (tree / place).chmod(0o755)
     shutil.copy(HERE / "guest/sshd.conf", tree / "etc/ssh/sshd_config")

@@ -39,7 +39,7 @@ def _recipe() -> str:
 
 def require_root() -> None:
     if os.geteuid() != 0:
-        raise Unusable("building images needs root: they hold files of many owners. Booting them does not.")
+        raise Unusable("building images needs root: they hold files of many owners.")
 
 
 def _sources(release: Release, out: pathlib.Path) -> str:
