@@ -36,6 +36,9 @@ pytest: dev-environment ## run everything that pytest runs: unit, property, play
 newest: link ## run unit and playbook tests on the newest ansible-core, where a Python for it is found
 	@tools/newest.sh
 
+test-vm: test-environment ## run the tests on real kernels, in guests that QEMU boots (see docs/testing.md)
+	GPUHOST_VM=1 $(PYTEST) tests/vm $(ARGS)
+
 lint: dev-environment ## run ruff, yamllint, shellcheck and ansible-lint
 	@tools/lint.sh
 
@@ -78,5 +81,5 @@ link:
 	@mkdir -p $(dir $(LINK))
 	@[ -L $(LINK) ] || ln -s ../../../.. $(LINK)
 
-.PHONY: help audit setup test unit pytest newest lint docs sanity bench soak build lock clean \
+.PHONY: help audit setup test unit pytest newest test-vm lint docs sanity bench soak build lock clean \
 	run-environment test-environment dev-environment bench-environment link
