@@ -12,7 +12,7 @@ from facts_schema import problems
 from hosts.proxmox import plant_proxmox
 from hosts.reference import SWITCHES, reference
 from hosts.sick import sick
-from hosts.story_after import story_after
+from hosts.story_after_reboot import story_after_reboot
 from hosts.story_before import root_port, story_before
 from verdicts import CHECKS, changes, expand, judged, lines, skipped
 
@@ -35,7 +35,7 @@ def story(facts_of):
 @pytest.mark.parametrize("plant, table", [
     (story_before, STORY_BEFORE),
     (story_with_swap, {**STORY_BEFORE, "swappiness": "fail P2: 60 -> at_most 10, planned"}),
-    (story_after, STORY_AFTER),
+    (story_after_reboot, STORY_AFTER),
     (reference, REFERENCE),
     (sick, SICK),
 ])
@@ -44,7 +44,7 @@ def test_all_verdicts_of_a_host(facts_of, plant, table):
     assert lines(judged(facts_of(plant))) == expand(table)
 
 
-@pytest.mark.parametrize("plant", [story_before, story_after, reference, sick])
+@pytest.mark.parametrize("plant", [story_before, story_after_reboot, reference, sick])
 def test_what_is_derived_from_a_host_has_the_shape_that_checks_rely_on(facts_of, plant):
     known = derive(facts_of(plant))
     assert [problem for gpu in known["gpus"]
@@ -172,5 +172,5 @@ def test_the_reboot_moved_the_major_that_a_container_has_written_down(facts_of):
 
     nvidia = ["nvidia", "nvidia-modeset", "nvidiactl"]
     assert rules(story_before) == {"101": {195: nvidia, 509: ["nvidia-uvm"]}, "102": {}}
-    assert rules(story_after) == {"101": {195: nvidia, 509: []}, "102": {}}
-    assert facts_of(story_before)["identity"]["boot_id"] != facts_of(story_after)["identity"]["boot_id"]
+    assert rules(story_after_reboot) == {"101": {195: nvidia, 509: []}, "102": {}}
+    assert facts_of(story_before)["identity"]["boot_id"] != facts_of(story_after_reboot)["identity"]["boot_id"]

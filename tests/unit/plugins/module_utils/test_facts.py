@@ -16,11 +16,11 @@ from facts_schema import document_problems
 from hosts.others import container, container_with_gpus, intel_server, virtual_machine, workstation
 from hosts.reference import MINORS, reference
 from hosts.sick import sick
-from hosts.story_after import story_after
+from hosts.story_after_reboot import story_after_reboot
 from hosts.story_before import GPUS, story_before
 
 
-@pytest.mark.parametrize("plant", [story_before, story_after, sick, reference, workstation, intel_server,
+@pytest.mark.parametrize("plant", [story_before, story_after_reboot, sick, reference, workstation, intel_server,
                                    virtual_machine, container, container_with_gpus])
 def test_facts_have_the_shape_that_is_documented(facts_of, plant):
     facts = facts_of(plant)

@@ -18,7 +18,7 @@ BOOT_ID = "c4a9e6d0-1f7e-4b0a-8f35-7d2b90e4a6c8"
 UVM_MAJOR = 511
 
 
-def story_after(tree: Tree, *, cores: int = 32) -> Tree:
+def story_after_reboot(tree: Tree, *, cores: int = 32) -> Tree:
     cmdline = f"BOOT_IMAGE=/boot/vmlinuz-{RELEASE} root=/dev/mapper/pve-root ro quiet amd_pstate=active"
     kernel.plant_kernel(tree, release=RELEASE, build="#1 SMP PREEMPT_DYNAMIC PMX 6.14.11-4 (2025-10-10T08:04Z)",
                         cmdline=cmdline, boot_id=BOOT_ID)
