@@ -21,6 +21,7 @@ from . import (
     _memory,
     _numa,
     _nvidia,
+    _pve_cluster,
     _rdma,
     _sysctl,
 )
@@ -79,6 +80,7 @@ def _read_sections(host: Host) -> dict[str, Any]:
         "nvidia": nvidia,
         "rdma": rdma,
         "guests": guests,
+        "cluster": _pve_cluster.read(host, guests),
         "firmware": firmware,
     }
 

@@ -91,7 +91,7 @@ def read_configs(host: Host, node: str, kind: str) -> Reading:
 
 
 def read_vms(host: Host, node: str) -> Reading:
-    """The VMs: `[{id, name, running, hostpci: [{key, value, bdfs}], cpus, pinned}]`.
+    """The VMs: `[{id, name, running, lock, hostpci: [{key, value, bdfs}], cpus, pinned}]`.
 
     A stopped VM claims what it names as well, and so do changes that wait for its next start.
     """
@@ -111,7 +111,7 @@ def _vm(number: str, sections: dict, mapping: dict | None, running: bool | None)
     last = dict(settings)
     numa = [value for key, value in settings if re.fullmatch(r"numa\d+", key)]
     return {
-        "id": number, "name": last.get("name"), "running": running,
+        "id": number, "name": last.get("name"), "running": running, "lock": last.get("lock"),
         "hostpci": [{"key": key + claim, "value": value, "bdfs": pve.claimed_addresses(key, value, mapping)}
                     for key, value, claim in named],
         "cpus": last.get("affinity"),
@@ -120,7 +120,7 @@ def _vm(number: str, sections: dict, mapping: dict | None, running: bool | None)
 
 
 def read_containers(host: Host, node: str) -> Reading:
-    """The containers: `[{id, name, running, gpu_devices, devices, allow, ignored, cpus, pinned}]`."""
+    """The containers: `[{id, name, running, lock, gpu_devices, devices, allow, ignored, cpus, pinned}]`."""
     configs = read_configs(host, node, "lxc")
     if not configs.ok:
         return configs
@@ -141,7 +141,7 @@ def _container(number: str, settings: list, running: bool | None, unified: bool 
     last = dict(live)
     cpus = last.get("lxc.cgroup2.cpuset.cpus") or last.get("lxc.cgroup.cpuset.cpus")
     return {
-        "id": number, "name": last.get("hostname"), "running": running,
+        "id": number, "name": last.get("hostname"), "running": running, "lock": last.get("lock"),
         "gpu_devices": gpu_devices(live, devices, rules, nodes),
         "devices": [device._asdict() for device in devices],
         "allow": [{**rule._asdict(), "owners": owners(majors, rule.major)} for rule in rules],

@@ -146,6 +146,13 @@ planned:
   returned: with O(stage=before) or O(stage=compare)
   type: list
   elements: dict
+left_alone:
+  description:
+    - Why nothing is changed on this Proxmox VE node now, for example that the cluster is not quorate. Every planned
+      change is refused then. Empty for a host that may be changed, and for one that needs no change.
+  returned: with O(stage=before)
+  type: list
+  elements: str
 harm:
   description: What the guard found worse on a device than before the run, each with C(device) and C(what).
   returned: with O(stage=after)

@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from . import _catalogue, _checks, _guard, _plan, _record
+from . import _catalogue, _checks, _guard, _leave_alone, _plan, _record
 from ._errors import MissingPackage
 from ._groups import PRIORITIES, to_do, value
 from ._report_markdown import markdown_report
@@ -78,13 +78,17 @@ class Audit:
 
     def _write_plan(self) -> dict[str, Any]:
         plan = self._plan()
+        # A host that is already right is not touched, whatever it is in the middle of.
+        reasons = _leave_alone.reasons(self.document["facts"]) if plan.planned else []
+        if reasons:
+            plan = plan.refused(_leave_alone.REASON)
         head = {"schema": _record.SCHEMA_VALUES, "host": self.host, "run_id": self.run_id,
                 "boot_id": self.document["boot_id"], "created_at": self.document["collected_at"]}
         run = self.folder.run(self.run_id)
         _record.write_json(run / "before.json", {**head, "values": plan.befores, "changes": plan.changes,
                                                  "guard": _guard.observe(self.document["facts"])})
         _record.write_json(run / "plan.json", {**head, "values": plan.values, "changes": plan.changes})
-        return {"plan": plan.values, "planned": plan.changes}
+        return {"plan": plan.values, "planned": plan.changes, "left_alone": reasons}
 
     def _write_after(self) -> dict[str, Any]:
         run = self.folder.run(self.run_id)

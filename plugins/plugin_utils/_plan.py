@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from ..module_utils._sysctl_rules import PAIRS
-from ..module_utils._tunable import SKIPPED, WOULD_CHANGE
+from ..module_utils._tunable import REFUSED, SKIPPED, WOULD_CHANGE
 from ._desired import addresses, desired_values, entries, form, is_zero
 
 __all__ = ("Plan", "addresses", "desired_values", "plan")
@@ -27,6 +27,12 @@ class Plan(NamedTuple):
     @property
     def skipped(self) -> list[dict[str, Any]]:
         return [change for change in self.changes if change["outcome"] == SKIPPED]
+
+    def refused(self, reason: str) -> Plan:
+        """The plan of a host that is not to be touched: nothing to set, every planned change refused."""
+        return self._replace(values={}, changes=[
+            {**change, "outcome": REFUSED, "reason": reason} if change["outcome"] == WOULD_CHANGE else change
+            for change in self.changes])
 
 
 def plan(findings: Iterable[dict[str, Any]], extra: Mapping[str, Any] | None = None,

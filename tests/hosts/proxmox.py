@@ -4,6 +4,8 @@
 """Plants a Proxmox VE node: /etc/pve with its guests, and the marks that running guests leave."""
 from __future__ import annotations
 
+import json
+
 from .modules import add_line
 from .processes import plant_process
 from .tree import Tree
@@ -22,6 +24,7 @@ def plant_proxmox(tree: Tree, version: str = "8.4.1", *, node: str = "pve1", con
     if mapping is not None:
         tree.file("/etc/pve/mapping/pci.cfg", mapping)
     tree.file("/usr/bin/pveversion", "")
+    plant_standalone(tree, node)
     add_line(tree, "/var/lib/dpkg/status",
              f"Package: pve-manager\nStatus: install ok installed\nArchitecture: all\nVersion: {version}\n\n")
     tree.file("/sys/fs/cgroup/cgroup.controllers", "cpuset cpu io memory hugetlb pids rdma misc").folder("/run/lxc")
@@ -50,3 +53,41 @@ def plant_running_vm(tree: Tree, number: str, pid: int | None = None) -> Tree:
     tree.file(f"/run/qemu-server/{number}.pid", pid)
     return plant_process(tree, pid, "kvm", ("/dev/kvm",), cgroup=f"0::/qemu.slice/{number}.scope",
                          cmdline=("/usr/bin/kvm", "-id", number, "-pidfile", f"/var/run/qemu-server/{number}.pid"))
+
+
+def plant_standalone(tree: Tree, node: str = "pve1") -> Tree:
+    """What pmxcfs lists on a node that is in no cluster, and on a member whose corosync does not run."""
+    return tree.file("/etc/pve/.members", f'{{\n"nodename": "{node}",\n"version": 0\n}}')
+
+
+def plant_cluster(tree: Tree, node: str = "pve1", *, quorate: bool = True) -> Tree:
+    """Makes the node a member of a cluster of three."""
+    tree.file("/etc/pve/corosync.conf", "totem {\n  cluster_name: farm\n}")
+    tree.file("/etc/corosync/corosync.conf", "totem {\n  cluster_name: farm\n}")
+    return tree.file("/etc/pve/.members", f'''{{
+"nodename": "{node}",
+"version": 5,
+"cluster": {{ "name": "farm", "version": 3, "nodes": 3, "quorate": {int(quorate)} }},
+"nodelist": {{
+  "{node}": {{ "id": 1, "online": 1, "ip": "192.0.2.1"}},
+  "pve2": {{ "id": 2, "online": {int(quorate)}, "ip": "192.0.2.2"}},
+  "pve3": {{ "id": 3, "online": {int(quorate)}, "ip": "192.0.2.3"}}
+  }}
+}}''')
+
+
+def plant_ha(tree: Tree, node: str = "pve1", *, nodes: dict[str, str] | None = None,
+             services: dict[str, dict[str, str]] | None = None, mode: str = "active", state: str = "active") -> Tree:
+    """High availability: states of nodes, `{vm:100: {state, node, target}}`, and the node's own resource manager."""
+    tree.file("/etc/pve/ha/manager_status", json.dumps({
+        "master_node": node, "timestamp": 1796000000, "node_status": {node: "online", **(nodes or {})},
+        "service_status": {name: {"uid": "dXJn", **service} for name, service in (services or {}).items()}}))
+    return tree.file(f"/etc/pve/nodes/{node}/lrm_status", json.dumps({
+        "mode": mode, "state": state, "results": {}, "timestamp": 1796000000}))
+
+
+def plant_tasks(tree: Tree, *types: str, guest: str = "101", ended: tuple[str, ...] = ()) -> Tree:
+    """Tasks that run, after some that have ended, as /var/log/pve/tasks/active has them."""
+    upid = f"UPID:pve1:0000A1B2:00C0FFEE:6B0C1A80:{{}}:{guest}:root@pam:"
+    return tree.file("/var/log/pve/tasks/active", "\n".join(
+        [f"{upid.format(kind)} 1 6B0C1B00 OK" for kind in ended] + [f"{upid.format(kind)} 0" for kind in types]))

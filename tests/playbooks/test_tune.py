@@ -17,6 +17,7 @@ import pytest
 from facts_schema import document_problems
 from hosts.others import container
 from hosts.pci import DEVICES, bind
+from hosts.proxmox import plant_cluster, plant_tasks
 from hosts.story_before import GPUS, all_ones_on, story_before
 
 # Written down by hand: what the default profile changes on this node, before and after.
@@ -205,6 +206,23 @@ def test_a_device_that_is_worse_off_undoes_the_run(controller, story):
         assert (key, sysctl(story, key)) == (key, values[BEFORE])
     report = (controller.reports / "pve1" / "system-improve.md").read_text()
     assert f"> {worse}: its link had 16 lanes and has 8. The run was undone." in report
+
+
+def test_a_node_in_the_middle_of_something_is_left_alone(controller, story):
+    plant_tasks(plant_cluster(story, quorate=False), "vzdump")
+    story.file("/etc/pve/local/lxc/101.conf", story.path("/etc/pve/local/lxc/101.conf").read_text() + "\nlock: backup")
+    untouched = fingerprint(story)
+    # In check mode a refusal is a result, as it will be in the run.
+    check = controller.play("tune_runtime.yml", {"pve1": story}, "--check").succeeded()
+    assert "sysctl:kernel.numa_balancing: refused: wanted 0, found 1: the node is left alone now" in check.one(
+        "pve1", task="Say what became of every change")["msg"]
+    run = controller.play("tune_runtime.yml", {"pve1": story}).failed()
+    message = run.one("pve1", task="Fail for what was planned and refused")["msg"]
+    assert message.splitlines()[:3] == ["the cluster is not quorate", "container 101 is locked: backup",
+                                        "task vzdump of 101 of root@pam is running"]
+    assert outcomes(run) == {}
+    assert fingerprint(story) == untouched
+    assert not story.path("/run/gpuhost").exists()
 
 
 def test_a_container_is_told_to_use_its_host(controller, make_tree):

@@ -215,7 +215,7 @@ def test_container_with_two_gpus(tree, host):
     found = container(tree, host, "hostname: llm\ndev0: /dev/nvidia0,gid=44\ndev1: /dev/nvidia1\n"
                                   "dev2: /dev/nvidia-uvm\nmp0: /srv/models,mp=/models\n", running=("101",))
     assert found == {
-        "id": "101", "name": "llm", "running": True,
+        "id": "101", "name": "llm", "running": True, "lock": None,
         "gpu_devices": ["/dev/nvidia-uvm", "/dev/nvidia0", "/dev/nvidia1"],
         "devices": [{"key": "dev0", "path": "/dev/nvidia0", "optional": False},
                     {"key": "dev1", "path": "/dev/nvidia1", "optional": False},

@@ -243,8 +243,18 @@ def _guests(containers: list[dict] | None = None, running: int = 0) -> dict:
             "vms": ok([]), "running": ok(running), "unpinned_running": ok(0)}
 
 
+def cluster(**changed: Any) -> dict:
+    """A node of a healthy cluster without high availability, on which no task runs."""
+    return {"quorum": ok("quorate"), "tasks": ok([]), "ha": ok({
+        "node": None, "fenced": [], "services": [], "lrm_mode": None, "lrm_state": None}), **changed}
+
+
+def no_cluster() -> dict:
+    return {key: copy.deepcopy(ABSENT) for key in ("quorum", "ha", "tasks")}
+
+
 def lxc(number: str, devices: list[str], running: bool = True) -> dict:
-    return {"id": number, "name": f"serve{number}", "running": running, "gpu_devices": devices,
+    return {"id": number, "name": f"serve{number}", "running": running, "lock": None, "gpu_devices": devices,
             "devices": [{"key": f"dev{index}", "path": path, "optional": False}
                         for index, path in enumerate(devices)],
             "allow": [], "ignored": [], "cpus": "0-31", "pinned": True}
@@ -285,7 +295,8 @@ def epyc() -> dict:
         "memory": _memory(1536), "sysctl": _sysctls(), "gpus": gpus, "ports": ports,
         "iommu": {"active": True, "groups": 90, "default_type": ok("identity")},
         "nvidia": _nvidia(gpus, "595.58.03", "6.17.13-2-pve"), "rdma": {"devices": []}, "tunables": {},
-        "guests": _guests([lxc("101", nodes)], running=1), "firmware": _firmware("ASUSTeK", "ESC8000A-E13P"),
+        "guests": _guests([lxc("101", nodes)], running=1), "cluster": cluster(),
+        "firmware": _firmware("ASUSTeK", "ESC8000A-E13P"),
     }
 
 
@@ -306,7 +317,7 @@ def workstation() -> dict:
         "numa": {"nodes": [node(0, "0-31", [10], 64)]}, "memory": _memory(64), "gpus": gpus, "ports": [port_above],
         "sysctl": _sysctls(**{**_STOCK, "kernel.numa_balancing": "0"}),
         "iommu": {"active": True, "groups": 30, "default_type": ok("DMA-FQ")},
-        "nvidia": _nvidia(gpus, "580.95.05", "6.12.57-amd64"), "guests": _guests(),
+        "nvidia": _nvidia(gpus, "580.95.05", "6.12.57-amd64"), "guests": _guests(), "cluster": no_cluster(),
         "firmware": _firmware("ASUS", "ProArt X670E"),
     })
     facts["memory"]["thp"]["enabled"] = ok("always")
@@ -341,7 +352,7 @@ def xeon() -> dict:
         "numa": {"nodes": [node(0, "0-31,64-95", [10, 21], 256), node(1, "32-63,96-127", [21, 10], 256)]},
         "memory": _memory(512), "gpus": gpus, "ports": ports,
         "iommu": {"active": False, "groups": 0, "default_type": ABSENT},
-        "nvidia": _nvidia(gpus, "580.95.05", "6.8.0-88-generic"), "guests": _guests(),
+        "nvidia": _nvidia(gpus, "580.95.05", "6.8.0-88-generic"), "guests": _guests(), "cluster": no_cluster(),
         "firmware": _firmware("Supermicro", "SYS-421GE"),
     })
     facts["cpu"].update({
@@ -369,7 +380,8 @@ def vm() -> dict:
         "numa": {"nodes": [node(0, "0-3", [10], 24)]}, "memory": _memory(24), "gpus": [], "ports": [],
         "sysctl": _sysctls(**{**_STOCK, "kernel.nmi_watchdog": "0", "net.core.rmem_max": "4194304",
                               "net.core.wmem_max": "4194304"}),
-        "iommu": {"active": False, "groups": 0, "default_type": ABSENT}, "nvidia": _no_nvidia(), "guests": _guests(),
+        "iommu": {"active": False, "groups": 0, "default_type": ABSENT}, "nvidia": _no_nvidia(),
+        "guests": _guests(), "cluster": no_cluster(),
         "firmware": _firmware("QEMU", "Standard PC (Q35 + ICH9, 2009)"),
     })
     facts["memory"]["thp"]["enabled"] = ok("always")
@@ -389,7 +401,7 @@ def container() -> dict:
     facts = epyc()
     facts.update({
         "privileged": True, "identity": _identity("serve101", "container", "lxc"),
-        "sysctl": _sysctls(**{**_STOCK, "kernel.numa_balancing": "1"}), "guests": _guests()})
+        "sysctl": _sysctls(**{**_STOCK, "kernel.numa_balancing": "1"}), "guests": _guests(), "cluster": no_cluster()})
     for key in ("net.core.rmem_max", "net.core.wmem_max"):
         facts["sysctl"][key] = copy.deepcopy(ABSENT)
     for device in [*facts["gpus"], *facts["ports"]]:
