@@ -45,6 +45,9 @@ lint: dev-environment ## run ruff, yamllint, shellcheck and ansible-lint
 docs: dev-environment ## check the documentation of plugins and roles, and the changelog
 	@tools/docs.sh
 
+check-pages: run-environment ## write docs/checks/ anew from the catalogue of checks
+	PYTHONPATH=tools:.ansible/collections .venv/bin/python -m pages
+
 sanity: dev-environment ## run ansible-test sanity
 	@tools/sanity.sh
 
@@ -81,5 +84,5 @@ link:
 	@mkdir -p $(dir $(LINK))
 	@[ -L $(LINK) ] || ln -s ../../../.. $(LINK)
 
-.PHONY: help audit setup test unit pytest newest test-vm lint docs sanity bench soak build lock clean \
+.PHONY: help audit setup test unit pytest newest test-vm lint docs check-pages sanity bench soak build lock clean \
 	run-environment test-environment dev-environment bench-environment link

@@ -4,6 +4,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
 # tools/docs.sh: is the documentation of plugins and roles complete and well formed, and so are the changelog's pieces?
+# And are the pages of the checks those that the catalogue makes (`make check-pages` writes them)?
 # That documentation and argument specs are equal is asked by tools/sanity.sh (validate-modules).
 set -eu
 
@@ -15,3 +16,5 @@ echo "docs: antsibull-docs lint-collection-docs"
 antsibull-docs lint-collection-docs --plugin-docs --validate-collection-refs=all --disallow-unknown-collection-refs .
 echo "docs: antsibull-changelog lint"
 antsibull-changelog lint
+echo "docs: pages of the checks"
+PYTHONPATH="tools:$ANSIBLE_COLLECTIONS_PATH" python -m pages --check

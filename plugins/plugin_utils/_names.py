@@ -38,6 +38,11 @@ def path_of(tree: dict, node: dict | None) -> str:
     return next((path for read, path in paths(tree) if read is node), "")
 
 
+def result_path(tree: dict) -> str:
+    """The path of the answer itself, empty where the expression makes a new value."""
+    return _Walk().visit(tree, Place("", None)).path
+
+
 def roots(tree: dict) -> frozenset[str]:
     """The names asked of the scope itself: host, it, actual, recommended."""
     return frozenset(path for _node, path in paths(tree) if path.isidentifier())

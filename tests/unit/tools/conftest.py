@@ -8,10 +8,13 @@ import os
 import pathlib
 import shutil
 import subprocess
+import sys
 
 import pytest
 
 from checkout import REPOSITORY
+
+sys.path.insert(0, str(REPOSITORY / "tools"))       # for `from pages.page import check_page`
 
 
 class Checkout:

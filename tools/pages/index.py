@@ -1,0 +1,81 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""docs/checks/README.md: every check by subject and by priority, and what which profile plans."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._catalogue import Profile
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._check import Check
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._groups import PRIORITIES
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._terms import terms
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._text import code, table
+
+from .page import CLASSES, EVIDENCE, TOPICS
+from .words import escape, prose
+
+
+def index_page(checks: Sequence[Check], profiles: Sequence[Profile]) -> str:
+    """The Markdown of the page."""
+    said = ["# Checks", "",
+            f"The {len(checks)} checks of the catalogue, each on a page of its own. The pages are made from the "
+            "catalogue (`make check-pages`), so what they say is what is judged.", "",
+            "How to add one: [add-a-check.md](../add-a-check.md).", "",
+            *_by_subject(checks), *_by_priority(checks), *_planned(checks, profiles), *_contested(checks, profiles)]
+    return "\n".join(said).rstrip("\n") + "\n"
+
+
+def link(check: Check) -> str:
+    return f"[{check.id}]({check.id}.md)"
+
+
+def _by_subject(checks: Sequence[Check]) -> list[str]:
+    said = ["## By subject", ""]
+    for topic, heading in TOPICS.items():
+        rows = [(link(check), prose(check.title, check), _priority(check), check.fix.kind, check.evidence)
+                for check in checks if check.topic == topic]
+        if rows:
+            said += [f"### {heading}", "", *table(("check", "what is wanted", "priority", "fix", "evidence"), rows), ""]
+    for column, meanings in (("fix", CLASSES), ("evidence", EVIDENCE)):
+        said.append(f"- {column}: " + "; ".join(f"{code(word)} {text}" for word, text in meanings.items()))
+    return [*said, ""]
+
+
+def _priority(check: Check) -> str:
+    return f"{check.priority}, or {check.escalate_to}" if check.escalate_to else check.priority
+
+
+def _by_priority(checks: Sequence[Check]) -> list[str]:
+    said = ["## By priority", "", "A finding that fails has this priority, a few a higher one by evidence on the host. "
+            "`P0` is broken now or data at risk, `P1` and `P2` deviate, `info` is worth knowing.", ""]
+    rows = []
+    for priority in PRIORITIES:
+        always = [link(check) for check in checks if check.priority == priority]
+        rows.append((priority, ", ".join(always) or "-",
+                     ", ".join(link(check) for check in checks if check.escalate_to == priority) or "-"))
+    return [*said, *table(("priority", "always", "by evidence"), rows), ""]
+
+
+def _plans(check: Check, profile: Profile) -> str:
+    if check.fix.kind != "runtime":
+        return "-"
+    return "no" if terms([check], profile, {}, [])[check.id].left_out else "yes"
+
+
+def _planned(checks: Sequence[Check], profiles: Sequence[Profile]) -> list[str]:
+    rows = [(link(check), *(_plans(check, profile) for profile in profiles))
+            for check in checks if check.fix.kind == "runtime"]
+    return ["## What a tune plans", "",
+            "Those whose fix is at run time, where they apply and fail. `gpuhost_include` plans one that a profile "
+            "leaves out.", "", *table(("check", *(code(profile.name) for profile in profiles)), rows), ""]
+
+
+def _contested(checks: Sequence[Check], profiles: Sequence[Profile]) -> list[str]:
+    """The page of each has the reasons; here is who, and what each profile makes of it."""
+    rows = [(link(check), escape("; ".join(check.contested["by"])), *(_plans(check, profile) for profile in profiles))
+            for check in checks if check.contested]
+    return ["## Contested", "",
+            "Somebody who should know advises otherwise. A tune plans such a change only with a profile that names it "
+            "(`yes`); `-` is no change that a tune could make.", "",
+            *table(("check", "who disagrees", *(code(profile.name) for profile in profiles)), rows), ""]

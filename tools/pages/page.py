@@ -1,0 +1,144 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The page of one check."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._catalogue import Profile
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._check import Check
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._terms import Terms, terms
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._text import code, one_line, show, table
+
+from .facts import description
+from .words import block, escape, expression, lines, prose, reads, reasons
+
+TOPICS = {
+    "target": "The target", "cpu": "CPU and power", "memory": "Memory", "scheduler": "Scheduler", "kernel": "Kernel",
+    "network": "Network", "interrupts": "Interrupts and NUMA", "pcie": "PCI Express and links",
+    "iommu": "IOMMU, ACS and transfers between GPUs", "nvidia": "NVIDIA driver and GPUs", "guests": "Guests",
+    "firmware": "Firmware and health",
+}
+EVIDENCE = {
+    "kernel_doc": "documentation or source of the kernel", "vendor": "a vendor's documentation or source",
+    "measured": "a published measurement", "community": "experience of operators",
+}
+CLASSES = {
+    "runtime": "at run time, a tune can do it", "reload": "with a reload of a module", "reboot": "with a reboot",
+    "firmware": "in the firmware or the hardware", "manual": "by hand", "none": "nothing to do, it informs",
+}
+EFFECTS = {
+    "at_once": "at once", "new_allocations": "for new allocations only",
+    "workload_restart": "for workloads that start afterwards",
+}
+
+
+def check_page(check: Check, profiles: Sequence[Profile]) -> str:
+    """The Markdown of the page; `profiles` in the order in which they are shown."""
+    said = [f"# {prose(check.title, check)}", "", *_head(check), "## Why", "", prose(check.why, check), "",
+            *_reading(check), *_applicability(check), *_recommended(check, profiles), *_fix(check),
+            *_contested(check), "## Sources", "", *(f"- {escape(source)}" for source in check.sources), "",
+            "[All checks](README.md)"]
+    return "\n".join(said) + "\n"
+
+
+def _head(check: Check) -> list[str]:
+    priority = check.priority
+    if check.escalate_to:
+        priority += f", {check.escalate_to} where {code(check.escalate_if.text)}"
+    rows = [("id", code(check.id)), ("subject", TOPICS[check.topic]), ("priority", priority),
+            ("evidence", EVIDENCE[check.evidence]), ("fix", CLASSES[check.fix.kind])]
+    if check.fix.kind != "none":
+        rows.append(("a change is felt", EFFECTS[check.takes_effect]))
+    return [*table(("", ""), rows), ""]
+
+
+def _reading(check: Check) -> list[str]:
+    rows = []
+    for purpose, paths in reads(check):
+        for path in paths:
+            rows.append((purpose, code(path), escape(description(path))))
+            purpose = ""
+    said = ["## How it is read", ""]
+    if rows:
+        said += [*table(("tells", "fact", "what that is"), rows), ""]
+    said += ["What is compared:", "", *expression(check.actual.text), ""]
+    if check.absent_verdict:
+        verdict = {"pass": "passes", "fail": "fails", "not_applicable": "does not apply"}[check.absent_verdict]
+        said += [f"Where there is no such thing the check {verdict}: {prose(check.absent_reason, check)}."]
+    else:
+        said += ["Where it cannot be read the finding is `unknown` and says why."]
+    return [*said, ""]
+
+
+def _applicability(check: Check) -> list[str]:
+    said = ["## Where it applies", ""]
+    if check.each is not None:
+        said += [f"There is one finding for each of these (`it`), named by {code(check.subject.text)}:", "",
+                 *expression(check.each.text), ""]
+    if check.applies is not None:
+        said += ["It applies where this is true:", "", *expression(check.applies.text), ""]
+    why_not = reasons(check.otherwise, check)
+    if not why_not:
+        return [*said, "It applies to every host.", ""]
+    return [*said, "Otherwise the finding is `not_applicable`, with one of these reasons:", "",
+            *(f"- {text}" for text in dict.fromkeys(why_not)), ""]
+
+
+def wanted(terms: Terms) -> str:
+    """What is wanted, in words: `at least 16777216`."""
+    op = terms.check.expect.op
+    value = one_line(terms.source.text) if terms.source is not None else terms.value
+    if op in ("empty", "not_empty", "all_equal"):
+        value = True
+    return code(show(value if op == "equals" else {op: value}))
+
+
+def _recommended(check: Check, profiles: Sequence[Profile]) -> list[str]:
+    agreed = [(profile.name, terms([check], profile, {}, [])[check.id]) for profile in profiles]
+    said = ["## What is recommended", ""]
+    if len({wanted(one) for _name, one in agreed}) == 1 and check.fix.kind != "runtime":
+        return [*said, f"{wanted(agreed[0][1])}, whatever the profile. No tune changes it.", ""]
+    if check.fix.kind != "runtime":
+        return [*said, *table(("profile", "wanted"), [(code(name), wanted(one)) for name, one in agreed]), ""]
+    said += table(("profile", "wanted", "planned by a tune"),
+                  [(code(name), wanted(one), escape(f"no: {one.left_out}") if one.left_out else "yes")
+                   for name, one in agreed])
+    not_where = [f"- {text}" for condition in check.plan_if for text in _unmet(condition, check)]
+    if not_where:
+        said += ["", "Whatever the profile, no tune plans it where", "", *dict.fromkeys(not_where)]
+    return [*said, ""]
+
+
+def _unmet(condition, check: Check) -> list[str]:
+    return reasons(condition.otherwise, check) or [f"this is not true: {code(condition.expression.text)}"]
+
+
+def _fix(check: Check) -> list[str]:
+    fix = check.fix
+    if fix.kind == "none":
+        return []
+    said = ["## How to fix it", ""]
+    if fix.tunable is not None:
+        said += [f"What a tune writes to: {code(block(fix.tunable, check)[1])}.", ""]
+    if fix.how is not None:
+        said += [*_paragraphs(lines(fix.how, check)), ""]
+    for label, text in (("Risk", fix.risk), ("Undo", fix.undo)):
+        if text is not None:
+            said += [f"{label}: {' '.join(lines(text, check))}", ""]
+    if fix.persist is not None:
+        said += ["To keep it after a reboot:", "", *block(fix.persist, check), ""]
+    return said
+
+
+def _paragraphs(texts: list[str]) -> list[str]:
+    """Each line on its own, as Markdown joins lines that follow each other."""
+    return [line for text in texts for line in (text, "")][:-1]
+
+
+def _contested(check: Check) -> list[str]:
+    if not check.contested:
+        return []
+    return ["## Who disagrees", "", *(f"- {escape(who)}" for who in check.contested["by"]), "",
+            escape(check.contested["why"]), ""]
