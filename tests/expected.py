@@ -11,6 +11,15 @@ from hosts.story_before import GPUS
 STORY = tuple(GPUS)
 POLICIES = tuple(f"policy{cpu}" for cpu in range(128))
 
+
+def of_nvidia_smi(gpus: tuple[str, ...]) -> dict[str, dict[tuple[str, ...], str]]:
+    """What nvidia-smi says of RTX PRO 6000 with nothing wrong."""
+    return {"nvidia_persistence": {gpus: "pass P1: Enabled"}, "nvidia_power_limit": {gpus: "pass P2: 600.0"},
+            "nvidia_slowdown": {gpus: "pass P1: []"}, "nvidia_memory_errors": {gpus: "pass P1: []"},
+            "nvidia_pending_modes": {gpus: "pass P1: []"}, "nvidia_compute_mode": {gpus: "pass P2: Default"},
+            "nvidia_recovery": {gpus: "pass P0: None"}}
+
+
 # As the operator found it: two sockets, 503 GiB, no swap, idle GPUs, containers that are pinned.
 STORY_BEFORE = {
     "target_kind": "pass info: bare_metal",
@@ -47,6 +56,7 @@ STORY_BEFORE = {
     "pcie_bar_size": {STORY: "pass P1: 137438953472"},
     "nvidia_module": "pass P1: live",
     "nvidia_flavour": {STORY: "pass P1: open"},
+    **of_nvidia_smi(STORY),
     "nvidia_device_nodes": "pass P1: []",
     "nvidia_peermem": "not_applicable P1",
 }
@@ -99,6 +109,7 @@ REFERENCE = {
     "pcie_bar_size": {BUSES: "pass P1: 137438953472"},
     "nvidia_module": "pass P1: live",
     "nvidia_flavour": {BUSES: "pass P1: open"},
+    **of_nvidia_smi(BUSES),
     "nvidia_device_nodes": "not_applicable P1",
     "nvidia_peermem": "not_applicable P1",
 }
@@ -135,6 +146,23 @@ SICK = {
     "pcie_bar_size": {(DEGRADED,): "fail P1: 268435456 -> at_least 102641958912", OTHERS: "pass P1: 137438953472"},
     "nvidia_flavour": {(UNBOUND,): 'fail P0: proprietary -> one_of ["open"]',
                        (DEGRADED, OLD_SLOT, *REST): 'fail P1: proprietary -> one_of ["open"]'},
+    "nvidia_persistence": {(OLD_SLOT,): "fail P1: Disabled -> Enabled", (DEGRADED, *REST): "pass P1: Enabled",
+                           (UNBOUND,): "not_applicable P1"},
+    "nvidia_power_limit": {(DEGRADED,): "fail P2: 400.0 -> at_least 600.0", (OLD_SLOT, *REST): "pass P2: 600.0",
+                           (UNBOUND,): "not_applicable P2"},
+    "nvidia_slowdown": {(DEGRADED,): 'fail P0: ["hw_thermal_slowdown"] -> empty true', (OLD_SLOT, *REST): "pass P1: []",
+                        (UNBOUND,): "not_applicable P1"},
+    "nvidia_memory_errors": {
+        (OLD_SLOT,): 'fail P0: ["2 uncorrectable ECC errors since the driver was loaded", '
+                     '"a row of memory waits for a reset to be remapped"] -> empty true',
+        (DEGRADED, *REST): "pass P1: []", (UNBOUND,): "not_applicable P1"},
+    "nvidia_pending_modes": {
+        (OLD_SLOT,): 'fail P1: ["MIG is Disabled and will be Enabled after a reset"] -> empty true',
+        (DEGRADED, *REST): "pass P1: []", (UNBOUND,): "not_applicable P1"},
+    "nvidia_compute_mode": {(DEGRADED,): "fail P2: Exclusive_Process -> Default", (OLD_SLOT, *REST): "pass P2: Default",
+                            (UNBOUND,): "not_applicable P2"},
+    "nvidia_recovery": {(OLD_SLOT,): "fail P0: Reset -> None", (DEGRADED, *REST): "pass P0: None",
+                        (UNBOUND,): "not_applicable P0"},
     "nvidia_device_nodes": 'fail P0: ["/dev/nvidia9"] -> empty true',
     "nvidia_peermem": "fail P1: false -> true, planned",
 }

@@ -27,8 +27,18 @@ FAILED = "failed"
 STATES = (OK, NOT_RUN, MISSING, TIMEOUT, FAILED)
 
 _NUMBER = re.compile(r"\d+")
+_WATTS = re.compile(r"\d+(?:\.\d+)?")
+# What NVML says of a GPU that no longer answers, in the place of any value.
+_TROUBLE = ("gpu is lost", "[gpu is lost]", "gpu requires reset", "[gpu requires reset]")
 _NOTHING = ("", "n/a", "[n/a]", "unknown error", "[unknown error]", "not supported", "[not supported]",
-            "insufficient permissions", "requested functionality has been deprecated")
+            "insufficient permissions", "requested functionality has been deprecated", *_TROUBLE)
+_YES_NO = {"yes": True, "no": False}
+# Until driver 530 the first name of each pair, then the second.
+_CLOCK_REASONS = ("clocks_throttle_reasons", "clocks_event_reasons")
+_CLOCK_REASON = re.compile(r"clocks_(?:throttle|event)_reason_(\w+)")
+_POWER = ("power_readings", "gpu_power_readings")
+_POWER_DRAW = ("instant_power_draw", "power_draw", "average_power_draw")
+_POWER_LIMIT = ("current_power_limit", "enforced_power_limit", "power_limit")
 
 
 def reason_not_to_run(state: str, control_node: bool, missing_nodes: list[str], gone: list[str],
@@ -53,8 +63,7 @@ def reason_not_to_run(state: str, control_node: bool, missing_nodes: list[str], 
 def read(host: Host, reason: str | None) -> dict:
     """The `smi` fact: `{state, reason, driver_version, gpus}`; not run where there is a `reason` not to. Never raises.
 
-    GPU: `{bdf, minor, memory_mib, bar1_mib, pstate, persistence, utilization, processes}`, MiB and percent, None for
-    what nvidia-smi leaves open.
+    The keys of a GPU are those of _gpu(); MiB, percent and watts, None for what nvidia-smi leaves open.
     """
     if reason is not None:
         return _fact(NOT_RUN, reason)
@@ -100,12 +109,87 @@ def _gpu(gpu: ElementTree.Element) -> dict:
         "minor": _number(gpu, "minor_number"),
         "memory_mib": _number(gpu, "fb_memory_usage/total"),
         "bar1_mib": _number(gpu, "bar1_memory_usage/total"),
+        "bar1_used_mib": _number(gpu, "bar1_memory_usage/used"),
         "pstate": _text(gpu, "performance_state"),
         "persistence": _text(gpu, "persistence_mode"),
+        "display": _text(gpu, "display_active"),
         "utilization": _number(gpu, "utilization/gpu_util"),
         "processes": None if processes is None or (_is_nothing(processes.text) and len(processes) == 0)
         else len(processes.findall("process_info")),
+        "trouble": _trouble(gpu),
+        **_modes(gpu), **_power(gpu), **_memory_health(gpu),
     }
+
+
+def _trouble(gpu: ElementTree.Element) -> str | None:
+    """`GPU is lost` where NVML answers that in the place of a value."""
+    return next((text.strip("[]") for element in gpu.iter() if (text := (element.text or "").strip()).lower()
+                 in _TROUBLE), None)
+
+
+def _modes(gpu: ElementTree.Element) -> dict:
+    return {
+        "compute_mode": _text(gpu, "compute_mode"),
+        "mig": _text(gpu, "mig_mode/current_mig"), "mig_pending": _text(gpu, "mig_mode/pending_mig"),
+        "ecc": _text(gpu, "ecc_mode/current_ecc"), "ecc_pending": _text(gpu, "ecc_mode/pending_ecc"),
+        "recovery_action": _recovery_action(gpu),
+    }
+
+
+def _recovery_action(gpu: ElementTree.Element) -> str | None:
+    """`None`, `Reset`, `Reboot`, `Drain P2P` or `Drain and Reset`; drivers before 560 answer two questions instead."""
+    said = _text(gpu, "gpu_recovery_action")
+    if said is not None:
+        return said
+    drain, reset = (_yes(gpu, f"gpu_reset_status/{name}") for name in ("drain_and_reset_recommended", "reset_required"))
+    if drain is None and reset is None:
+        return None
+    return "Reset" if reset else "Drain and Reset" if drain else "None"
+
+
+def _power(gpu: ElementTree.Element) -> dict:
+    readings = next((found for name in _POWER if (found := gpu.find(name)) is not None), None)
+    reasons = next((found for name in _CLOCK_REASONS if (found := gpu.find(name)) is not None), None)
+    return {
+        "power_draw_w": _watts(readings, _POWER_DRAW),
+        "power_limit_w": _watts(readings, _POWER_LIMIT),
+        "power_default_w": _watts(readings, ("default_power_limit",)),
+        "clock_reasons": None if reasons is None or not len(reasons) else
+        [name[1] for reason in reasons if (reason.text or "").strip() == "Active"
+         and (name := _CLOCK_REASON.fullmatch(reason.tag))],
+    }
+
+
+def _watts(readings: ElementTree.Element | None, names: tuple[str, ...]) -> float | None:
+    """`600.0` of `600.00 W`, by the first name that has a value."""
+    texts = (_text(readings, name) for name in names) if readings is not None else ()
+    return next((float(found[0]) for text in texts if (found := _WATTS.match(text or ""))), None)
+
+
+def _memory_health(gpu: ElementTree.Element) -> dict:
+    """Uncorrectable errors since the driver was loaded and ever, and what waits for a reset of the GPU."""
+    retired = _yes(gpu, "retired_pages/pending_retirement")
+    return {
+        "ecc_errors": _uncorrectable(gpu.find("ecc_errors/volatile")),
+        "ecc_errors_ever": _uncorrectable(gpu.find("ecc_errors/aggregate")),
+        "pages_pending": _yes(gpu, "retired_pages/pending_blacklist") if retired is None else retired,
+        "rows_pending": _yes(gpu, "remapped_rows/remapped_row_pending"),
+        "rows_failed": _yes(gpu, "remapped_rows/remapped_row_failure"),
+        "repairs_pending": [name for name in ("channel", "tpc") if _yes(gpu, f"ecc_errors/{name}_repair_pending")],
+    }
+
+
+def _uncorrectable(errors: ElementTree.Element | None) -> int | None:
+    """A sum: SRAM and DRAM since Turing, SRAM in two kinds since driver 545; before Turing `double_bit/total`."""
+    if errors is None:
+        return None
+    names = [element.tag for element in errors if "_uncorrectable" in element.tag] or ["double_bit/total"]
+    counts = [count for name in names if (count := _number(errors, name)) is not None]
+    return sum(counts) if counts else None
+
+
+def _yes(gpu: ElementTree.Element, path: str) -> bool | None:
+    return _YES_NO.get((_text(gpu, path) or "").lower())
 
 
 def _is_nothing(text: str | None) -> bool:

@@ -14,6 +14,7 @@ from typing import Any
 from ._derive_alike import compare_alike
 from ._derive_cpufreq import boost_switches, scaling_driver
 from ._derive_nvidia import driver_flavours, missing_nodes, peermem
+from ._derive_nvidia_smi import smi_facts
 from ._derive_p2p import peer_to_peer
 from ._derive_pcie import path_facts
 from ._derive_reading import value
@@ -25,13 +26,7 @@ _VGA = "0300"       # PCI_CLASS_DISPLAY_VGA, include/linux/pci_ids.h
 def derive(facts: dict[str, Any]) -> dict[str, Any]:
     """The facts with `derived` added to them and to every GPU; the facts given stay as they are."""
     ports = {port["bdf"]: port for port in facts["ports"]}
-    gpus = [{**gpu, "derived": {
-        "compute": is_compute(gpu, ports),
-        "for_host": is_for_host(gpu),
-        "left_alone": left_alone(gpu),
-        **path_facts(gpu, ports, facts["nvidia"]["smi"]),
-        "flavours": driver_flavours(gpu["generation"]),
-    }} for gpu in facts["gpus"]]
+    gpus = [{**gpu, "derived": _of_gpu(gpu, ports, facts["nvidia"])} for gpu in facts["gpus"]]
     groups = compare_alike(gpus)
     memory_kib = value(facts["memory"]["total_kib"])
     peers = [gpu for gpu in gpus if reaches_peers(gpu)]
@@ -48,6 +43,18 @@ def derive(facts: dict[str, Any]) -> dict[str, Any]:
         "gpu_groups": groups,
         "p2p": peer_to_peer(peers, ports, facts["cpu"]["sockets"]),
     }}
+
+
+def _of_gpu(gpu: dict[str, Any], ports: dict[str, dict], nvidia: dict[str, Any]) -> dict[str, Any]:
+    path = path_facts(gpu, ports, nvidia["smi"])
+    return {
+        "compute": is_compute(gpu, ports),
+        "for_host": is_for_host(gpu),
+        "left_alone": left_alone(gpu),
+        **path,
+        **smi_facts(gpu, nvidia["smi"], path["idle"]),
+        "flavours": driver_flavours(gpu["generation"]),
+    }
 
 
 def is_compute(gpu: dict[str, Any], ports: dict[str, dict]) -> bool:

@@ -4,6 +4,7 @@
 """Plants the NVIDIA driver: modules, /proc/driver/nvidia, majors, device nodes and what nvidia-smi printed."""
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from .modules import plant_char_devices, plant_module
@@ -22,6 +23,22 @@ PARAMETERS = {
 }
 
 
+# What nvidia-smi says of a GPU with nothing wrong, by the words of its XML; `reasons`: active clock event reasons.
+HEALTHY: Mapping[str, object] = {
+    "persistence_mode": "Enabled", "display_active": "Disabled", "compute_mode": "Default", "current_mig": "Disabled",
+    "pending_mig": "Disabled", "current_ecc": "Enabled", "pending_ecc": "Enabled", "power_limit": 600,
+    "default_power_limit": 600, "power_draw": 39.17, "reasons": (), "sram_uncorrectable": 0, "dram_uncorrectable": 0,
+    "remapped_row_pending": "No", "remapped_row_failure": "No", "pending_retirement": "N/A",
+    "channel_repair_pending": "No", "recovery": "None", "bar1_used": 1,
+}
+# A card without ECC, multi-instance mode and row remapping.
+GEFORCE = {"power_limit": 450, "default_power_limit": 450, "display_active": "Enabled", **dict.fromkeys((
+    "current_mig", "pending_mig", "current_ecc", "pending_ecc", "sram_uncorrectable", "dram_uncorrectable",
+    "remapped_row_pending", "remapped_row_failure", "channel_repair_pending"), "N/A")}
+_REASONS = ("gpu_idle", "applications_clocks_setting", "sw_power_cap", "hw_slowdown", "hw_thermal_slowdown",
+            "hw_power_brake_slowdown", "sync_boost", "sw_thermal_slowdown", "display_clocks_setting")
+
+
 class Gpu(NamedTuple):
     """One GPU that the driver has probed."""
 
@@ -34,6 +51,7 @@ class Gpu(NamedTuple):
     pstate: str = "P8"
     utilization: int = 0
     processes: int = 0
+    smi: Mapping[str, object] = HEALTHY     # what nvidia-smi says otherwise of it, see HEALTHY
 
     @property
     def uuid(self) -> str:
@@ -108,18 +126,87 @@ def smi_xml(gpus, version: str) -> str:
     """What `nvidia-smi -q -x` prints of these GPUs, as far as anybody reads it."""
     head = ('<?xml version="1.0" ?>\n<!DOCTYPE nvidia_smi_log SYSTEM "nvsmi_device_v12.dtd">\n<nvidia_smi_log>\n'
             f"<driver_version>{version}</driver_version>\n<attached_gpus>{len(gpus)}</attached_gpus>\n")
-    return head + "".join(_smi_gpu(Gpu(*gpu)) for gpu in gpus) + "</nvidia_smi_log>\n"
+    return head + "".join(_smi_gpu(Gpu(*gpu), version) for gpu in gpus) + "</nvidia_smi_log>\n"
 
 
-def _smi_gpu(gpu: Gpu) -> str:
+def _smi_gpu(gpu: Gpu, version: str) -> str:
     domain, rest = gpu.bdf.split(":", 1)
+    said = {**HEALTHY, **gpu.smi}
+    branch = int(version.partition(".")[0])
     process = "<process_info><pid>1</pid></process_info>" * gpu.processes
     return (f'<gpu id="{int(domain, 16):08X}:{rest.upper()}">\n'
             f"<product_name>{gpu.model}</product_name>\n"
-            "<persistence_mode>Enabled</persistence_mode>\n"
+            f"<display_active>{said['display_active']}</display_active>\n"
+            f"<persistence_mode>{said['persistence_mode']}</persistence_mode>\n"
+            f"<mig_mode><current_mig>{said['current_mig']}</current_mig>"
+            f"<pending_mig>{said['pending_mig']}</pending_mig></mig_mode>\n"
             f"<uuid>{gpu.uuid}</uuid>\n<minor_number>{gpu.minor}</minor_number>\n"
+            f"{_recovery(said, branch)}"
             f"<performance_state>{gpu.pstate}</performance_state>\n"
+            f"{_reasons(said['reasons'], branch)}"
             f"<fb_memory_usage><total>{gpu.memory_mib} MiB</total></fb_memory_usage>\n"
-            f"<bar1_memory_usage><total>{gpu.bar1_mib} MiB</total></bar1_memory_usage>\n"
+            f"<bar1_memory_usage><total>{gpu.bar1_mib} MiB</total><used>{said['bar1_used']} MiB</used>"
+            f"</bar1_memory_usage>\n<compute_mode>{said['compute_mode']}</compute_mode>\n"
             f"<utilization><gpu_util>{gpu.utilization} %</gpu_util></utilization>\n"
+            f"{_ecc(said, branch)}"
+            f"{_repairs(said)}{_power(said, branch)}"
             f"<processes>{process}</processes>\n</gpu>\n")
+
+
+def _recovery(said: Mapping, branch: int) -> str:
+    if branch >= 560:
+        return f"<gpu_recovery_action>{said['recovery']}</gpu_recovery_action>\n"
+    reset, drain = (("Yes" if said["recovery"] == name else "No") for name in ("Reset", "Drain and Reset"))
+    return (f"<gpu_reset_status><reset_required>{reset}</reset_required>"
+            f"<drain_and_reset_recommended>{drain}</drain_and_reset_recommended></gpu_reset_status>\n")
+
+
+def _reasons(active, branch: int) -> str:
+    """Driver 535 renamed throttle reasons to event reasons."""
+    word = "event" if branch >= 535 else "throttle"
+    lines = "".join(f"<clocks_{word}_reason_{name}>{'Active' if name in active else 'Not Active'}"
+                    f"</clocks_{word}_reason_{name}>" for name in _REASONS)
+    return f"<clocks_{word}_reasons>{lines}</clocks_{word}_reasons>\n"
+
+
+def _ecc(said: Mapping, branch: int) -> str:
+    """Driver 545 counts SRAM errors in two kinds."""
+    sram = said["sram_uncorrectable"]
+    split = "N/A" if sram == "N/A" else 0
+    kinds = (f"<sram_uncorrectable_parity>{split}</sram_uncorrectable_parity>"
+             f"<sram_uncorrectable_secded>{sram}</sram_uncorrectable_secded>" if branch >= 545
+             else f"<sram_uncorrectable>{sram}</sram_uncorrectable>")
+    counts = (f"<sram_correctable>{split}</sram_correctable>{kinds}<dram_correctable>{split}</dram_correctable>"
+              f"<dram_uncorrectable>{said['dram_uncorrectable']}</dram_uncorrectable>")
+    repair = (f"<channel_repair_pending>{said['channel_repair_pending']}</channel_repair_pending>"
+              "<tpc_repair_pending>No</tpc_repair_pending>" if branch >= 570 else "")
+    return (f"<ecc_mode><current_ecc>{said['current_ecc']}</current_ecc>"
+            f"<pending_ecc>{said['pending_ecc']}</pending_ecc></ecc_mode>\n"
+            f"<ecc_errors><volatile>{counts}</volatile><aggregate>{counts}</aggregate>{repair}"
+            "</ecc_errors>\n")
+
+
+def _repairs(said: Mapping) -> str:
+    """A GPU without a row remapper has a text in the place of the rows."""
+    pending, failure = said["remapped_row_pending"], said["remapped_row_failure"]
+    rows = "N/A" if pending == "N/A" else (
+        "<remapped_row_corr>0</remapped_row_corr><remapped_row_unc>0</remapped_row_unc>"
+        f"<remapped_row_pending>{pending}</remapped_row_pending><remapped_row_failure>{failure}</remapped_row_failure>")
+    return (f"<retired_pages><pending_blacklist>{said['pending_retirement']}</pending_blacklist>"
+            f"<pending_retirement>{said['pending_retirement']}</pending_retirement></retired_pages>\n"
+            f"<remapped_rows>{rows}</remapped_rows>\n")
+
+
+def _power(said: Mapping, branch: int) -> str:
+    """Driver 535 renamed the readings and added those of the module, driver 570 split the draw."""
+    draw, limit = f"{said['power_draw']} W", f"{said['power_limit']:.2f} W"
+    default = f"<default_power_limit>{said['default_power_limit']:.2f} W</default_power_limit>"
+    if branch < 535:
+        return (f"<power_readings><power_draw>{draw}</power_draw><power_limit>{limit}</power_limit>{default}"
+                f"<enforced_power_limit>{limit}</enforced_power_limit></power_readings>\n")
+    draws = (f"<average_power_draw>{draw}</average_power_draw><instant_power_draw>{draw}</instant_power_draw>"
+             if branch >= 570 else f"<power_draw>{draw}</power_draw>")
+    return (f"<gpu_power_readings><power_state>Requested functionality has been deprecated</power_state>{draws}"
+            f"<current_power_limit>{limit}</current_power_limit><requested_power_limit>{limit}</requested_power_limit>"
+            f"{default}</gpu_power_readings>\n<module_power_readings><current_power_limit>N/A</current_power_limit>"
+            "</module_power_readings>\n")

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from . import cpu, kernel, memory, numa, pci
 from .config_space import ConfigSpace
-from .nvidia import Gpu, plant_nvidia
+from .nvidia import GEFORCE, Gpu, plant_nvidia
 from .story_before import GPUS, plant_gpus, root_port
 from .sysctl import plant_sysctls
 from .tree import Tree
@@ -43,7 +43,8 @@ def workstation(tree: Tree) -> Tree:
     pci.plant_gpu(tree, RTX_4090, parent=port, config=space, device=0x2684, class_=0x030000, local_cpulist="0-31",
                   iommu_group=13, interrupts={90: "0-31"},
                   bars=[(0, 0xF600_0000, 16 << 20, 32, False), (1, 0xF8_0000_0000, 32 << 30, 64, True)])
-    plant_nvidia(tree, version="570.153.02", gpus=[Gpu(RTX_4090, 0, "NVIDIA GeForce RTX 4090", 24564, 32768)])
+    plant_nvidia(tree, version="570.153.02",
+                 gpus=[Gpu(RTX_4090, 0, "NVIDIA GeForce RTX 4090", 24564, 32768, smi=GEFORCE)])
     return tree
 
 

@@ -8,8 +8,8 @@ import shutil
 
 from . import cpu, memory, pci
 from .config_space import gpu_space, root_port_space
-from .nvidia import version_text
-from .story_before import ACS_REDIRECT, CONTAINERS, DRIVER, root_port, story_before
+from .nvidia import Gpu, smi_xml, version_text
+from .story_before import ACS_REDIRECT, CONTAINERS, DRIVER, GPUS, root_port, story_before
 from .tree import Tree
 
 DEGRADED, UNBOUND, OLD_SLOT = "0000:41:00.0", "0000:11:00.0", "0000:21:00.0"
@@ -18,6 +18,13 @@ SMALL_WINDOW = """\
 0x0000000000000000 0x0000000000000000 0x0000000000000000
 0x0000076000000000 0x000007600fffffff 0x000000000014220c
 """     # BAR 2: 256 MiB, 64 bits, prefetchable
+# What nvidia-smi says of the two that the driver has: one is held down, the other has broken memory.
+SAID = {
+    DEGRADED: {"power_limit": 400, "reasons": ("hw_slowdown", "hw_thermal_slowdown"),
+               "compute_mode": "Exclusive_Process"},
+    OLD_SLOT: {"persistence_mode": "Disabled", "dram_uncorrectable": 2, "remapped_row_pending": "Yes",
+               "pending_mig": "Enabled", "recovery": "Reset"},
+}
 
 
 def sick(tree: Tree) -> Tree:
@@ -27,6 +34,8 @@ def sick(tree: Tree) -> Tree:
     memory.plant_thp(tree, enabled="never", defrag="always")
     tree.sysctl("vm.zone_reclaim_mode", 1).sysctl("kernel.perf_event_paranoid", -1)
     _spoil_gpus(tree)
+    tree.program("nvidia-smi.xml", smi_xml([Gpu(bdf, minor, smi=SAID.get(bdf, {})) for bdf, minor in GPUS.items()],
+                                           DRIVER))
     # The wrong flavour for a Blackwell, a container that wants a node nobody made, and a network card with RDMA.
     tree.file("/proc/driver/nvidia/version", version_text(DRIVER, "proprietary"))
     tree.file("/etc/pve/nodes/pve1/lxc/102.conf", CONTAINERS["102"] + "dev6: /dev/nvidia9\n")

@@ -31,7 +31,11 @@ CORES = 1           # nothing here is about processors
 # What is read from the GPU's own registers, with the priority of each check.
 REGISTERS = {"pcie_maxreadreq": "P2", "pcie_maxpayload": "P1", "pcie_link_width": "P0", "pcie_link_speed": "P1",
              "pcie_bottleneck": "P2", "gpu_consistency": "P2", "pcie_bar_size": "P1"}
-GIVEN_AWAY = {**{check: f"not_applicable {priority}" for check, priority in REGISTERS.items()},
+# What nvidia-smi says of it. It is not run at all while one GPU is gone or asleep.
+SMI = {"nvidia_persistence": "P1", "nvidia_power_limit": "P2", "nvidia_slowdown": "P1", "nvidia_memory_errors": "P1",
+       "nvidia_pending_modes": "P1", "nvidia_compute_mode": "P2", "nvidia_recovery": "P0"}
+UNANSWERED = {check: f"unknown {priority}" for check, priority in SMI.items()}
+GIVEN_AWAY = {**{check: f"not_applicable {priority}" for check, priority in {**REGISTERS, **SMI}.items()},
               "gpu_driver": "not_applicable P1", "nvidia_flavour": "not_applicable P1"}
 TO_VFIO = "the GPU is passed through to a guest (vfio-pci)"
 SUSPENDED = "the GPU is suspended, and reading its registers would wake it"
@@ -62,20 +66,21 @@ def story(facts_of):
     return judged(facts_of(plain))
 
 
-@pytest.mark.parametrize("change, lines", [
+@pytest.mark.parametrize("change, lines, of_others", [
     (narrow, {"pcie_link_width": "fail P0: 8 -> at_least 16",
-              "gpu_consistency": 'fail P2: ["link width is 8, of the others 16"] -> empty true'}),
-    (all_ones_on, {**{check: f"unknown {priority}" for check, priority in REGISTERS.items()},
-                   "gpu_driver": 'fail P0: gone -> one_of ["nvidia"]'}),
+              "gpu_consistency": 'fail P2: ["link width is 8, of the others 16"] -> empty true'}, {}),
+    (all_ones_on, {**{check: f"unknown {priority}" for check, priority in REGISTERS.items()}, **UNANSWERED,
+                   "gpu_driver": 'fail P0: gone -> one_of ["nvidia"]'}, UNANSWERED),
     (other_read_request, {"pcie_maxreadreq": "fail P2: 256 -> 4096, planned",
-                          "gpu_consistency": 'fail P2: ["MaxReadReq is 256, of the others 512"] -> empty true'}),
-    (given_to_vfio, GIVEN_AWAY),
-    (asleep, {check: f"not_applicable {priority}" for check, priority in REGISTERS.items()}),
-    (in_use, {"pcie_maxreadreq": "fail P2: 512 -> 4096"}),
+                          "gpu_consistency": 'fail P2: ["MaxReadReq is 256, of the others 512"] -> empty true'}, {}),
+    (given_to_vfio, GIVEN_AWAY, {}),
+    (asleep, {check: f"not_applicable {priority}" for check, priority in {**REGISTERS, **SMI}.items()}, UNANSWERED),
+    (in_use, {"pcie_maxreadreq": "fail P2: 512 -> 4096"}, {}),
 ], ids=lambda value: getattr(value, "__name__", ""))
-def test_only_the_odd_gpu_changes(facts_of, story, change, lines):
-    assert changes(story, judged(facts_of(variant(change)))) == expand({check: {(ODD,): text}
-                                                                        for check, text in lines.items()})
+def test_only_the_odd_gpu_changes(facts_of, story, change, lines, of_others):
+    expected = {**expand({check: {OTHERS: text} for check, text in of_others.items()}),
+                **expand({check: {(ODD,): text} for check, text in lines.items()})}
+    assert changes(story, judged(facts_of(variant(change)))) == expected
 
 
 MAPPING = "gpu4\n\tmap id=10de:2bb5,iommugroup=64,node=pve1,path=0000:41:00.0,subsystem-id=10de:204e\n"
@@ -145,7 +150,7 @@ def test_a_virtual_function_and_its_parent_are_skipped(facts_of, story):
         FUNCTION: "not applicable: a virtual function of 0000:41:00.0: the physical function decides"}
     assert changes(story, found) == {
         ("pcie_maxreadreq", ODD): "fail P2: 512 -> 4096",
-        **{(check, FUNCTION): f"not_applicable {priority}" for check, priority in REGISTERS.items()},
+        **{(check, FUNCTION): f"not_applicable {priority}" for check, priority in {**REGISTERS, **SMI}.items()},
         ("gpu_driver", FUNCTION): "not_applicable P1", ("gpu_numa_node", FUNCTION): "pass P1: 1",
         ("nvidia_flavour", FUNCTION): "pass P1: open",
         ("pcie_aer", FUNCTION): "pass P1: 0"}         # what the port above it counted

@@ -10,7 +10,7 @@ from ansible_collections.gpuhost.tuning.plugins.module_utils import _nvidia_smi 
 from ansible_collections.gpuhost.tuning.plugins.module_utils import _program
 from ansible_collections.gpuhost.tuning.plugins.module_utils._host import Host
 
-from hosts.nvidia import Gpu, smi_xml
+from hosts.nvidia import GEFORCE, Gpu, smi_xml
 
 ODD = """<?xml version="1.0" ?>
 <nvidia_smi_log>
@@ -29,16 +29,108 @@ ODD = """<?xml version="1.0" ?>
   <gpu id="no address at all"/>
 </nvidia_smi_log>
 """
-NOTHING = {"minor": None, "memory_mib": None, "bar1_mib": None, "pstate": None, "persistence": None,
-           "utilization": None, "processes": None}
+NOTHING = {"minor": None, "memory_mib": None, "bar1_mib": None, "bar1_used_mib": None, "pstate": None,
+           "persistence": None, "display": None, "utilization": None, "processes": None, "trouble": None,
+           "compute_mode": None, "mig": None, "mig_pending": None, "ecc": None, "ecc_pending": None,
+           "recovery_action": None, "power_draw_w": None, "power_limit_w": None, "power_default_w": None,
+           "clock_reasons": None, "ecc_errors": None, "ecc_errors_ever": None, "pages_pending": None,
+           "rows_pending": None, "rows_failed": None, "repairs_pending": []}
+
+
+def only_gpu(text):
+    parsed = smi.parse(text)
+    assert parsed["state"] == "ok"
+    gpu, = parsed["gpus"]
+    return gpu
+
+
+def said(version, **otherwise):
+    """One GPU whose nvidia-smi of that version says this."""
+    return only_gpu(smi_xml([Gpu("0000:01:00.0", 0, smi=otherwise)], version))
 
 
 def test_gpus_under_the_kernels_addresses():
     parsed = smi.parse(smi_xml([Gpu("0000:f4:00.0", 4, utilization=37, processes=2, pstate="P0")], "570.133.20"))
     assert parsed == {
         "state": "ok", "reason": None, "driver_version": "570.133.20",
-        "gpus": [{"bdf": "0000:f4:00.0", "minor": 4, "memory_mib": 97887, "bar1_mib": 131072, "pstate": "P0",
-                  "persistence": "Enabled", "utilization": 37, "processes": 2}]}
+        "gpus": [{"bdf": "0000:f4:00.0", "minor": 4, "memory_mib": 97887, "bar1_mib": 131072, "bar1_used_mib": 1,
+                  "pstate": "P0", "persistence": "Enabled", "display": "Disabled", "utilization": 37, "processes": 2,
+                  "trouble": None, "compute_mode": "Default", "mig": "Disabled", "mig_pending": "Disabled",
+                  "ecc": "Enabled", "ecc_pending": "Enabled", "recovery_action": "None", "power_draw_w": 39.17,
+                  "power_limit_w": 600.0, "power_default_w": 600.0, "clock_reasons": [], "ecc_errors": 0,
+                  "ecc_errors_ever": 0, "pages_pending": None, "rows_pending": False, "rows_failed": False,
+                  "repairs_pending": []}]}
+
+
+@pytest.mark.parametrize("version", ["525.147.05", "535.54.03", "550.163.01", "570.133.20", "595.58.03"])
+def test_the_names_of_every_driver(version):
+    """535 renamed throttle reasons and power readings, 545 split the SRAM errors, 560 has a recovery action."""
+    gpu = said(version, reasons=("gpu_idle", "hw_thermal_slowdown"), power_limit=450, default_power_limit=600,
+               sram_uncorrectable=2, dram_uncorrectable=3, remapped_row_pending="Yes", recovery="Reset",
+               pending_mig="Enabled", pending_ecc="Disabled", compute_mode="Exclusive_Process")
+    assert gpu["clock_reasons"] == ["gpu_idle", "hw_thermal_slowdown"]
+    assert (gpu["power_draw_w"], gpu["power_limit_w"], gpu["power_default_w"]) == (39.17, 450.0, 600.0)
+    assert (gpu["ecc_errors"], gpu["ecc_errors_ever"]) == (5, 5)
+    assert (gpu["rows_pending"], gpu["rows_failed"], gpu["recovery_action"]) == (True, False, "Reset")
+    assert (gpu["mig"], gpu["mig_pending"], gpu["ecc"], gpu["ecc_pending"]) == (
+        "Disabled", "Enabled", "Enabled", "Disabled")
+    assert gpu["compute_mode"] == "Exclusive_Process"
+
+
+def test_drain_before_there_was_a_recovery_action():
+    assert said("550.163.01", recovery="Drain and Reset")["recovery_action"] == "Drain and Reset"
+    assert said("550.163.01")["recovery_action"] == "None"
+
+
+def test_repairs_that_wait():
+    assert said("595.58.03", channel_repair_pending="Yes")["repairs_pending"] == ["channel"]
+    assert said("550.163.01", channel_repair_pending="Yes")["repairs_pending"] == []    # it does not tell
+
+
+def test_a_card_without_ecc():
+    gpu = said("570.153.02", **GEFORCE)
+    assert {gpu[key] for key in ("mig", "mig_pending", "ecc", "ecc_pending", "ecc_errors", "ecc_errors_ever",
+                                 "rows_pending", "rows_failed", "pages_pending")} == {None}
+    assert (gpu["display"], gpu["power_limit_w"]) == ("Enabled", 450.0)
+
+
+VOLTA = """<nvidia_smi_log><gpu id="00000000:3B:00.0">
+  <ecc_errors>
+    <volatile>
+      <single_bit><total>7</total></single_bit>
+      <double_bit><device_memory>1</device_memory><total>1</total></double_bit>
+    </volatile>
+    <aggregate><single_bit><total>9</total></single_bit><double_bit><total>4</total></double_bit></aggregate>
+  </ecc_errors>
+  <retired_pages><pending_blacklist>Yes</pending_blacklist></retired_pages>
+  <power_readings>
+    <power_state>P0</power_state><power_draw>N/A</power_draw><power_limit>250.00 W</power_limit>
+    <default_power_limit>[Not Supported]</default_power_limit>
+  </power_readings>
+  <clocks_throttle_reasons>N/A</clocks_throttle_reasons>
+</gpu></nvidia_smi_log>"""
+
+
+def test_errors_and_pages_before_turing():
+    gpu = only_gpu(VOLTA)
+    assert (gpu["ecc_errors"], gpu["ecc_errors_ever"], gpu["pages_pending"]) == (1, 4, True)
+    assert (gpu["power_draw_w"], gpu["power_limit_w"], gpu["power_default_w"]) == (None, 250.0, None)
+    assert gpu["clock_reasons"] is None
+
+
+@pytest.mark.parametrize("text, word", [("GPU is lost", "GPU is lost"), ("[GPU requires reset]", "GPU requires reset")])
+def test_a_gpu_that_no_longer_answers(text, word):
+    gpu = only_gpu(f"<nvidia_smi_log><gpu id='00000000:3B:00.0'><fan_speed>{text}</fan_speed>"
+                   f"<compute_mode>{text}</compute_mode></gpu></nvidia_smi_log>")
+    assert (gpu["trouble"], gpu["compute_mode"]) == (word, None)
+
+
+def test_what_has_been_deprecated_is_no_value():
+    gpu = only_gpu("<nvidia_smi_log><gpu id='00000000:3B:00.0'><gpu_power_readings><instant_power_draw>Requested "
+                   "functionality has been deprecated</instant_power_draw><average_power_draw>61.50 W"
+                   "</average_power_draw></gpu_power_readings><compute_mode>Requested functionality has been deprecated"
+                   "</compute_mode></gpu></nvidia_smi_log>")
+    assert (gpu["power_draw_w"], gpu["power_limit_w"], gpu["compute_mode"]) == (61.5, None, None)
 
 
 def test_fields_that_are_missing_or_say_nothing():

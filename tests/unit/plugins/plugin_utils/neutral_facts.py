@@ -204,6 +204,16 @@ def device_node(path: str, major: int, minor: int) -> dict:
     return {"path": path, "type": "c", "major": major, "minor": minor, "mode": "0666"}
 
 
+def smi_gpu(bdf: str, minor: int) -> dict:
+    """What nvidia-smi says of an RTX PRO 6000 at rest with nothing wrong."""
+    return {"bdf": bdf, "minor": minor, "memory_mib": 97887, "bar1_mib": 131072, "bar1_used_mib": 1, "pstate": "P8",
+            "persistence": "Enabled", "display": "Disabled", "utilization": 0, "processes": 0, "trouble": None,
+            "compute_mode": "Default", "mig": "Disabled", "mig_pending": "Disabled", "ecc": "Enabled",
+            "ecc_pending": "Enabled", "recovery_action": "None", "power_draw_w": 39.2, "power_limit_w": 600.0,
+            "power_default_w": 600.0, "clock_reasons": ["gpu_idle"], "ecc_errors": 0, "ecc_errors_ever": 0,
+            "pages_pending": None, "rows_pending": False, "rows_failed": False, "repairs_pending": []}
+
+
 def _nvidia(gpus: list[dict], version: str, release: str, flavour: str = "open") -> dict:
     minors = sorted(its["minor"]["value"] for its in gpus)
     return {
@@ -220,9 +230,7 @@ def _nvidia(gpus: list[dict], version: str, release: str, flavour: str = "open")
                        device_node("/dev/nvidia-uvm-tools", 509, 1)]),
         "peermem": {"loaded": False, "symbol": ABSENT, "log": []},
         "smi": {"state": "ok", "reason": None, "driver_version": version,
-                "gpus": [{"bdf": its["bdf"], "minor": its["minor"]["value"], "memory_mib": 97887, "bar1_mib": 131072,
-                          "pstate": "P8", "persistence": "Enabled", "utilization": 0, "processes": 0}
-                         for its in gpus]},
+                "gpus": [smi_gpu(its["bdf"], its["minor"]["value"]) for its in gpus]},
         "xids": ok([]), "kernels": [{"release": release, "bootable": True, "built": ok(True)}],
     }
 

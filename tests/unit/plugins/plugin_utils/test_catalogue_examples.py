@@ -35,10 +35,17 @@ CATALOGUE = {
     "kernel_release": "info kernel_doc",
     "nmi_watchdog": "P2 kernel_doc",
     "numa_balancing": "P1 kernel_doc *",
+    "nvidia_compute_mode": "P2 P1 vendor *",
     "nvidia_device_nodes": "P1 P0 vendor",
     "nvidia_flavour": "P1 P0 vendor",
+    "nvidia_memory_errors": "P1 P0 vendor",
     "nvidia_module": "P1 P0 vendor",
     "nvidia_peermem": "P1 vendor",
+    "nvidia_pending_modes": "P1 vendor",
+    "nvidia_persistence": "P1 vendor",
+    "nvidia_power_limit": "P2 vendor *",
+    "nvidia_recovery": "P0 vendor",
+    "nvidia_slowdown": "P1 P0 vendor",
     "pcie_aer": "P1 P0 kernel_doc",
     "pcie_bar_size": "P1 vendor",
     "pcie_bottleneck": "P2 kernel_doc",
@@ -246,9 +253,11 @@ def test_one_that_is_gone():
     assert judged(merge_facts(gone))[f"pcie_maxreadreq {ODD}"]["actual"] is None
 
 
+OF_NVIDIA_SMI = ("nvidia_persistence", "nvidia_power_limit", "nvidia_slowdown", "nvidia_memory_errors",
+                 "nvidia_pending_modes", "nvidia_compute_mode", "nvidia_recovery")
 PASSED_THROUGH = {f"{check} {ODD}": "not_applicable" for check in (
     "pcie_maxreadreq", "pcie_maxpayload", "pcie_link_width", "pcie_link_speed", "pcie_bottleneck", "pcie_bar_size",
-    "gpu_consistency", "gpu_driver", "nvidia_flavour")}
+    "gpu_consistency", "gpu_driver", "nvidia_flavour", *OF_NVIDIA_SMI)}
 
 
 def test_one_on_vfio_pci():
@@ -267,11 +276,12 @@ def test_one_that_sleeps():
               "resizable_bar": lacking("asleep")}
     assert differences(asleep) == {f"{check} {ODD}": "not_applicable" for check in (
         "pcie_maxreadreq", "pcie_maxpayload", "pcie_link_width", "pcie_link_speed", "pcie_bottleneck", "pcie_bar_size",
-        "gpu_consistency")}
+        "gpu_consistency", *OF_NVIDIA_SMI)}
 
 
 def test_one_without_a_driver():
-    assert differences({"driver": None}) == {f"gpu_driver {ODD}": "fail"}
+    assert differences({"driver": None}) == {
+        f"gpu_driver {ODD}": "fail", **{f"{check} {ODD}": "not_applicable" for check in OF_NVIDIA_SMI}}
     assert judged(merge_facts({"driver": None}))[f"gpu_driver {ODD}"]["priority"] == "P1"
 
 

@@ -1,0 +1,82 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""What follows from nvidia-smi's answer about one GPU: what slows it, what is wrong with its memory, what waits."""
+from __future__ import annotations
+
+from typing import Any
+
+# nvmlClocksEventReason* of nvml.h. A cap at the power limit and idle clocks are the normal work of a GPU.
+_SLOWDOWNS = {
+    "hw_thermal_slowdown": "too hot: the hardware halves the clocks or more",
+    "hw_power_brake_slowdown": "power brake: a power supply or the chassis asks for less",
+    "sw_thermal_slowdown": "warm: the driver lowers the clocks to hold the temperature",
+    "hw_slowdown": "the hardware halves the clocks or more: heat, power brake or a falling supply voltage",
+}
+_MODES = {"mig": "MIG", "ecc": "ECC"}
+_REPAIRS = {"channel": "the repair of a memory channel waits for a reset",
+            "tpc": "the repair of a TPC waits for a reset"}
+
+
+def smi_facts(gpu: dict[str, Any], smi: dict[str, Any], idle: bool | None) -> dict[str, Any]:
+    """The derived values of one GPU that come from nvidia-smi; None where it did not answer or has no such thing."""
+    answer = _answer(gpu["bdf"], smi)
+    seen = answer["value"]
+    slowdowns = seen and _slowdowns(seen["clock_reasons"], idle)
+    return {
+        "nvidia_smi": answer,
+        "slowdowns": slowdowns,
+        "slowdowns_in_words": "; ".join(_SLOWDOWNS[name] for name in slowdowns) if slowdowns else None,
+        "memory_troubles": seen and _memory_troubles(seen),
+        "pending_modes": seen and _pending_modes(seen),
+        "recovery": seen and _recovery(seen),
+    }
+
+
+def _answer(bdf: str, smi: dict[str, Any]) -> dict[str, Any]:
+    """A reading whose status, where it is not ok, is the reason in words."""
+    seen = next((one for one in smi["gpus"] if one["bdf"] == bdf), None)
+    if seen is not None:
+        return {"status": "ok", "value": seen}
+    if smi["state"] == "ok":
+        return {"status": "nvidia-smi does not list this GPU", "value": None}
+    return {"status": f"nvidia-smi: {smi['reason'] or smi['state']}", "value": None}
+
+
+def _slowdowns(reasons: list[str] | None, idle: bool | None) -> list[str] | None:
+    """Reasons of slow clocks that are no normal work, by name.
+
+    hw_slowdown sums up the two that are more precise; alone it counts only under load, for old GPUs set it at rest.
+    """
+    if reasons is None:
+        return None
+    found = [name for name in _SLOWDOWNS if name in reasons and name != "hw_slowdown"]
+    if "hw_slowdown" in reasons and not found and idle is False:
+        found.append("hw_slowdown")
+    return found
+
+
+def _memory_troubles(seen: dict[str, Any]) -> list[str] | None:
+    told = [seen[key] for key in ("ecc_errors", "pages_pending", "rows_pending", "rows_failed")]
+    if all(answer is None for answer in told) and not seen["repairs_pending"]:
+        return None
+    errors, pages, rows, failed = told
+    found = [f"{errors} uncorrectable ECC errors since the driver was loaded"] if errors else []
+    found += ["a row of memory could not be remapped"] if failed else []
+    found += ["a row of memory waits for a reset to be remapped"] if rows else []
+    found += ["pages of memory wait for a reset to be retired"] if pages else []
+    return found + [_REPAIRS[name] for name in seen["repairs_pending"] or []]
+
+
+def _pending_modes(seen: dict[str, Any]) -> list[str] | None:
+    """Modes that a reset would change; None for a GPU with neither."""
+    known = [(name, seen[key], seen[f"{key}_pending"]) for key, name in _MODES.items() if seen[key] is not None]
+    if not known:
+        return None
+    return [f"{name} is {now} and will be {then} after a reset" for name, now, then in known if then not in (None, now)]
+
+
+def _recovery(seen: dict[str, Any]) -> str | None:
+    """What the driver asks for, `None` (a word of nvidia-smi) where nothing is wrong."""
+    return seen["trouble"] or seen["recovery_action"]
