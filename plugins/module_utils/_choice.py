@@ -7,8 +7,14 @@ from __future__ import annotations
 
 
 def chosen(text: str) -> str:
-    """The word in brackets. Raises ValueError where there is not exactly one."""
-    marked = [word[1:-1] for word in text.split() if word.startswith("[") and word.endswith("]")]
+    """The word in brackets, or the only word: a recorded host that was written to has that alone.
+
+    Raises ValueError where neither is there.
+    """
+    words = text.split()
+    if len(words) == 1 and "[" not in text:
+        return words[0]
+    marked = [word[1:-1] for word in words if word.startswith("[") and word.endswith("]")]
     if len(marked) != 1:
         raise ValueError("it marks no single choice with brackets")
     return marked[0]

@@ -45,8 +45,7 @@ class Attribute(TextFile):
             return Reading(DENIED, None, f"never written, and not read: {why}")
         reading = super().read()
         if self.rule is not None and self.rule.form == BRACKETED:
-            # A recorded host that was written to holds the bare word.
-            return reading.map(lambda text: chosen(text) if "[" in text else text)
+            return reading.map(chosen)
         return reading
 
     def same(self, one: Any, other: Any) -> bool:

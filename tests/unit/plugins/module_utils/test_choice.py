@@ -12,6 +12,7 @@ from ansible_collections.gpuhost.tuning.plugins.module_utils._choice import choi
     ("[always] madvise never\n", "always"),
     ("always defer [defer+madvise] madvise never", "defer+madvise"),
     ("[none] integrity confidentiality", "none"),
+    ("madvise\n", "madvise"),
     ("always within_size advise [never] deny force", "never"),
 ])
 def test_the_word_in_brackets(text, word):

@@ -1,0 +1,49 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""For every check with a fix at run time a host on which it fails, and where that fix can be made and taken back."""
+from __future__ import annotations
+
+import shutil
+from typing import Any, Callable
+
+from ansible_collections.gpuhost.tuning.plugins.module_utils._reading import Reading, ok
+
+from . import cpu
+from .modules import plant_module
+from .sick import sick
+from .tree import Tree
+
+
+def active_mode(tree: Tree) -> None:
+    """Two CPUs whose driver follows a preference, and is told to save power."""
+    sick(tree)
+    cpu.plant_frequency(tree, range(2), driver="amd-pstate-epp", governor="powersave", epp="balance_performance",
+                        boost=None)
+
+
+# The sick host fails almost every check; here are hosts for those that it does not fail.
+PLANTED: dict[str, Callable[[Tree], Any]] = {"cpu_epp": active_mode}
+
+
+def planted(check: str) -> Callable[[Tree], Any]:
+    """The function that plants a host for `check`."""
+    return PLANTED.get(check, sick)
+
+
+class Programs:
+    """Stands for modprobe and rmmod on a planted host, where no program runs: it plants and removes modules."""
+
+    def __init__(self, tree: Tree) -> None:
+        self.tree = tree
+
+    def __call__(self, argv: list[str], timeout: float) -> Reading:
+        if argv[:2] == ["modprobe", "--show-depends"]:
+            return ok(f"insmod /lib/modules/updates/dkms/{argv[2]}.ko \n")
+        if argv[0] == "modprobe":
+            plant_module(self.tree, argv[1])
+        else:
+            shutil.rmtree(self.tree.path(f"/sys/module/{argv[1]}"))
+            lines = self.tree.path("/proc/modules").read_text().splitlines(keepends=True)
+            self.tree.file("/proc/modules", "".join(line for line in lines if not line.startswith(f"{argv[1]} ")))
+        return ok("")
