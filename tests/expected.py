@@ -24,6 +24,10 @@ def of_nvidia_smi(gpus: tuple[str, ...]) -> dict[str, dict[tuple[str, ...], str]
 STORY_BEFORE = {
     "target_kind": "pass info: bare_metal",
     "kernel_release": "pass info: 6.8.12-9-pve",
+    "next_kernel": "pass info: 6.8.12-9-pve",
+    "next_kernel_nvidia": "pass P1: true",
+    "cmdline_configured": "pass info: []",
+    "cmdline_ignored": "pass P2: []",
     "numa_balancing": "fail P1: 1 -> 0, planned",
     "zone_reclaim_mode": "pass P1: 0",
     "nmi_watchdog": "fail P2: 1 -> 0, planned",
@@ -65,6 +69,7 @@ STORY_BEFORE = {
 STORY_AFTER = {
     **STORY_BEFORE,
     "kernel_release": "pass info: 6.14.11-4-pve",
+    "next_kernel": "pass info: 6.14.11-4-pve",
     "cpu_governor": "not_applicable P1",
     "cpu_epp": {POLICIES: "pass P1: performance"},
     "cpu_scaling_driver": "pass P2: amd-pstate-epp",
@@ -77,6 +82,10 @@ ONLINE = tuple(f"policy{cpu}" for cpu in range(256) if cpu != 239)
 REFERENCE = {
     "target_kind": "pass info: bare_metal",
     "kernel_release": "pass info: 6.17.0-20-generic",
+    "next_kernel": "pass info: 6.17.0-20-generic",
+    "next_kernel_nvidia": "pass P1: true",
+    "cmdline_configured": "pass info: []",
+    "cmdline_ignored": "pass P2: []",
     "numa_balancing": "fail P1: 1 -> 0, planned",
     "zone_reclaim_mode": "pass P1: 0",
     "nmi_watchdog": "fail P2: 1 -> 0, planned",
@@ -120,6 +129,10 @@ ON_NODE_1 = tuple(gpu for gpu in STORY[4:] if gpu != DEGRADED)
 
 SICK = {
     **STORY_BEFORE,
+    "next_kernel": "fail info: 6.17.13-2-pve -> 6.8.12-9-pve",
+    "next_kernel_nvidia": "fail P1: false -> true",
+    "cmdline_configured": 'fail P2: ["amd_pstate=active", "pcie_aspm=off"] -> empty true',
+    "cmdline_ignored": 'fail P2: ["amd_iommu=on"] -> empty true',
     "zone_reclaim_mode": "fail P1: 1 -> 0, planned",
     "perf_event_paranoid": "fail info: -1 -> at_least 2",
     "swappiness": "fail P2: 60 -> at_most 10, planned",

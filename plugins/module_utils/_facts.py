@@ -12,6 +12,7 @@ from typing import Any
 
 from . import (
     _boot,
+    _boot_loader,
     _cpu,
     _firmware,
     _gpus,
@@ -70,6 +71,7 @@ def _read_sections(host: Host) -> dict[str, Any]:
     return {
         "identity": _identity.read(host, cpuinfo, firmware),
         "kernel": kernel,
+        "boot": _boot_loader.read(host),
         "cpu": _cpu.read(host, cpuinfo, kernel["release"]),
         "numa": _numa.read(host),
         "memory": _memory.read(host),

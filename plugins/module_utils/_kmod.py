@@ -12,6 +12,7 @@ import re
 from typing import Any, Callable
 
 from . import _rdma
+from ._boot_loader import read_secure_boot
 from ._device_users import read_users
 from ._host import Host
 from ._kernel_log import read_lines
@@ -27,7 +28,6 @@ from ._values import Wanted, parse_wanted
 PRESENT, ABSENT = "present", "absent"
 PEERMEM = "nvidia_peermem"
 TIMEOUT = 60.0          # seconds; a driver that waits for firmware takes a while
-SECURE_BOOT = "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 
@@ -88,7 +88,7 @@ class KernelModule(Tunable):
     def _failed(self, said: str, before: Reading) -> Refused:
         self.failure = classify(self.name, said, _newer(before, read_lines(self.host)))
         if self.failure.kind == SIGNATURE_REJECTED:
-            self.signing = {"secure_boot": read_secure_boot(self.host), "signer": self._signer()}
+            self.signing = {"secure_boot": read_secure_boot(self.host).value, "signer": self._signer()}
         return Refused(self.failure.reason(), error=self.failure.said)
 
     def _signer(self) -> str | None:
@@ -142,15 +142,6 @@ def parse_depends(text: str) -> tuple[list[str], list[str]]:
         elif verb == "install":
             commands.append(rest.strip())
     return names, commands
-
-
-def read_secure_boot(host: Host) -> bool | None:
-    """The EFI variable SecureBoot: four bytes of attributes and one of value. None without EFI."""
-    try:
-        data = host.read_bytes(SECURE_BOOT, 16)
-    except OSError:
-        return None
-    return data[4] == 1 if len(data) > 4 else None
 
 
 def _newer(before: Reading, after: Reading) -> list[str]:

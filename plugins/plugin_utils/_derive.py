@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from ._derive_alike import compare_alike
+from ._derive_boot import boot
 from ._derive_cpufreq import boost_switches, scaling_driver
 from ._derive_nvidia import driver_flavours, missing_nodes, peermem
 from ._derive_nvidia_smi import smi_facts
@@ -36,6 +37,7 @@ def derive(facts: dict[str, Any]) -> dict[str, Any]:
         "memory_gib": None if memory_kib is None else memory_kib >> 20,
         "compute_gpus": sum(1 for gpu in gpus if gpu["derived"]["compute"]),
         "nvidia_gpus": [gpu["bdf"] for gpu in gpus if gpu["vendor"] == _NVIDIA and is_for_host(gpu)],
+        "boot": boot(facts),
         "scaling_driver": scaling_driver(facts["cpu"], facts["kernel"]),
         "boost_switches": boost_switches(facts["cpu"]["frequency"]),
         "missing_nodes": missing_nodes(facts),

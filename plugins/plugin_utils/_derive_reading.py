@@ -2,12 +2,28 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The value of a reading in facts that are JSON already."""
+"""Readings in facts that are JSON already, and derived values that are readings themselves."""
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 
 def value(reading: dict[str, Any]) -> Any:
     """The value of `{status, value}`, None where the status is not ok."""
     return reading["value"] if reading["status"] == "ok" else None
+
+
+def known(derived: Any) -> dict[str, Any]:
+    """A derived value as a reading."""
+    return {"status": "ok", "value": derived}
+
+
+def lost(status: str) -> dict[str, Any]:
+    """A derived value that cannot be had: an expression that uses it is unknown with that status."""
+    return {"status": status, "value": None}
+
+
+def hidden(readings: Iterable[dict[str, Any]]) -> str | None:
+    """The status of the first reading that is there and was not told: neither ok nor absent; None without one."""
+    return next((reading["status"] for reading in readings if reading["status"] not in ("ok", "absent")), None)

@@ -4,7 +4,7 @@
 """Hosts on which most of the catalogue has nothing to say: a workstation, an Intel server, a guest, containers."""
 from __future__ import annotations
 
-from . import cpu, kernel, memory, numa, pci
+from . import boot, cpu, kernel, memory, numa, pci
 from .config_space import ConfigSpace
 from .nvidia import GEFORCE, Gpu, plant_nvidia
 from .story_before import GPUS, plant_gpus, root_port
@@ -20,6 +20,7 @@ def workstation(tree: Tree) -> Tree:
     kernel.plant_kernel(tree, release=release, build="#1 SMP PREEMPT_DYNAMIC Debian 6.12.57-1", hostname="desk",
                         cmdline=f"BOOT_IMAGE=/boot/vmlinuz-{release} root=/dev/nvme0n1p2 ro quiet")
     kernel.plant_kernel_config(tree, release)
+    boot.plant_grub(tree, "6.12.48+deb13-amd64", release)
     kernel.plant_distribution(tree, version_id="13", name="Debian GNU/Linux 13 (trixie)")
     kernel.plant_firmware(tree, system_vendor="Micro-Star International Co., Ltd.", product_name="MS-7E12",
                           board_name="MAG X670E TOMAHAWK WIFI (MS-7E12)", bios_version="1.G0", bios_date="08/20/2025")
@@ -54,6 +55,7 @@ def intel_server(tree: Tree) -> Tree:
     kernel.plant_kernel(tree, release=release, build="#63-Ubuntu SMP PREEMPT_DYNAMIC", hostname="xeon",
                         cmdline=f"BOOT_IMAGE=/vmlinuz-{release} root=/dev/sda2 ro")
     kernel.plant_kernel_config(tree, release)
+    boot.plant_grub(tree, release, modules=(), normally="")
     kernel.plant_distribution(tree, id="ubuntu", version_id="24.04", name="Ubuntu 24.04.2 LTS")
     kernel.plant_firmware(tree, system_vendor="Dell Inc.", product_name="PowerEdge R760", board_name="0VVT0J",
                           bios_vendor="Dell Inc.", bios_version="2.5.4", bios_date="01/16/2025")
@@ -80,6 +82,7 @@ def virtual_machine(tree: Tree, *, swap: bool = False, counters: bool = False) -
     kernel.plant_kernel(tree, release=release, build="#1 SMP PREEMPT_DYNAMIC Debian 6.1.140-1", hostname="guest",
                         cmdline=f"BOOT_IMAGE=/boot/vmlinuz-{release} root=/dev/vda1 ro quiet")
     kernel.plant_kernel_config(tree, release)
+    boot.plant_grub(tree, release, modules=())
     kernel.plant_distribution(tree)
     kernel.plant_firmware(tree, system_vendor="QEMU", product_name="Standard PC (Q35 + ICH9, 2009)", board_name="",
                           bios_vendor="SeaBIOS", bios_version="1.16.2", bios_date="04/01/2014")

@@ -9,7 +9,7 @@ and swap; these are planted as Ubuntu 24.04 ships them.
 """
 from __future__ import annotations
 
-from . import cpu, kernel, memory, numa, pci
+from . import boot, cpu, kernel, memory, numa, pci
 from .nvidia import Gpu, plant_nvidia
 from .sysctl import plant_sysctls
 from .tree import Tree
@@ -53,6 +53,7 @@ def _plant(tree: Tree, *, node_cpus: tuple[str, str], offline: tuple[int, ...] =
     kernel.plant_kernel(tree, release=RELEASE, build="#20~24.04.1-Ubuntu SMP PREEMPT_DYNAMIC", cmdline=CMDLINE,
                         hostname="esc8000a", lockdown="none", log=((0.76, UNKNOWN),))
     kernel.plant_kernel_config(tree, RELEASE)
+    boot.plant_grub(tree, RELEASE, "6.8.0-90-generic", normally=" ".join(CMDLINE.split()[3:]))
     kernel.plant_distribution(tree, id="ubuntu", version_id="24.04", name="Ubuntu 24.04.3 LTS")
     kernel.plant_firmware(tree, bios_version="1104", bios_date="10/23/2025")
     online = cpu.plant_cpus(tree, offline=offline)

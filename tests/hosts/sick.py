@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import shutil
 
-from . import cpu, memory, pci
+from . import boot, cpu, kernel, memory, pci
 from .config_space import gpu_space, root_port_space
+from .modules import plant_installed_kernel
 from .nvidia import Gpu, smi_xml, version_text
 from .story_before import ACS_REDIRECT, CONTAINERS, DRIVER, GPUS, root_port, story_before
 from .tree import Tree
@@ -31,6 +32,7 @@ def sick(tree: Tree) -> Tree:
     """Four CPUs, one of them offline; nothing here depends on their number."""
     story_before(tree, cores=1, swap=True)
     _spoil_processors(tree)
+    _spoil_next_boot(tree)
     memory.plant_thp(tree, enabled="never", defrag="always")
     tree.sysctl("vm.zone_reclaim_mode", 1).sysctl("kernel.perf_event_paranoid", -1)
     _spoil_gpus(tree)
@@ -42,6 +44,14 @@ def sick(tree: Tree) -> Tree:
     tree.file("/sys/class/infiniband/mlx5_0/node_type", "1: CA")
     tree.file("/proc/kallsyms", "0000000000000000 t ib_register_peer_memory_client\t[ib_core]")
     return tree
+
+
+def _spoil_next_boot(tree: Tree) -> None:
+    """A newer kernel without NVIDIA's module, a parameter that waits for it, one in a file of another boot loader."""
+    boot.plant_grub(tree, normally="quiet amd_iommu=on amd_pstate=active")
+    plant_installed_kernel(tree, "6.17.13-2-pve", ("r8168",))
+    tree.file("/etc/kernel/cmdline", "root=/dev/mapper/pve-root ro pcie_aspm=off")
+    tree.file("/proc/cmdline", f"{kernel.CMDLINE} amd_iommu=on")
 
 
 def _spoil_processors(tree: Tree) -> None:

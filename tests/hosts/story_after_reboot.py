@@ -9,7 +9,7 @@ although nvidia-smi works in it; 102 is given its nodes by devN and is fine.
 """
 from __future__ import annotations
 
-from . import cpu, kernel
+from . import boot, cpu, kernel
 from .story_before import plant_node, plant_processors
 from .tree import Tree
 
@@ -23,6 +23,7 @@ def story_after_reboot(tree: Tree, *, cores: int = 32) -> Tree:
     kernel.plant_kernel(tree, release=RELEASE, build="#1 SMP PREEMPT_DYNAMIC PMX 6.14.11-4 (2025-10-10T08:04Z)",
                         cmdline=cmdline, boot_id=BOOT_ID)
     kernel.plant_kernel_config(tree, RELEASE)
+    boot.plant_grub(tree, RELEASE, kernel.RELEASE, normally="quiet amd_pstate=active")
     # Proxmox builds its kernels with the governor performance as their default, and the driver then sets the hint too.
     cpu.plant_frequency(tree, plant_processors(tree, cores), driver="amd-pstate-epp", governor="performance",
                         epp="performance", amd_pstate="active", policy_boost=1, max_khz=4400000,

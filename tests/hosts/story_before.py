@@ -10,7 +10,7 @@ switched ACS redirection on, as it does on every port when an IOMMU is active. T
 """
 from __future__ import annotations
 
-from . import cpu, kernel, memory, numa, pci, processes
+from . import boot, cpu, kernel, memory, numa, pci, processes
 from .config_space import all_ones, gpu_space, root_port_space
 from .nvidia import MAJORS, Gpu, plant_nvidia, smi_xml
 from .proxmox import plant_proxmox
@@ -78,6 +78,7 @@ def story_before(tree: Tree, *, cores: int = 32, swap: bool = False, vms: dict[s
     """
     kernel.plant_kernel(tree, boot_id=BOOT_ID)
     kernel.plant_kernel_config(tree)
+    boot.plant_grub(tree, kernel.RELEASE)
     cpu.plant_frequency(tree, plant_processors(tree, cores), governor="performance", max_khz=3000000,
                         hardware_max_khz=3000000)
     plant_node(tree, UVM_MAJOR, swap=swap, vms=vms, mapping=mapping)

@@ -14,7 +14,7 @@ import yaml
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._plan import plan
 
 from checkout import REPOSITORY
-from hosts import cpu, kernel, pci
+from hosts import boot, cpu, kernel, pci
 from hosts.config_space import gpu_space, root_port_space
 from hosts.nvidia import Gpu, smi_xml
 from hosts.others import container
@@ -259,6 +259,21 @@ def test_a62_source_validation_alone_is_no_alarm(facts_of):
     assert judged(facts)["iommu_acs", None]["verdict"] == "pass"
 
 
+def test_a65_a_parameter_that_this_kernel_ignores_is_named(facts_of):
+    """A-65: pcie_acs_override without its patch; what the public host's kernel calls unknown has effect and is none."""
+    found = judged(facts_of(changed_by(without_the_patch)))["cmdline_ignored", None]
+    assert (found["verdict"], found["reason"]) == (
+        "fail", "pcie_acs_override=downstream: this kernel lacks the patch that it belongs to")
+    assert judged(facts_of(reference))["cmdline_ignored", None]["verdict"] == "pass"
+
+
+def without_the_patch(tree):
+    line = f"{kernel.CMDLINE} pcie_acs_override=downstream"
+    tree.file("/proc/cmdline", line)
+    kernel.plant_log(tree, (0.0, "Linux version 6.8.12-9-pve"), (0.7, "Unknown kernel command line parameters "
+                                 '"pcie_acs_override=downstream", will be passed to user space.'))
+
+
 def test_a67_nodes_and_cpus_come_from_the_kernel(facts_of):
     """A-67: the CPUs beside a GPU are those of sysfs, offline ones left out, not a column that was cut."""
     gpus = {gpu["bdf"]: gpu for gpu in facts_of(reference)["gpus"]}
@@ -306,6 +321,33 @@ def test_a79_each_cause_has_its_own_remedy(facts_of, change, says):
     fix = judged(facts_of(changed_by(change)))["cpu_scaling_driver", None]["fix"]
     assert says in fix["how"]
     assert (fix["class"], "device majors" in fix["risk"]) == ("reboot", True)
+
+
+def one_more_kernel(tree):
+    boot.plant_installed_kernel(tree, "6.17.13-2-pve", ("r8168",))
+
+
+def test_a85_the_kernel_that_starts_next_has_no_module(facts_of):
+    """A-85: the running kernel is fine, the newest one that is installed has no nvidia.ko."""
+    found = judged(facts_of(changed_by(one_more_kernel)))
+    assert found["nvidia_module", None]["verdict"] == "pass"
+    finding = found["next_kernel_nvidia", None]
+    assert (finding["verdict"], finding["priority"]) == ("fail", "P1")
+    assert finding["reason"] == ("kernel 6.17.13-2-pve starts next (the newest that is installed) and has no "
+                                 "nvidia.ko; built for 6.8.12-9-pve")
+    assert "dkms autoinstall -k 6.17.13-2-pve" in finding["fix"]["how"]
+    assert "proxmox-boot-tool kernel pin 6.8.12-9-pve" in finding["fix"]["how"]
+
+
+def pinned_to_the_running_one(tree):
+    tree.file(boot.PINNED, kernel.RELEASE)
+
+
+def test_a85_a_pin_decides_which_kernel_is_looked_at(facts_of):
+    """A-85."""
+    finding = judged(facts_of(changed_by(one_more_kernel, pinned_to_the_running_one)))["next_kernel_nvidia", None]
+    assert (finding["verdict"], finding["reason"]) == (
+        "pass", "built for 6.8.12-9-pve, which starts next (pinned by proxmox-boot-tool)")
 
 
 def three_slow_cpus(tree):

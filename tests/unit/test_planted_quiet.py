@@ -13,7 +13,8 @@ from hosts.reference import healthy
 from verdicts import CHECKS, failing, judged
 
 # Nothing here needs a GPU, a swap device, several NUMA nodes or a large memory to be wrong.
-_OF_EVERY_MACHINE = ("kernel_release", "perf_event_paranoid", "thp_enabled", "thp_defrag", "zone_reclaim_mode",
+_OF_EVERY_MACHINE = ("kernel_release", "next_kernel", "next_kernel_nvidia", "cmdline_configured", "cmdline_ignored",
+                     "perf_event_paranoid", "thp_enabled", "thp_defrag", "zone_reclaim_mode",
                      "cpu_governor", "cpu_epp", "cpu_boost", "cpu_scaling_driver", "clocksource", "cpus_offline")
 _OF_GPUS = ("gpu_driver", "gpu_consistency", "gpu_numa_node", "iommu_acs", "pcie_maxpayload", "pcie_link_width",
             "pcie_link_speed", "pcie_bottleneck", "pcie_aer", "pcie_bar_size", "nvidia_module", "nvidia_flavour",

@@ -8,7 +8,7 @@ import functools
 
 import pytest
 
-from hosts import pci
+from hosts import boot, kernel, pci
 from hosts.story_before import (
     GPUS,
     all_ones_on,
@@ -188,3 +188,23 @@ def test_without_root_registers_are_unknown_and_nothing_is_planned_on_them(facts
     assert changes(story, found) == expand({**own, "iommu_acs": "unknown P2"})
     assert set(skipped(facts, found, "pcie_maxreadreq").values()) == {
         "unknown: pcie could not be read: it needs root"}
+
+
+# -- the next boot ----------------------------------------------------------------------------------------------------
+
+def systemd_boot(tree):
+    plain(tree)
+    boot.plant_systemd_boot(tree, kernel.RELEASE, line="root=ZFS=rpool/ROOT/pve-1 boot=zfs iommu=pt")
+    tree.file("/proc/cmdline", tree.path("/proc/cmdline").read_text().replace(" iommu=pt", " amd_iommu=pt"))
+
+
+def test_a_host_that_systemd_boot_starts_has_another_file_to_edit(facts_of, story):
+    found = judged(facts_of(systemd_boot))
+    assert changes(story, found) == {("cmdline_configured", None): 'fail info: ["iommu=pt"] -> empty true',
+                                     ("cmdline_ignored", None): 'fail P2: ["amd_iommu=pt"] -> empty true'}
+    assert found["cmdline_configured", None]["reason"] == (
+        "systemd-boot starts this host: iommu=pt in /etc/kernel/cmdline waits for a reboot")
+    place = "edit the one line of /etc/kernel/cmdline, then run proxmox-boot-tool refresh"
+    of_a_reboot = [finding["fix"]["how"] for finding in found.values()
+                   if finding["fix"]["class"] == "reboot" and finding["verdict"] == "fail"]
+    assert len(of_a_reboot) >= 4 and [how for how in of_a_reboot if place not in how] == []

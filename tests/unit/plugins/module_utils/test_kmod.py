@@ -9,7 +9,7 @@ import pytest
 from ansible_collections.gpuhost.tuning.plugins.module_utils import _baseline
 from ansible_collections.gpuhost.tuning.plugins.module_utils._host import Host
 from ansible_collections.gpuhost.tuning.plugins.module_utils._journal import read_journal
-from ansible_collections.gpuhost.tuning.plugins.module_utils._kmod import ModuleKind, parse_depends, read_secure_boot
+from ansible_collections.gpuhost.tuning.plugins.module_utils._kmod import ModuleKind, parse_depends
 from ansible_collections.gpuhost.tuning.plugins.module_utils._reading import Reading
 from ansible_collections.gpuhost.tuning.plugins.module_utils._setter import set_values
 
@@ -275,16 +275,6 @@ def test_a34_a_rejected_signature_comes_with_secure_boot_and_signer(tree, host, 
     assert (failure["class"], failure["secure_boot"], failure["signer"]) == (
         "signature_rejected", True, "DKMS module signing key")
     assert "MOK" in failure["hint"]
-
-
-@pytest.mark.parametrize(("data", "found"), [(b"\x06\0\0\0\x00", False), (b"\x06\0\0\0\x01", True), (b"", None)])
-def test_secure_boot(tree, host, data, found):
-    tree.file("/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c", data)
-    assert read_secure_boot(host) is found
-
-
-def test_secure_boot_without_efi(host):
-    assert read_secure_boot(host) is None
 
 
 def test_a_program_that_hangs(host, programs):

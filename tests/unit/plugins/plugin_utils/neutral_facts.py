@@ -176,9 +176,15 @@ _STOCK = {"kernel.nmi_watchdog": "1", "kernel.sched_autogroup_enabled": "1", "vm
 
 def _kernel(release: str, cmdline: str, *parameters: tuple[str, str | None]) -> dict:
     return {"release": ok(release), "build": ok(f"#1 SMP PREEMPT_DYNAMIC {release}"), "cmdline": ok(cmdline),
-            "parameters": [{"name": name, "value": value} for name, value in parameters],
+            "parameters": [{"name": name, "value": value}
+                           for name, value in (("BOOT_IMAGE", f"/vmlinuz-{release}"), *parameters)],
             "unknown_parameters": ok([]), "lockdown": ok("none"),
             "log": ok({"first_seconds": 0.0, "lines": 4000})}
+
+
+BOOT = {"firmware": "uefi", "secure_boot": ok(False), "proxmox_boot_tool": False, "pinned": ABSENT,
+        "pinned_once": ABSENT, "cmdline_file": ABSENT,
+        "grub": {"default": ok("0"), "cmdline": ok("quiet"), "file": "/etc/default/grub", "entry": ABSENT}}
 
 
 def _identity(name: str, kind: str, technology: str | None, proxmox: str | None = None) -> dict:
@@ -284,6 +290,7 @@ def epyc() -> dict:
         "schema": "gpuhost.facts/1", "collected_at": "2026-11-29T18:30:00Z", "privileged": True, "unread": [],
         "identity": _identity("pve1", "bare_metal", None, "9.1.2"),
         "kernel": _kernel("6.17.13-2-pve", "BOOT_IMAGE=/vmlinuz-6.17.13-2-pve ro iommu=pt", ("iommu", "pt")),
+        "boot": copy.deepcopy(BOOT),
         "cpu": {
             "vendor": "AuthenticAMD", "family": 26, "model": 2, "stepping": 1,
             "model_name": "AMD EPYC 9575F 64-Core Processor", "microcode": ["0xb00215a"], "logical": 256,

@@ -24,6 +24,8 @@ CATALOGUE = {
     "cpu_epp": "P1 kernel_doc",
     "cpu_governor": "P1 kernel_doc",
     "cpu_scaling_driver": "P2 kernel_doc *",
+    "cmdline_configured": "info P2 vendor",
+    "cmdline_ignored": "P2 kernel_doc",
     "cpus_offline": "P2 kernel_doc",
     "cstate_latency": "info vendor *",
     "dirty_background_ratio": "P2 kernel_doc *",
@@ -33,6 +35,8 @@ CATALOGUE = {
     "gpu_numa_node": "P1 kernel_doc",
     "iommu_acs": "P2 P0 vendor *",
     "kernel_release": "info kernel_doc",
+    "next_kernel": "info vendor",
+    "next_kernel_nvidia": "P1 vendor",
     "nmi_watchdog": "P2 kernel_doc",
     "numa_balancing": "P1 kernel_doc *",
     "nvidia_compute_mode": "P2 P1 vendor *",
@@ -559,6 +563,7 @@ def test_the_readings_of_a_host_before_it_is_tuned():
     """Two EPYC 9335 under kernel 6.8, acpi-cpufreq, no swap, 503 GiB, MaxReadReq 512: eleven answers."""
     facts = neutral.epyc()
     facts["kernel"]["release"] = ok("6.8.12-9-pve")
+    facts["nvidia"]["kernels"][0]["release"] = "6.8.12-9-pve"
     facts["memory"]["total_kib"] = ok(503 << 20)
     facts["cpu"]["frequency"].update({"drivers": ["acpi-cpufreq"], "amd_pstate": ABSENT})
     facts["cpu"]["frequency"]["policies"] = [
