@@ -27,7 +27,8 @@ def finding(check, verdict, *, priority="P2", subject=None, actual=None, recomme
 def gpu(bdf, width=16):
     link = {"speed_gts": 2.5, "width": width, "max_speed_gts": 32.0, "max_width": 16}
     return {"bdf": bdf, "vendor": "10de", "device": "2bb5", "model": "RTX PRO 6000", "driver": "nvidia", "state": "ok",
-            "numa_node": ok(0), "pcie": ok({"link": link, "max_payload": 256, "max_read_request": 512})}
+            "numa_node": ok(0), "pcie": ok({"link": link, "max_payload": 256, "max_read_request": 512}), "path": [],
+            "iommu_type": ok("identity"), "claimed_by": ok([]), "virtual_function": False}
 
 
 def document(findings, *, host="pve1", privileged=True, gpus=GPUS, summary=None):
@@ -45,7 +46,7 @@ def document(findings, *, host="pve1", privileged=True, gpus=GPUS, summary=None)
             "unread": [] if privileged else [{"fact": "gpus[0].pcie", "path": None, "why": "needs root"}],
             "cpu": {"model_name": "AMD EPYC 9335 32-Core Processor", "vendor": "AuthenticAMD", "sockets": 2,
                     "logical": 128},
-            "memory": {"total_kib": ok(527765504)}, "gpus": [gpu(address) for address in gpus],
+            "memory": {"total_kib": ok(527765504)}, "gpus": [gpu(address) for address in gpus], "ports": [],
             "kernel": {"release": ok("6.8.12-9-pve")},
             "identity": {"kind": "bare_metal", "technology": None,
                          "proxmox": {"installed": True, "version": ok("8.4.1")}},

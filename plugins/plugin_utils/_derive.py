@@ -13,7 +13,9 @@ from typing import Any
 
 from ._derive_alike import compare_alike
 from ._derive_boot import boot
+from ._derive_cmdline import pci_options
 from ._derive_cpufreq import boost_switches, scaling_driver
+from ._derive_dependents import isolated_guests, stopped_by_reboot
 from ._derive_nvidia import driver_flavours, missing_nodes, peermem
 from ._derive_nvidia_smi import smi_facts
 from ._derive_p2p import peer_to_peer
@@ -40,6 +42,9 @@ def derive(facts: dict[str, Any]) -> dict[str, Any]:
         "boot": boot(facts),
         "scaling_driver": scaling_driver(facts["cpu"], facts["kernel"]),
         "boost_switches": boost_switches(facts["cpu"]["frequency"]),
+        "pci_options": pci_options(facts["kernel"]),
+        "isolated_guests": isolated_guests(facts["guests"], gpus),
+        "stopped_by_reboot": stopped_by_reboot(facts["guests"]),
         "missing_nodes": missing_nodes(facts),
         "peermem": peermem(facts),
         "gpu_groups": groups,

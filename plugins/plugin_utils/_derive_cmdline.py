@@ -136,3 +136,9 @@ def _cut(word: str) -> tuple[str, str | None]:
 
 def _folded(name: str, said: str | None) -> str:
     return name.replace("-", "_") if said is None else f"{name.replace('-', '_')}={said}"
+
+
+def pci_options(kernel: dict[str, Any]) -> list[str]:
+    """The options of all `pci=` parameters, as pci_setup() in drivers/pci/pci.c cuts them."""
+    return [option for entry in kernel["parameters"] if entry["name"] == "pci" and entry["value"]
+            for option in entry["value"].split(",")]

@@ -44,11 +44,29 @@ def _state(translated: bool | None, at_risk: bool | None, detour: bool | None) -
 def _pair(one: dict, other: dict, ports: dict[str, dict], sockets: int | None) -> dict[str, Any]:
     between = _between(one["path"], other["path"])
     answers = {bdf: redirects(ports[bdf]) if bdf in ports else None for bdf in between}
+    related = relation(one, other, sockets)
     redirected = any_of(answers.values())
     translated = any_of(_translates(gpu["iommu_type"]) for gpu in (one, other))
-    return {"a": one["bdf"], "b": other["bdf"], "relation": relation(one, other, sockets),
+    at_risk = all_of((translated, redirected))
+    return {"a": one["bdf"], "b": other["bdf"], "relation": related,
+            "meet": next((bdf for bdf in one["path"] if bdf in other["path"]), None),
+            "types": [value(gpu["iommu_type"]) for gpu in (one, other)],
             "redirect": [bdf for bdf in between if answers[bdf]], "redirected": redirected, "translated": translated,
-            "at_risk": all_of((translated, redirected))}
+            "at_risk": at_risk, "follows": _follows(related, redirected, translated, at_risk)}
+
+
+def _follows(related: str, redirected: bool | None, translated: bool | None, at_risk: bool | None) -> str:
+    """What becomes of a transfer between the two. Redirection without translation costs only those who share a switch:
+    transfers of the others go up to the root anyway."""
+    if at_risk:
+        return "may_hang"
+    if at_risk is None or translated is None:
+        return "unknown"
+    if translated:
+        return "translated"
+    if related != "same_switch":
+        return "direct"
+    return {True: "detour", False: "direct", None: "unknown"}[redirected]
 
 
 def relation(one: dict, other: dict, sockets: int | None) -> str:

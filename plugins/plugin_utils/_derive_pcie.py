@@ -112,22 +112,27 @@ def _load(bdf: str, smi: dict[str, Any]) -> tuple[bool | None, str | None]:
 def _speed(own: dict | None, slot: dict | None, ends: Hop | None, idle: bool | None, load: str | None) -> dict:
     """The least speed that the link must show now, and why: a link at rest may be at its lowest."""
     if not ends:
-        return {"speed_floor_gts": None, "speed_note": None}
+        return _speed_is(None, None, None)
     now, best = own["speed_gts"], ends.speed_gts
     if now is None:
-        return {"speed_floor_gts": best, "speed_note": "the link is down or its speed has no known code"}
+        return _speed_is("unknown", None, "the link reports no speed that has a known code")
     if now >= best:
-        return {"speed_floor_gts": best, "speed_note": f"{now:g} GT/s, all that both ends can do"}
+        limited = best < own["max_speed_gts"]
+        return _speed_is("slot" if limited else "full", best, f"{now:g} GT/s, all that both ends can do")
     if own["autonomous_speed_disabled"] or slot["autonomous_speed_disabled"]:
-        return {"speed_floor_gts": best, "speed_note": "locked: Hardware Autonomous Speed Disable is set (LnkCtl2)"}
-    if slot["target_speed_gts"] and slot["target_speed_gts"] < best:
-        return {"speed_floor_gts": best,
-                "speed_note": f"locked: the port's target speed is {slot['target_speed_gts']:g} GT/s (LnkCtl2)"}
+        return _speed_is("locked", best, "locked: Hardware Autonomous Speed Disable is set (LnkCtl2)")
+    target = slot["target_speed_gts"]
+    if target and target < best:
+        return _speed_is("locked", best, f"locked: the port's target speed is {target:g} GT/s (LnkCtl2)")
     if idle is False:
-        return {"speed_floor_gts": best, "speed_note": f"under load: {load}"}
+        return _speed_is("degraded", best, f"under load: {load}")
     state = "idle" if idle else "no load seen, perhaps idle"
-    return {"speed_floor_gts": SLOWEST_GTS, "speed_note":
-            f"speed not judged: {state} ({now:g} of {best:g} GT/s{f', {load}' if load else ''})"}
+    return _speed_is("idle" if idle else "unknown", SLOWEST_GTS,
+                     f"speed not judged: {state} ({now:g} of {best:g} GT/s{f', {load}' if load else ''})")
+
+
+def _speed_is(state: str | None, floor: float | None, note: str | None) -> dict[str, Any]:
+    return {"speed_state": state, "speed_floor_gts": floor, "speed_note": note}
 
 
 def _narrowest(gpu: dict[str, Any], own: dict | None, above: list[dict]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from ._commands import command
 from ._describe import describe
 from ._groups import PRIORITIES, Group, gpu_addresses, group, to_do, value
 from ._report_changes import change_section
+from ._report_p2p import p2p_section
 from ._report_terminal import counts_line, notes
 from ._text import code, count, escape, one_line, show, table
 
@@ -36,6 +37,7 @@ def markdown_report(document: dict[str, Any], run: dict[str, Any] | None = None)
         lines += _actions(heading, [one for one in failed if one.first["fix"]["class"] == name], gpus)
     lines += _unknown(findings, gpus) + _optimal(findings, gpus) + _not_applicable(findings, gpus)
     lines += _waived(findings, gpus) + _gpu_table(document["facts"])
+    lines += p2p_section(document["facts"])
     return "\n".join(lines).rstrip("\n") + "\n"
 
 

@@ -21,6 +21,9 @@ UNKNOWN = ('Unknown kernel command line parameters "spectre_v2=off spec_store_by
            "user space.")
 NODE_CPUS = ("0-63,128-191", "64-127,192-238,240-255")
 
+# With all 256 CPUs online the IOMMU has to be on; it passes the GPUs through.
+PASSED_THROUGH = f"BOOT_IMAGE=/vmlinuz-{RELEASE} root=UUID=00000000-0000-4000-8000-000000000001 ro iommu=pt"
+
 # Root port, switch's upstream port, bus of its downstream ports, {slot of the downstream port: GPU}
 SWITCHES = (
     ("0000:00:01.1", "0000:01:00.0", "0000:02", {3: "0000:06:00.0", 4: "0000:07:00.0"}),
@@ -45,15 +48,17 @@ def reference(tree: Tree) -> Tree:
 
 def healthy(tree: Tree) -> Tree:
     """The same host with nothing left to do: every CPU online, tuned, MaxReadReq 4096, idle."""
-    return _plant(tree, node_cpus=("0-63,128-191", "64-127,192-255"), sysctls=TUNED, max_read_request=4096)
+    return _plant(tree, node_cpus=("0-63,128-191", "64-127,192-255"), sysctls=TUNED, max_read_request=4096,
+                  iommu=True)
 
 
 def _plant(tree: Tree, *, node_cpus: tuple[str, str], offline: tuple[int, ...] = (),
-           sysctls: dict[str, str] | None = None, max_read_request: int = 512) -> Tree:
-    kernel.plant_kernel(tree, release=RELEASE, build="#20~24.04.1-Ubuntu SMP PREEMPT_DYNAMIC", cmdline=CMDLINE,
-                        hostname="esc8000a", lockdown="none", log=((0.76, UNKNOWN),))
+           sysctls: dict[str, str] | None = None, max_read_request: int = 512, iommu: bool = False) -> Tree:
+    cmdline = PASSED_THROUGH if iommu else CMDLINE
+    kernel.plant_kernel(tree, release=RELEASE, build="#20~24.04.1-Ubuntu SMP PREEMPT_DYNAMIC", cmdline=cmdline,
+                        hostname="esc8000a", lockdown="none", log=() if iommu else ((0.76, UNKNOWN),))
     kernel.plant_kernel_config(tree, RELEASE)
-    boot.plant_grub(tree, RELEASE, "6.8.0-90-generic", normally=" ".join(CMDLINE.split()[3:]))
+    boot.plant_grub(tree, RELEASE, "6.8.0-90-generic", normally=" ".join(cmdline.split()[3:]))
     kernel.plant_distribution(tree, id="ubuntu", version_id="24.04", name="Ubuntu 24.04.3 LTS")
     kernel.plant_firmware(tree, bios_version="1104", bios_date="10/23/2025")
     online = cpu.plant_cpus(tree, offline=offline)
@@ -67,7 +72,7 @@ def _plant(tree: Tree, *, node_cpus: tuple[str, str], offline: tuple[int, ...] =
     memory.plant_swap(tree, "/swap.img                               file\t\t8388604\t\t0\t\t-2")
     plant_sysctls(tree, sysctls)
     for number, switch in enumerate(SWITCHES):
-        _plant_switch(tree, switch, number // 2, node_cpus[number // 2], max_read_request)
+        _plant_switch(tree, switch, number // 2, node_cpus[number // 2], max_read_request, iommu)
     bridge = pci.plant_root_port(tree, "0000:50:03.3", device=0x1554, express={"max_speed": 8.0, "speed": 5.0,
                                                                                "max_width": 1, "width": 1})
     pci.plant_bmc_display(tree, "0000:52:00.0", parent=bridge)
@@ -75,7 +80,7 @@ def _plant(tree: Tree, *, node_cpus: tuple[str, str], offline: tuple[int, ...] =
     return tree
 
 
-def _plant_switch(tree: Tree, switch: tuple, node: int, cpus: str, max_read_request: int) -> None:
+def _plant_switch(tree: Tree, switch: tuple, node: int, cpus: str, max_read_request: int, iommu: bool) -> None:
     root, upstream, bus, gpus = switch
     place = {"numa_node": node, "local_cpulist": cpus}
     pci.plant_root_port(tree, root, **place)
@@ -85,4 +90,5 @@ def _plant_switch(tree: Tree, switch: tuple, node: int, cpus: str, max_read_requ
         # The downstream port shows the idle link of its GPU, the ports above run at full speed.
         pci.write_config(tree, slots[slot], pci.switch_port_space(speed=2.5))
         pci.plant_gpu(tree, address, parent=slots[slot], express={"max_read_request": max_read_request},
-                      interrupts={493 + MINORS[address]: cpus}, **place)
+                      interrupts={493 + MINORS[address]: cpus},
+                      iommu_group=30 + MINORS[address] if iommu else None, **place)

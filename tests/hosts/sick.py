@@ -28,6 +28,9 @@ SAID = {
 }
 
 
+WITHOUT_WINDOW = SMALL_WINDOW.splitlines()[0] + "\n"      # the bridge above it had no room for its BARs
+
+
 def sick(tree: Tree) -> Tree:
     """Four CPUs, one of them offline; nothing here depends on their number."""
     story_before(tree, cores=1, swap=True)
@@ -51,7 +54,7 @@ def _spoil_next_boot(tree: Tree) -> None:
     boot.plant_grub(tree, normally="quiet amd_iommu=on amd_pstate=active")
     plant_installed_kernel(tree, "6.17.13-2-pve", ("r8168",))
     tree.file("/etc/kernel/cmdline", "root=/dev/mapper/pve-root ro pcie_aspm=off")
-    tree.file("/proc/cmdline", f"{kernel.CMDLINE} amd_iommu=on")
+    tree.file("/proc/cmdline", f"{kernel.CMDLINE} amd_iommu=on pci=pcie_bus_perf")
 
 
 def _spoil_processors(tree: Tree) -> None:
@@ -66,9 +69,11 @@ def _spoil_gpus(tree: Tree) -> None:
     """One GPU with all that can be wrong with its registers, one without a driver, one in a slot of 16 GT/s."""
     slow = {"width": 8, "speed": 5.0}
     pci.write_config(tree, DEGRADED, gpu_space(max_read_request=256, max_payload=512, max_payload_supported=512,
-                                               bar_mib=256, autonomous_speed_disabled=True, **slow))
+                                               bar_mib=256, autonomous_speed_disabled=True, extended_tags=False,
+                                               **slow))
     pci.write_config(tree, root_port(DEGRADED), root_port_space(acs=ACS_REDIRECT, **slow))
     pci.plant_aer(tree, root_port(DEGRADED), {"fatal": {"DLP": 1}})
     tree.files(pci.device_path(tree, DEGRADED), {"numa_node": -1, "resource": SMALL_WINDOW})
     pci.bind(tree, UNBOUND, None)
+    tree.files(pci.device_path(tree, UNBOUND), {"resource": WITHOUT_WINDOW})
     pci.write_config(tree, root_port(OLD_SLOT), root_port_space(acs=ACS_REDIRECT, max_speed=16.0, speed=2.5))

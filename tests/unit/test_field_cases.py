@@ -18,7 +18,8 @@ from hosts import boot, cpu, kernel, pci
 from hosts.config_space import gpu_space, root_port_space
 from hosts.nvidia import Gpu, smi_xml
 from hosts.others import container
-from hosts.reference import reference
+from hosts.proxmox import plant_proxmox
+from hosts.reference import SWITCHES, reference
 from hosts.setters import apply_values, restore_values
 from hosts.story_before import ACS_REDIRECT, DRIVER, GPUS, other_read_request, root_port, story_before
 from verdicts import judged
@@ -172,7 +173,7 @@ def test_a48_speeds_without_a_number_or_above_the_rest(facts_of, speed):
     assert links[SIXTH]["speed_gts"] == speed
     assert {link["speed_gts"] for gpu, link in links.items() if gpu != SIXTH} == {2.5}
     assert gpu_reasons(facts, "pcie_link_speed")[SIXTH] == {
-        None: ("unknown", "it.pcie.link.speed_gts: null is not a float"),
+        None: ("not_applicable", "the link reports no speed that has a known code"),
         64.0: ("pass", "64 GT/s, all that both ends can do")}[speed]
 
 
@@ -257,6 +258,20 @@ def test_a62_source_validation_alone_is_no_alarm(facts_of):
     facts = facts_of(reference)
     assert {port["acs"]["value"]["source_validation"] for port in facts["ports"] if port["acs"]["value"]} == {True}
     assert judged(facts)["iommu_acs", None]["verdict"] == "pass"
+
+
+def test_a61_where_a_vm_relies_on_redirection_nobody_is_told_to_clear_it(facts_of):
+    """A-61: the way out for one host breaks another's isolation; the VM is named, the register is not."""
+    def plant(tree):
+        reference(tree)
+        for switch in SWITCHES:
+            for slot in switch[3]:
+                pci.write_config(tree, f"{switch[2]}:{slot:02x}.0", pci.switch_port_space(acs=ACS_REDIRECT))
+        plant_proxmox(tree, vms={"200": "hostpci0: 0000:c1:00.0\n"})
+
+    how = judged(facts_of(plant))["iommu_acs", None]["fix"]["how"]
+    assert "VM 200" in how
+    assert "setpci" not in how
 
 
 def test_a65_a_parameter_that_this_kernel_ignores_is_named(facts_of):

@@ -15,11 +15,13 @@ from verdicts import CHECKS, failing, judged
 # Nothing here needs a GPU, a swap device, several NUMA nodes or a large memory to be wrong.
 _OF_EVERY_MACHINE = ("kernel_release", "next_kernel", "next_kernel_nvidia", "cmdline_configured", "cmdline_ignored",
                      "perf_event_paranoid", "thp_enabled", "thp_defrag", "zone_reclaim_mode",
-                     "cpu_governor", "cpu_epp", "cpu_boost", "cpu_scaling_driver", "clocksource", "cpus_offline")
+                     "cpu_governor", "cpu_epp", "cpu_boost", "cpu_scaling_driver", "clocksource", "cpus_offline",
+                     "iommu_many_cpus")
 _OF_GPUS = ("gpu_driver", "gpu_consistency", "gpu_numa_node", "iommu_acs", "pcie_maxpayload", "pcie_link_width",
             "pcie_link_speed", "pcie_bottleneck", "pcie_aer", "pcie_bar_size", "nvidia_module", "nvidia_flavour",
             "nvidia_device_nodes", "nvidia_peermem", "nvidia_persistence", "nvidia_power_limit", "nvidia_slowdown",
-            "nvidia_memory_errors", "nvidia_pending_modes", "nvidia_compute_mode", "nvidia_recovery")
+            "nvidia_memory_errors", "nvidia_pending_modes", "nvidia_compute_mode", "nvidia_recovery",
+            "gpu_one_owner", "gpu_runtime_pm", "pcie_bus_tuning", "pcie_extended_tags", "pcie_bar_assigned")
 # Settings that a distribution leaves alone and that only matter to who serves from GPUs.
 _OF_SERVING = ("numa_balancing", "nmi_watchdog", "sched_autogroup_enabled", "swappiness", "rmem_max", "wmem_max",
                "pcie_maxreadreq")

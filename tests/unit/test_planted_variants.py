@@ -30,13 +30,15 @@ CORES = 1           # nothing here is about processors
 
 # What is read from the GPU's own registers, with the priority of each check.
 REGISTERS = {"pcie_maxreadreq": "P2", "pcie_maxpayload": "P1", "pcie_link_width": "P0", "pcie_link_speed": "P1",
-             "pcie_bottleneck": "P2", "gpu_consistency": "P2", "pcie_bar_size": "P1"}
+             "pcie_bottleneck": "P2", "gpu_consistency": "P2", "pcie_bar_size": "P1", "pcie_bar_assigned": "P1",
+             "pcie_extended_tags": "P2"}
 # What nvidia-smi says of it. It is not run at all while one GPU is gone or asleep.
 SMI = {"nvidia_persistence": "P1", "nvidia_power_limit": "P2", "nvidia_slowdown": "P1", "nvidia_memory_errors": "P1",
        "nvidia_pending_modes": "P1", "nvidia_compute_mode": "P2", "nvidia_recovery": "P0"}
 UNANSWERED = {check: f"unknown {priority}" for check, priority in SMI.items()}
 GIVEN_AWAY = {**{check: f"not_applicable {priority}" for check, priority in {**REGISTERS, **SMI}.items()},
-              "gpu_driver": "not_applicable P1", "nvidia_flavour": "not_applicable P1"}
+              "gpu_driver": "not_applicable P1", "gpu_runtime_pm": "not_applicable P2",
+              "nvidia_flavour": "not_applicable P1"}
 TO_VFIO = "the GPU is passed through to a guest (vfio-pci)"
 SUSPENDED = "the GPU is suspended, and reading its registers would wake it"
 
@@ -70,11 +72,13 @@ def story(facts_of):
     (narrow, {"pcie_link_width": "fail P0: 8 -> at_least 16",
               "gpu_consistency": 'fail P2: ["link width is 8, of the others 16"] -> empty true'}, {}),
     (all_ones_on, {**{check: f"unknown {priority}" for check, priority in REGISTERS.items()}, **UNANSWERED,
-                   "gpu_driver": 'fail P0: gone -> one_of ["nvidia"]'}, UNANSWERED),
+                   "pcie_bar_assigned": "not_applicable P1", "gpu_driver": 'fail P0: gone -> one_of ["nvidia"]'},
+     UNANSWERED),
     (other_read_request, {"pcie_maxreadreq": "fail P2: 256 -> 4096, planned",
                           "gpu_consistency": 'fail P2: ["MaxReadReq is 256, of the others 512"] -> empty true'}, {}),
     (given_to_vfio, GIVEN_AWAY, {}),
-    (asleep, {check: f"not_applicable {priority}" for check, priority in {**REGISTERS, **SMI}.items()}, UNANSWERED),
+    (asleep, {**{check: f"not_applicable {priority}" for check, priority in {**REGISTERS, **SMI}.items()},
+              "gpu_runtime_pm": 'fail P2: suspended -> none_of ["suspended", "suspending"]'}, UNANSWERED),
     (in_use, {"pcie_maxreadreq": "fail P2: 512 -> 4096"}, {}),
 ], ids=lambda value: getattr(value, "__name__", ""))
 def test_only_the_odd_gpu_changes(facts_of, story, change, lines, of_others):
@@ -98,7 +102,8 @@ MAPPING = "gpu4\n\tmap id=10de:2bb5,iommugroup=64,node=pve1,path=0000:41:00.0,su
 def test_a_gpu_that_a_stopped_vm_names_is_not_the_hosts(facts_of, story, config, mapping, key):
     facts = facts_of(with_vm(config, mapping))
     found = judged(facts)
-    assert changes(story, found) == expand({check: {(ODD,): text} for check, text in GIVEN_AWAY.items()})
+    assert changes(story, found) == expand({check: {(ODD,): text} for check, text in {
+        **GIVEN_AWAY, "gpu_one_owner": 'fail P1: ["102"] -> empty true'}.items()})
     assert found["pcie_maxreadreq", ODD]["reason"] == f"the GPU belongs to VM 200 ({key})"
     assert skipped(facts, found, "pcie_maxreadreq") == {ODD: f"not applicable: the GPU belongs to VM 200 ({key})"}
 
@@ -151,7 +156,8 @@ def test_a_virtual_function_and_its_parent_are_skipped(facts_of, story):
     assert changes(story, found) == {
         ("pcie_maxreadreq", ODD): "fail P2: 512 -> 4096",
         **{(check, FUNCTION): f"not_applicable {priority}" for check, priority in {**REGISTERS, **SMI}.items()},
-        ("gpu_driver", FUNCTION): "not_applicable P1", ("gpu_numa_node", FUNCTION): "pass P1: 1",
+        ("gpu_driver", FUNCTION): "not_applicable P1", ("gpu_one_owner", FUNCTION): "not_applicable P1",
+        ("gpu_runtime_pm", FUNCTION): "not_applicable P2", ("gpu_numa_node", FUNCTION): "pass P1: 1",
         ("nvidia_flavour", FUNCTION): "pass P1: open",
         ("pcie_aer", FUNCTION): "pass P1: 0"}         # what the port above it counted
 
@@ -184,7 +190,7 @@ def test_without_root_registers_are_unknown_and_nothing_is_planned_on_them(facts
     facts = facts_of(plant)
     found = judged(facts)
     own = {check: {tuple(GPUS): f"unknown {priority}"} for check, priority in REGISTERS.items()
-           if check != "pcie_bar_size"}       # the size of the window and of the memory are known to everybody
+           if not check.startswith("pcie_bar")}     # the size of the window and of the memory are known to everybody
     assert changes(story, found) == expand({**own, "iommu_acs": "unknown P2"})
     assert set(skipped(facts, found, "pcie_maxreadreq").values()) == {
         "unknown: pcie could not be read: it needs root"}

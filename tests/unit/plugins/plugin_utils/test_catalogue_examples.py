@@ -33,7 +33,10 @@ CATALOGUE = {
     "gpu_consistency": "P2 community",
     "gpu_driver": "P1 P0 vendor",
     "gpu_numa_node": "P1 kernel_doc",
+    "gpu_one_owner": "P1 vendor",
+    "gpu_runtime_pm": "P2 vendor *",
     "iommu_acs": "P2 P0 vendor *",
+    "iommu_many_cpus": "P1 vendor *",
     "kernel_release": "info kernel_doc",
     "next_kernel": "info vendor",
     "next_kernel_nvidia": "P1 vendor",
@@ -51,8 +54,11 @@ CATALOGUE = {
     "nvidia_recovery": "P0 vendor",
     "nvidia_slowdown": "P1 P0 vendor",
     "pcie_aer": "P1 P0 kernel_doc",
+    "pcie_bar_assigned": "P1 P0 kernel_doc *",
     "pcie_bar_size": "P1 vendor",
     "pcie_bottleneck": "P2 kernel_doc",
+    "pcie_bus_tuning": "P2 kernel_doc",
+    "pcie_extended_tags": "P2 kernel_doc",
     "pcie_link_speed": "P1 kernel_doc",
     "pcie_link_width": "P0 kernel_doc",
     "pcie_maxpayload": "P1 kernel_doc",
@@ -214,7 +220,7 @@ def test_without_root_registers_are_unknown_and_nothing_fails():
     assert those(facts, "fail") == {}
     assert {finding["check"] for finding in found.values() if finding["verdict"] == "unknown"} == {
         "pcie_maxreadreq", "pcie_maxpayload", "pcie_link_width", "pcie_link_speed", "pcie_bottleneck",
-        "gpu_consistency", "iommu_acs"}
+        "pcie_extended_tags", "gpu_consistency", "iommu_acs"}
     assert found["iommu_acs"]["reason"] == "ports[].acs of 0000:02:00.0 could not be read: it needs root"
 
 
@@ -251,7 +257,8 @@ def test_one_that_is_gone():
     assert differences(gone) == {
         f"gpu_driver {ODD}": "fail", **{f"{check} {ODD}": "unknown" for check in (
             "pcie_maxreadreq", "pcie_maxpayload", "pcie_link_width", "pcie_link_speed", "pcie_bottleneck",
-            "gpu_consistency")}}
+            "pcie_extended_tags", "gpu_consistency")},
+        f"pcie_bar_assigned {ODD}": "not_applicable"}
     finding = judged(merge_facts(gone))[f"gpu_driver {ODD}"]
     assert (finding["priority"], finding["actual"]) == ("P0", "gone")
     assert judged(merge_facts(gone))[f"pcie_maxreadreq {ODD}"]["actual"] is None
@@ -261,7 +268,8 @@ OF_NVIDIA_SMI = ("nvidia_persistence", "nvidia_power_limit", "nvidia_slowdown", 
                  "nvidia_pending_modes", "nvidia_compute_mode", "nvidia_recovery")
 PASSED_THROUGH = {f"{check} {ODD}": "not_applicable" for check in (
     "pcie_maxreadreq", "pcie_maxpayload", "pcie_link_width", "pcie_link_speed", "pcie_bottleneck", "pcie_bar_size",
-    "gpu_consistency", "gpu_driver", "nvidia_flavour", *OF_NVIDIA_SMI)}
+    "pcie_bar_assigned", "pcie_extended_tags", "gpu_consistency", "gpu_driver", "gpu_runtime_pm", "nvidia_flavour",
+    *OF_NVIDIA_SMI)}
 
 
 def test_one_on_vfio_pci():
@@ -271,7 +279,8 @@ def test_one_on_vfio_pci():
 
 def test_one_that_a_stopped_vm_names():
     claim = {"claimed_by": ok([{"vm": "200", "key": "hostpci0", "value": "0000:23:00"}]), "state": "passed_through"}
-    assert differences(claim) == PASSED_THROUGH
+    assert differences(claim) == {**PASSED_THROUGH, f"gpu_one_owner {ODD}": "fail"}
+    assert differences({**claim, "containers": []}) == {**PASSED_THROUGH, f"gpu_one_owner {ODD}": "pass"}
     assert judged(merge_facts(claim))[f"pcie_maxreadreq {ODD}"]["reason"] == "the GPU belongs to VM 200 (hostpci0)"
 
 
@@ -280,12 +289,13 @@ def test_one_that_sleeps():
               "resizable_bar": lacking("asleep")}
     assert differences(asleep) == {f"{check} {ODD}": "not_applicable" for check in (
         "pcie_maxreadreq", "pcie_maxpayload", "pcie_link_width", "pcie_link_speed", "pcie_bottleneck", "pcie_bar_size",
-        "gpu_consistency", *OF_NVIDIA_SMI)}
+        "pcie_bar_assigned", "pcie_extended_tags", "gpu_consistency", *OF_NVIDIA_SMI)}
 
 
 def test_one_without_a_driver():
     assert differences({"driver": None}) == {
-        f"gpu_driver {ODD}": "fail", **{f"{check} {ODD}": "not_applicable" for check in OF_NVIDIA_SMI}}
+        f"gpu_driver {ODD}": "fail", f"gpu_runtime_pm {ODD}": "not_applicable",
+        **{f"{check} {ODD}": "not_applicable" for check in OF_NVIDIA_SMI}}
     assert judged(merge_facts({"driver": None}))[f"gpu_driver {ODD}"]["priority"] == "P1"
 
 

@@ -202,11 +202,26 @@ BUSY = {"smi": {"gpus": [{"bdf": "0000:03:00.0", "pstate": "P0", "utilization": 
     ({"speed_gts": 5.0}, {"target_speed_gts": 5.0}, {}, 32.0, "locked: the port's target speed is 5 GT/s (LnkCtl2)"),
     ({"speed_gts": 16.0}, {"max_speed_gts": 16.0, "target_speed_gts": 16.0}, BUSY, 16.0,
      "16 GT/s, all that both ends can do"),
-    ({"speed_gts": None}, {}, {}, 32.0, "the link is down or its speed has no known code"),
+    ({"speed_gts": None}, {}, {}, None, "the link reports no speed that has a known code"),
 ])
 def test_speed_is_judged_only_by_evidence(mine, slot, nvidia, floor, note):
     its = one_gpu({"pcie": {"value": {"link": mine}}}, {"pcie": {"value": {"link": slot}}}, nvidia=nvidia)
     assert (its["speed_floor_gts"], its["speed_note"]) == (floor, note)
+
+
+@pytest.mark.parametrize("mine, slot, nvidia, state", [
+    ({"speed_gts": 32.0}, {}, {}, "full"),
+    ({"speed_gts": 16.0}, {"max_speed_gts": 16.0, "target_speed_gts": 16.0}, {}, "slot"),
+    ({"speed_gts": 2.5}, {}, {}, "idle"),
+    ({"speed_gts": 2.5}, {}, {"smi": {"gpus": []}}, "unknown"),
+    ({"speed_gts": 5.0}, {"target_speed_gts": 5.0}, {}, "locked"),
+    ({"speed_gts": 16.0}, {}, BUSY, "degraded"),
+    ({"speed_gts": None}, {}, {}, "unknown"),
+    ({"max_speed_gts": None}, {}, {}, None),
+])
+def test_why_a_link_is_slow(mine, slot, nvidia, state):
+    its = one_gpu({"pcie": {"value": {"link": mine}}}, {"pcie": {"value": {"link": slot}}}, nvidia=nvidia)
+    assert its["speed_state"] == state
 
 
 # -- errors ---------------------------------------------------------------------------------------------------
@@ -403,6 +418,34 @@ def test_only_translation_and_redirection_together_are_a_risk(kind, redirect, un
     p2p = two_gpus(kind, redirect, unread)
     assert (p2p["at_risk"], p2p["state"]) == (at_risk, state)
     assert p2p["redirect_ports"] == list(redirect)
+
+
+@pytest.mark.parametrize("kind, redirect, unread, types, follows", [
+    (ok("identity"), (), (), ["identity", "identity"], "direct"),
+    (ABSENT, REDIRECTING, (), [None, None], "direct"),
+    (ok("DMA-FQ"), (), (), ["DMA-FQ", "DMA-FQ"], "translated"),
+    (ok("DMA"), REDIRECTING, (), ["DMA", "DMA"], "may_hang"),
+    (ok("DMA-FQ"), (), REDIRECTING, ["DMA-FQ", "DMA-FQ"], "unknown"),
+    (lacking("denied"), (), (), [None, None], "unknown"),
+])
+def test_what_follows_for_a_pair(kind, redirect, unread, types, follows):
+    pair, = two_gpus(kind, redirect, unread)["pairs"]
+    assert (pair["meet"], pair["types"], pair["follows"]) == (None, types, follows)
+
+
+def test_where_two_gpus_meet_and_what_becomes_of_their_transfers():
+    facts = neutral.epyc()
+    for port in facts["ports"]:
+        if port["bdf"] == "0000:02:00.0":
+            port["acs"] = ok(neutral.acs(redirect=True))
+        if port["bdf"] == "0000:22:01.0":
+            port["acs"] = lacking("denied")
+    found = derive(facts)["derived"]["p2p"]["pairs"]
+    pairs = {(pair["a"], pair["b"]): (pair["meet"], pair["follows"]) for pair in found}
+    assert pairs["0000:03:00.0", "0000:04:00.0"] == ("0000:01:00.0", "detour")
+    assert pairs["0000:23:00.0", "0000:24:00.0"] == ("0000:21:00.0", "unknown")
+    assert pairs["0000:83:00.0", "0000:84:00.0"] == ("0000:81:00.0", "direct")
+    assert pairs["0000:03:00.0", "0000:23:00.0"] == (None, "direct")
 
 
 def test_redirection_inside_one_switch_is_a_detour():

@@ -24,7 +24,7 @@ def test_sections_follow_what_a_fix_needs():
     ]))
     order = ["# pve1: what to improve", "## Summary", "## Now, without a restart", "### P1 Title of numa\\_balancing",
              "## With a reboot", "### P0 Title of iommu\\_acs", "## Could not be judged", "## As it should be",
-             "## Does not apply here", "## 8 GPUs"]
+             "## Does not apply here", "## 8 GPUs", "## How GPUs reach each other"]
     positions = [text.index(part) for part in order]
     assert positions == sorted(positions)
     assert "| P0 | Title of iommu\\_acs | host | `-` | `-` | reboot |" in text
