@@ -67,6 +67,8 @@ STORY_BEFORE = {
     "nvidia_module": "pass P1: live",
     "nvidia_flavour": {STORY: "pass P1: open"},
     **of_nvidia_smi(STORY),
+    "nvidia_library": "pass P0: one version",
+    "nvidia_container_library": {("lxc:101", "lxc:102"): 'pass P0: ["570.133.20"]'},
     "nvidia_device_nodes": "pass P1: []",
     "nvidia_peermem": "not_applicable P1",
 }
@@ -131,6 +133,8 @@ REFERENCE = {
     "nvidia_module": "pass P1: live",
     "nvidia_flavour": {BUSES: "pass P1: open"},
     **of_nvidia_smi(BUSES),
+    "nvidia_library": "pass P0: one version",
+    "nvidia_container_library": "not_applicable P0",
     "nvidia_device_nodes": "not_applicable P1",
     "nvidia_peermem": "not_applicable P1",
 }

@@ -37,6 +37,7 @@ class ActionModule(ActionBase):
             folder = HostFolder(arguments["report_dir"], host)
             journal = self._ask("gpuhost.tuning.journal_info", {"run_id": arguments["run_id"]}, arguments, task_vars)
             lines, said = self._compare(journal, folder, arguments, task_vars)
+            lines += _way_back.driver_lines(journal["driver_mismatch"])
         except (RecordError, ValueError) as problem:
             raise AnsibleActionFail(str(problem)) from problem
         return {**result, "changed": False, **self._answer(host, lines, said)}

@@ -32,6 +32,7 @@ from ._gpu_use import with_use
 from ._host import Host
 from ._kernel_log import read_lines
 from ._named import read_named
+from ._nvidia_libraries import find_processes
 from ._reading import ASLEEP, DENIED, GONE, Reading, as_facts
 
 SCHEMA = "gpuhost.facts/1"
@@ -63,11 +64,12 @@ def _read_sections(host: Host) -> dict[str, Any]:
     rdma = _rdma.read(host)
     devices = _gpus.read(host)
     own = [gpu for gpu in devices["gpus"] if gpu["vendor"] == _gpus.NVIDIA]
-    nvidia = _nvidia.read(host, log, rdma=bool(rdma["devices"]),
+    users = read_users(host)
+    nvidia = _nvidia.read(host, log, rdma=bool(rdma["devices"]), containers=find_processes(host, guests, users),
                           gone=[gpu["bdf"] for gpu in own if gpu["state"] == GONE],
                           asleep=[gpu["bdf"] for gpu in own if gpu["state"] == ASLEEP])
     gpus = with_use(host, devices["gpus"], proc_gpus=nvidia["proc_gpus"], smi=nvidia["smi"], guests=guests,
-                    users=read_users(host))
+                    users=users)
     return {
         "identity": _identity.read(host, cpuinfo, firmware),
         "kernel": kernel,

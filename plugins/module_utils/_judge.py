@@ -52,7 +52,7 @@ def _predict(tunable: Tunable, wanted: Wanted, change: Change, beside: dict[str,
         return tunable.predict(change.before, change.after, beside)
     except Refused as why:
         # The kernel held this very value before: it knows better what it takes.
-        if wanted.restores and why.number == errno.EINVAL:
+        if wanted.restores and (why.but_back or why.number == errno.EINVAL):
             return KERNEL_DECIDES
         raise
 

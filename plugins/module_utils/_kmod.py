@@ -20,6 +20,7 @@ from ._kmod_failure import HINTS, IN_USE, NOT_APPLICABLE, SIGNATURE_REJECTED, SY
 from ._kmod_rules import HELPERS, LOADABLE, forbidden
 from ._modules import BUILT_IN, LIVE, MODULE_ABSENT, canonical_name, read_module, read_modules
 from ._nvidia import CORE_MODULE, PEER_SYMBOL, read_peer_symbol
+from ._nvidia_libraries import read_mismatch
 from ._reading import ABSENT as NOT_THERE
 from ._reading import UNPARSABLE, Reading, as_facts, ok
 from ._tunable import CERTAIN, KERNEL_DECIDES, SKIPPED, Kind, Refused, Tunable
@@ -64,6 +65,9 @@ class KernelModule(Tunable):
             self._require_unused()
         elif self.name == PEERMEM:
             self._require_peer_symbol()
+        mismatch = read_mismatch(self.host)
+        if mismatch is not None:
+            raise Refused(f"driver and libraries differ: {mismatch}", but_back=True)
         if self._run is None:
             raise Refused("needs a live host", outcome=SKIPPED)
         if target == ABSENT:

@@ -9,6 +9,7 @@ from . import _nvidia_smi as smi
 from ._device_majors import read_majors
 from ._host import Host
 from ._modules import LIVE, read_installed_kernels, read_modules
+from ._nvidia_libraries import CUDA, MANAGEMENT, read_container_libraries, read_library_version
 from ._nvidia_log import parse_peer_lines, parse_xids
 from ._nvidia_proc import parse_information, parse_parameters, parse_version
 from ._pci_address import kernel_address
@@ -21,14 +22,14 @@ CORE_MODULE = "nvidia"
 MODULES = (CORE_MODULE, "nvidia_uvm", "nvidia_modeset", "nvidia_drm", "nvidia_peermem", "gdrdrv", "nvidia_fs",
            "nouveau", "ib_core")
 PEER_SYMBOL = "ib_register_peer_memory_client"
-_LIBRARIES = ("/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib")
 
 
-def read(host: Host, log: Reading, *, gone: list[str], asleep: list[str], rdma: bool) -> dict:
+def read(host: Host, log: Reading, *, gone: list[str], asleep: list[str], rdma: bool, containers: Reading) -> dict:
     """The `nvidia` section of the facts.
 
     `log` is what _kernel_log.read_lines() gave, `gone` and `asleep` are addresses of NVIDIA GPUs that read all ones
-    or are suspended, `rdma` says whether the host has an RDMA device.
+    or are suspended, `rdma` says whether the host has an RDMA device, `containers` is what
+    _nvidia_libraries.find_processes() gave.
     """
     modules = read_modules(host, MODULES)
     core, peermem = modules[0], modules[MODULES.index("nvidia_peermem")]
@@ -43,7 +44,9 @@ def read(host: Host, log: Reading, *, gone: list[str], asleep: list[str], rdma: 
         "module": {key: core[key] for key in ("state", "version", "refcount")},
         "flavour": version.value.flavour if version.ok else None,
         "driver_version": version.map(lambda parsed: parsed.version) if version.ok else core["version"],
-        "library_version": read_library_version(host),
+        "library_version": read_library_version(host, MANAGEMENT),
+        "cuda_library_version": read_library_version(host, CUDA),
+        "container_libraries": read_container_libraries(host, containers),
         "modules": modules,
         "kernels": read_installed_kernels(host, CORE_MODULE),
         "parameters": host.read(f"{_PROC}/params").map(parse_parameters),
@@ -92,18 +95,6 @@ def read_nodes(host: Host) -> Reading:
         if name.startswith(_PREFIXES) and path not in found and not host.is_dir(path):
             found[path] = {"type": "file", "major": None, "minor": None, "mode": f"{host.mode(path) or 0:04o}"}
     return ok([{"path": path, **found[path]} for path in sorted(found)])
-
-
-def read_library_version(host: Host) -> Reading:
-    """The version of libnvidia-ml in user space, from the name behind libnvidia-ml.so.1; absent without one.
-
-    Where it differs from the loaded module's, everything that is started now fails while running jobs go on.
-    """
-    for folder in _LIBRARIES:
-        name = host.link_name(f"{folder}/libnvidia-ml.so.1")
-        if name is not None:
-            return ok(name.partition(".so.")[2] or name)
-    return Reading(ABSENT, None, "no libnvidia-ml.so.1 in the usual folders")
 
 
 def read_peer_symbol(host: Host, rdma: bool) -> Reading:

@@ -19,7 +19,7 @@ from ._pci_address import DEVICES, find_address, kernel_address, list_addresses,
 from ._pci_capabilities import find_pcie_capability, is_gone, read_u16
 from ._pci_config import PCI_EXP_DEVCTL, PCI_EXP_DEVCTL_BCR_FLR, code_of_size, with_max_read_request
 from ._pci_sysfs import read_driver, read_id
-from ._pcie_rules import Surroundings, require_allowed
+from ._pcie_rules import Surroundings, require_allowed, require_one_version
 from ._reading import GONE, UNPARSABLE, Reading
 from ._tunable import KERNEL_DECIDES, Kind, Refused, Tunable
 from ._values import Wanted, parse_wanted, scalar
@@ -55,6 +55,7 @@ class MaxReadRequest(Tunable):
 
     def predict(self, now: int, target: int, beside: dict[str, Any]) -> str:
         require_allowed(self.host, self.bdf, self.surroundings)
+        require_one_version(self.host, self.bdf, self.surroundings)
         return KERNEL_DECIDES
 
     def write(self, value: int) -> None:

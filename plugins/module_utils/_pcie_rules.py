@@ -14,6 +14,7 @@ from ._choice import chosen
 from ._device_users import nodes_of_gpu, read_users, users_of
 from ._host import Host
 from ._nvidia import read_gpus
+from ._nvidia_libraries import read_mismatch
 from ._pci_address import DEVICES, list_addresses
 from ._pci_sysfs import read_driver, read_id
 from ._reading import ABSENT, PASSED_THROUGH, Reading
@@ -42,6 +43,10 @@ class Surroundings:
     @cached_property
     def guests(self) -> dict:
         return _guests.read(self.host)
+
+    @cached_property
+    def mismatch(self) -> str | None:
+        return read_mismatch(self.host)
 
     @cached_property
     def _users(self) -> Reading:
@@ -79,6 +84,13 @@ def require_allowed(host: Host, bdf: str, around: Surroundings) -> None:
     _require_kernel(host, bdf)
     if not around.allow_busy:
         _require_idle(bdf, around)
+
+
+def require_one_version(host: Host, bdf: str, around: Surroundings) -> None:
+    """Raises Refused where NVIDIA's driver and its libraries differ: the host waits for a reboot, and nobody could see
+    with nvidia-smi what a write did to the GPU."""
+    if around.mismatch is not None and read_driver(host, bdf) == "nvidia":
+        raise Refused(f"driver and libraries differ: {around.mismatch}", but_back=True)
 
 
 def _require_gpu(host: Host, bdf: str) -> None:

@@ -28,16 +28,18 @@ KERNEL_DECIDES = "kernel_decides"
 class Refused(Exception):
     """A change that is not made: `reason` in words, `error` as errno text where a system call said no.
 
-    `outcome` is SKIPPED where nothing is wrong with what was asked, it only has no place on this host.
+    `outcome` is SKIPPED where nothing is wrong with what was asked, it only has no place on this host. `but_back`: what
+    we changed may be brought back all the same.
     """
 
     def __init__(self, reason: str, error: str | None = None, outcome: str = REFUSED,
-                 number: int | None = None) -> None:
+                 number: int | None = None, but_back: bool = False) -> None:
         super().__init__(reason)
         self.reason = reason
         self.error = error
         self.outcome = outcome
         self.number = number        # errno
+        self.but_back = but_back
 
 
 def expected_error(number: int, why: str) -> Refused:

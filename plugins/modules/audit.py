@@ -146,6 +146,10 @@ planned:
   returned: with O(stage=before) or O(stage=compare)
   type: list
   elements: dict
+driver_mismatch:
+  description: The versions in words where the loaded NVIDIA driver and its libraries differ, null where they are one.
+  returned: with O(stage=compare)
+  type: str
 left_alone:
   description:
     - Why nothing is changed on this Proxmox VE node now, for example that the cluster is not quorate. Every planned

@@ -118,6 +118,10 @@ expected_values:
   returned: success
   type: dict
   sample: {"sysctl": {"vm.swappiness": {"set": "10", "only_from": "60"}}}
+driver_mismatch:
+  description: The versions in words where the loaded NVIDIA driver and its libraries differ, null where they are one.
+  returned: success
+  type: str
 left_alone:
   description: With O(run_id), the tunables of that run that are not brought back, each with C(address) and C(reason).
   returned: success
@@ -130,6 +134,7 @@ from ansible.module_utils.basic import AnsibleModule
 from ..module_utils._baseline import list_baselines, pair_lines, plan_back, summarize_runs
 from ..module_utils._host import Host
 from ..module_utils._journal import BOOT_ID, read_journal
+from ..module_utils._nvidia_libraries import read_mismatch
 
 
 def main() -> None:
@@ -144,7 +149,8 @@ def main() -> None:
     plan = plan_back(writes, boot, module.params["run_id"])
     module.exit_json(changed=False, status=journal.status, detail=journal.detail, boot_id=boot,
                      runs=summarize_runs(writes, boot), baselines=list_baselines(writes, boot),
-                     restore_values=plan.restore, expected_values=plan.expected, left_alone=plan.left_alone)
+                     restore_values=plan.restore, expected_values=plan.expected, left_alone=plan.left_alone,
+                     driver_mismatch=read_mismatch(host))
 
 
 if __name__ == "__main__":

@@ -66,7 +66,13 @@ class Audit:
             return self._write_after()
         self._write_reports(None)
         plan = self._plan()
-        return {"plan": plan.values, "planned": plan.changes} if stage == "compare" else {}
+        return {"plan": plan.values, "planned": plan.changes,
+                "driver_mismatch": self._driver_mismatch()} if stage == "compare" else {}
+
+    def _driver_mismatch(self) -> str | None:
+        """What a verify fails for although no change is planned."""
+        return next((finding["reason"] for finding in self.document["findings"]
+                     if finding["check"] == "nvidia_library" and finding["verdict"] == "fail"), None)
 
     def paths(self) -> dict[str, str]:
         """Where the records are, as the user would open them."""

@@ -16,7 +16,7 @@ from ._derive_boot import boot
 from ._derive_cmdline import pci_options
 from ._derive_cpufreq import boost_switches, scaling_driver
 from ._derive_dependents import isolated_guests, stopped_by_reboot
-from ._derive_nvidia import driver_flavours, missing_nodes, peermem
+from ._derive_nvidia import driver_flavours, library_mismatch, missing_nodes, peermem
 from ._derive_nvidia_smi import smi_facts
 from ._derive_p2p import peer_to_peer
 from ._derive_pcie import path_facts
@@ -47,6 +47,7 @@ def derive(facts: dict[str, Any]) -> dict[str, Any]:
         "stopped_by_reboot": stopped_by_reboot(facts["guests"]),
         "missing_nodes": missing_nodes(facts),
         "peermem": peermem(facts),
+        "library_mismatch": library_mismatch(facts["nvidia"]),
         "gpu_groups": groups,
         "p2p": peer_to_peer(peers, ports, facts["cpu"]["sockets"]),
     }}

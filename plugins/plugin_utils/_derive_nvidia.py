@@ -13,6 +13,8 @@ from ._derive_reading import value
 
 # The kernel exports dma-buf of RDMA from 5.12 on (include/rdma/ib_umem.h, ib_umem_dmabuf_get).
 _FIRST_DMABUF_KERNEL = (5, 12)
+# nvmlErrorString() of NVML_ERROR_LIB_RM_VERSION_MISMATCH
+_MISMATCH = "Driver/library version mismatch"
 _UVM = "/dev/nvidia-uvm"
 # Nodes by path; /dev/nvidia-caps is a folder.
 _NODE = re.compile(r"/dev/nvidia(\d+|ctl|-modeset|-uvm|-uvm-tools|-caps/.+|-nvswitch.+)")
@@ -44,6 +46,18 @@ def missing_nodes(facts: dict[str, Any]) -> list[dict[str, Any]]:
     return [{"path": path, "containers": [user["id"] for user in users],
              "running": any(user["running"] for user in users)}
             for path, users in wanted.items() if path not in there]
+
+
+def library_mismatch(nvidia: dict[str, Any]) -> str | None:
+    """The versions in words where the loaded driver and user space differ: all that is started now fails."""
+    loaded = value(nvidia["driver_version"])
+    named = (("libnvidia-ml", value(nvidia["library_version"])), ("libcuda", value(nvidia["cuda_library_version"])))
+    others = [f"{library} is {version}" for library, version in named if version is not None and version != loaded]
+    if loaded is not None and others:
+        return f"the loaded driver is {loaded}, {' and '.join(others)}"
+    # The library may lie where nobody looks for it: nvidia-smi found one and says the same.
+    said = nvidia["smi"]["reason"] or ""
+    return f"the loaded driver is {loaded or 'another'}, nvidia-smi says: {said}" if _MISMATCH in said else None
 
 
 def peermem(facts: dict[str, Any]) -> dict[str, str]:

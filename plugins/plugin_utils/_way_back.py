@@ -51,6 +51,13 @@ def _compare(change: dict[str, Any], baseline: Any) -> dict[str, Any]:
     return {**line, "state": DRIFT, "reason": "somebody else changed it"}
 
 
+def driver_lines(mismatch: str | None) -> list[dict[str, Any]]:
+    """A line that fails where NVIDIA's driver and its libraries differ: whatever was set, no new work can use a GPU."""
+    return [] if mismatch is None else [
+        {"address": "nvidia", "expected": "driver and libraries of one version", "found": mismatch, "state": DRIFT,
+         "reason": "packages were upgraded under a loaded driver: reboot, or reload it"}]
+
+
 def without_journal(folder: HostFolder, run_id: str | None, boot_id: str | None) -> tuple[list[dict[str, Any]], str]:
     """What the controller's record tells where the journal has nothing of this boot: lines, and a sentence."""
     runs = folder.runs()

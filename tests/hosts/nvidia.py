@@ -79,10 +79,19 @@ def plant_nvidia(tree: Tree, version: str = "570.133.20", flavour: str = "open",
               "\n".join(f"{name}: {value}" for name, value in (parameters or PARAMETERS).items()))
     for gpu in gpus:
         tree.file(f"/proc/driver/nvidia/gpus/{gpu.bdf}/information", information_text(gpu, version))
+    plant_libraries(tree, version)
     if nodes:
         plant_nodes(tree, gpus, dict(majors))
     if smi:
         tree.program("nvidia-smi.xml", smi_xml(gpus, version))
+    return tree
+
+
+def plant_libraries(tree: Tree, version: str, root: str = "") -> Tree:
+    """libnvidia-ml and libcuda of one version below `root`, with the links that ldconfig makes."""
+    for library in ("libnvidia-ml.so", "libcuda.so"):
+        folder = f"{root}/usr/lib/x86_64-linux-gnu"
+        tree.file(f"{folder}/{library}.{version}", b"\x7fELF").link(f"{folder}/{library}.1", f"{library}.{version}")
     return tree
 
 

@@ -24,6 +24,13 @@ def plant_kernel_thread(tree: Tree, pid: int, name: str) -> Tree:
     return tree.folder(f"/proc/{pid}/fd")
 
 
+def plant_container_init(tree: Tree, pid: int, container: str) -> str:
+    """The first process of a running container, which lxc puts into a group of its own; where its root folder is."""
+    plant_process(tree, pid, "systemd", cgroup=f"0::/lxc/{container}/ns/init.scope")
+    tree.file(f"/sys/fs/cgroup/lxc/{container}/ns/init.scope/cgroup.procs", pid)
+    return f"/proc/{pid}/root"
+
+
 def plant_container_process(tree: Tree, pid: int, command: str, container: str, files: tuple[str, ...] = ()) -> Tree:
     """A process inside a Proxmox container, as the host sees it."""
     return plant_process(tree, pid, command, files, cgroup=f"0::/lxc/{container}/ns/system.slice/{command}.service")

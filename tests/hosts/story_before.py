@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from . import boot, cpu, kernel, memory, numa, pci, processes
 from .config_space import all_ones, gpu_space, root_port_space
-from .nvidia import MAJORS, Gpu, plant_nvidia, smi_xml
+from .nvidia import MAJORS, Gpu, plant_libraries, plant_nvidia, smi_xml
 from .proxmox import plant_proxmox
 from .sysctl import plant_sysctls
 from .tree import Tree
@@ -107,6 +107,8 @@ def plant_node(tree: Tree, uvm_major: int, *, swap: bool = False, vms: dict[str,
     plant_nvidia(tree, DRIVER, gpus=[Gpu(address, minor) for address, minor in GPUS.items()],
                  majors=[(name, uvm_major if name == "nvidia-uvm" else major) for name, major in MAJORS])
     plant_proxmox(tree, version="8.4.1", containers=CONTAINERS, vms=vms, running=("101", "102"), mapping=mapping)
+    for number in CONTAINERS:
+        plant_libraries(tree, DRIVER, processes.plant_container_init(tree, 5000 + int(number), number))
     processes.plant_process(tree, 1201, "nvidia-persistenced",
                             ("/dev/nvidiactl", *map("/dev/nvidia{}".format, range(8))))
 

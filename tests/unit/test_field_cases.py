@@ -11,18 +11,19 @@ import stat
 
 import pytest
 import yaml
+from ansible_collections.gpuhost.tuning.plugins.module_utils._host import Host
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._plan import plan
 
 from checkout import REPOSITORY
 from hosts import boot, cpu, kernel, pci
 from hosts.config_space import gpu_space, root_port_space
-from hosts.nvidia import Gpu, smi_xml
+from hosts.nvidia import Gpu, plant_libraries, smi_xml
 from hosts.others import container
 from hosts.proxmox import plant_proxmox
 from hosts.reference import SWITCHES, reference
 from hosts.setters import apply_values, restore_values
 from hosts.story_before import ACS_REDIRECT, DRIVER, GPUS, other_read_request, root_port, story_before
-from verdicts import judged
+from verdicts import judged, skipped
 
 ALL = tuple(GPUS)
 SIXTH = ALL[5]
@@ -128,7 +129,10 @@ def test_a17_a_container_has_no_socket_limits_and_that_is_no_error(tree, host, f
 def newer_library(tree):
     tree.program("nvidia-smi.xml", "Failed to initialize NVML: Driver/library version mismatch\n"
                                    "NVML library version: 580.95\n")
-    tree.link("/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1", "libnvidia-ml.so.580.95.05")
+    plant_libraries(tree, "580.95.05")
+
+
+DIFFER = "the loaded driver is 570.133.20, libnvidia-ml.so is 580.95.05 and libcuda.so is 580.95.05"
 
 
 def test_a32_with_a_library_of_another_version_gpus_are_judged_all_the_same(facts_of):
@@ -142,6 +146,42 @@ def test_a32_with_a_library_of_another_version_gpus_are_judged_all_the_same(fact
         assert {verdict for verdict, _reason in gpu_reasons(facts, check).values()} <= {"pass", "fail"}
     assert {reason for _verdict, reason in gpu_reasons(facts, "pcie_link_speed").values()} == {
         "speed not judged: no load seen, perhaps idle (2.5 of 32 GT/s)"}
+
+
+def without_libraries(tree):
+    """They lie where nobody looks; nvidia-smi found them."""
+    for library in ("libnvidia-ml.so", "libcuda.so"):
+        tree.remove(f"/usr/lib/x86_64-linux-gnu/{library}.1")
+
+
+@pytest.mark.parametrize("changes, said", [
+    ((newer_library,), "the loaded driver is 570.133.20, libnvidia-ml is 580.95.05 and libcuda is 580.95.05"),
+    ((newer_library, without_libraries), "the loaded driver is 570.133.20, nvidia-smi says: no XML: Failed to "
+                                         "initialize NVML: Driver/library version mismatch; NVML library version: "
+                                         "580.95"),
+])
+def test_a32_both_versions_are_a_finding_and_nothing_of_a_gpu_is_planned(facts_of, changes, said):
+    """A-32: critical with both versions; sysctls are still planned, registers of GPUs are not."""
+    facts = facts_of(changed_by(*changes))
+    finding = judged(facts)["nvidia_library", None]
+    assert (finding["verdict"], finding["priority"]) == ("fail", "P0")
+    assert finding["reason"] == f"{said}: nothing new can use a GPU"
+    assert set(planned(facts)) == {"sysctl"}
+    assert skipped(facts, judged(facts), "pcie_maxreadreq") == dict.fromkeys(
+        ALL, f"{said}: reboot or reload the driver first")
+    assert {judged(facts)["nvidia_container_library", name]["verdict"] for name in ("lxc:101", "lxc:102")} == {"pass"}
+
+
+def test_a32_the_setter_refuses_registers_but_not_the_way_back(tree):
+    """A-32: also where the user named the value; what was set before the upgrade can still be brought back."""
+    small_story(tree)
+    change, = apply_values(Host(str(tree.root)), {"pcie_maxreadreq": {SIXTH: 4096}})
+    assert change["outcome"] == "changed"
+    newer_library(tree)
+    change, = apply_values(Host(str(tree.root)), {"pcie_maxreadreq": {ALL[0]: 4096}})
+    assert (change["outcome"], change["reason"]) == ("refused", "driver and libraries differ: " + DIFFER)
+    change, = restore_values(Host(str(tree.root)))
+    assert (change["outcome"], change["after"]) == ("changed", 512)
 
 
 def nouveau_took_one(tree):

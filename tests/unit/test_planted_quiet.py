@@ -19,9 +19,11 @@ _OF_EVERY_MACHINE = ("kernel_release", "next_kernel", "next_kernel_nvidia", "cmd
                      "iommu_many_cpus")
 _OF_GPUS = ("gpu_driver", "gpu_consistency", "gpu_numa_node", "iommu_acs", "pcie_maxpayload", "pcie_link_width",
             "pcie_link_speed", "pcie_bottleneck", "pcie_aer", "pcie_bar_size", "nvidia_module", "nvidia_flavour",
-            "nvidia_device_nodes", "nvidia_peermem", "nvidia_persistence", "nvidia_power_limit", "nvidia_slowdown",
-            "nvidia_memory_errors", "nvidia_pending_modes", "nvidia_compute_mode", "nvidia_recovery",
-            "gpu_one_owner", "gpu_runtime_pm", "pcie_bus_tuning", "pcie_extended_tags", "pcie_bar_assigned")
+            "nvidia_device_nodes", "nvidia_peermem", "gpu_one_owner", "gpu_runtime_pm", "pcie_bus_tuning",
+            "pcie_extended_tags", "pcie_bar_assigned")
+_OF_NVIDIA = ("nvidia_persistence", "nvidia_power_limit", "nvidia_slowdown", "nvidia_memory_errors",
+              "nvidia_pending_modes", "nvidia_compute_mode", "nvidia_recovery", "nvidia_library",
+              "nvidia_container_library")
 # Settings that a distribution leaves alone and that only matter to who serves from GPUs.
 _OF_SERVING = ("numa_balancing", "nmi_watchdog", "sched_autogroup_enabled", "swappiness", "rmem_max", "wmem_max",
                "pcie_maxreadreq")
@@ -34,13 +36,13 @@ def installed_virtual_machine(tree):
 @pytest.mark.parametrize("plant, must_not_fail, fails", [
     # One GeForce in a desktop that its owner tuned in part: one node, 63 GiB, a link at rest, no peers.
     (workstation,
-     (*_OF_EVERY_MACHINE, *_OF_GPUS, "target_kind", "numa_balancing", "swappiness", "dirty_ratio",
+     (*_OF_EVERY_MACHINE, *_OF_GPUS, *_OF_NVIDIA, "target_kind", "numa_balancing", "swappiness", "dirty_ratio",
       "dirty_background_ratio", "cstate_latency"),
      {"nmi_watchdog": "P2", "sched_autogroup_enabled": "info", "rmem_max": "P2", "wmem_max": "P2",
       "pcie_maxreadreq": "P2"}),
     # Two sockets without a GPU: in active mode the governor is called powersave and is none.
     (intel_server,
-     (*_OF_EVERY_MACHINE, *_OF_GPUS, *_OF_SERVING, "target_kind"),
+     (*_OF_EVERY_MACHINE, *_OF_GPUS, *_OF_NVIDIA, *_OF_SERVING, "target_kind"),
      {"dirty_ratio": "P2", "dirty_background_ratio": "P2", "cstate_latency": "info"}),
     (virtual_machine, sorted(CHECKS), {}),
     (installed_virtual_machine, sorted(CHECKS), {}),

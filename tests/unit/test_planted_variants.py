@@ -175,6 +175,8 @@ def test_claims_that_cannot_be_read_leave_every_gpu_alone(facts_of, story):
     found = judged(facts)
     assert changes(story, found) == {
         ("numa_balancing", None): "fail P1: 1 -> 0", ("nvidia_device_nodes", None): "unknown P1",
+        ("nvidia_container_library", None): "unknown P0",
+        ("nvidia_container_library", "lxc:101"): None, ("nvidia_container_library", "lxc:102"): None,
         **{("pcie_maxreadreq", gpu): "fail P2: 512 -> 4096" for gpu in GPUS}}
     assert set(skipped(facts, found, "pcie_maxreadreq")) == set(GPUS)
 

@@ -15,7 +15,7 @@ from ansible_collections.gpuhost.tuning.plugins.module_utils._setter import set_
 
 from hosts.kernel import plant_kernel
 from hosts.modules import plant_module
-from hosts.nvidia import plant_nvidia
+from hosts.nvidia import plant_libraries, plant_nvidia
 from hosts.processes import plant_process
 from hosts.proxmox import plant_proxmox
 
@@ -113,6 +113,24 @@ def test_loading_and_the_way_back(tree, host, programs):
     assert plan.restore == {"module": {"gdrdrv": {"set": "absent", "only_from": "present", "restores": True}}}
     assert change_of(host, plan.restore["module"], programs)["outcome"] == "changed"
     assert programs.changing[-1] == ["rmmod", "gdrdrv"]
+
+
+def test_a32_with_libraries_of_another_version_nothing_is_loaded_but_the_way_back_is_open(tree, host, programs):
+    """A-32: packages were upgraded under the loaded driver, after we had loaded gdrdrv."""
+    assert change_of(host, {"gdrdrv": "present"}, programs)["outcome"] == "changed"
+    plant_libraries(tree, "580.95.05")
+    after = Host(str(tree.root))
+    change = change_of(after, {"nvidia_uvm": "present"}, programs, check_mode=True)
+    assert change["outcome"] == "unchanged"         # it is loaded
+    unplant(tree, "nvidia_uvm")
+    change = change_of(after, {"nvidia_uvm": "present"}, programs)
+    assert (change["outcome"], change["reason"]) == (
+        "refused", "driver and libraries differ: the loaded driver is 570.133.20, libnvidia-ml.so is 580.95.05 and "
+                   "libcuda.so is 580.95.05")
+    assert change_of(after, {"gdrdrv": "absent"}, programs)["outcome"] == "refused"
+    back = {"gdrdrv": {"set": "absent", "only_from": "present", "restores": True}}
+    assert change_of(after, back, programs)["outcome"] == "changed"
+    assert programs.changing == [["modprobe", "gdrdrv"], ["rmmod", "gdrdrv"]]
 
 
 def test_a27_hyphens_and_underscores_are_one_name(tree, host, programs):

@@ -10,7 +10,7 @@ from ansible_collections.gpuhost.tuning.plugins.module_utils._reading import Rea
 
 from facts_schema import problems
 from hosts.modules import plant_char_devices, plant_installed_kernel, plant_module
-from hosts.nvidia import plant_nvidia
+from hosts.nvidia import plant_libraries, plant_nvidia
 
 # Minors as on a real host with eight GPUs: they follow no order of the bus.
 EIGHT = [("0000:06:00.0", 2), ("0000:07:00.0", 3), ("0000:75:00.0", 0), ("0000:76:00.0", 1),
@@ -18,7 +18,8 @@ EIGHT = [("0000:06:00.0", 2), ("0000:07:00.0", 3), ("0000:75:00.0", 0), ("0000:7
 
 
 def read(host, *, log=None, gone=(), asleep=(), rdma=False):
-    facts = _nvidia.read(host, log or ok([]), gone=list(gone), asleep=list(asleep), rdma=rdma)
+    facts = _nvidia.read(host, log or ok([]), gone=list(gone), asleep=list(asleep), rdma=rdma,
+                         containers=ok({}))
     assert problems("nvidia", as_facts(facts)) == []
     return facts
 
@@ -140,18 +141,15 @@ def test_version_without_the_drivers_own_file(tree, host):
 def test_library_of_another_version(tree, host):
     """A-32: the packages were upgraded under a loaded driver."""
     plant_nvidia(tree, "570.133.20", gpus=[("0000:01:00.0", 0)])
-    tree.link("/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1", "libnvidia-ml.so.575.57.08")
+    plant_libraries(tree, "575.57.08")
     tree.program("nvidia-smi.xml", "Failed to initialize NVML: Driver/library version mismatch\n"
                                    "NVML library version: 575.57\n")
     facts = read(host)
-    assert (facts["driver_version"].value, facts["library_version"].value) == ("570.133.20", "575.57.08")
+    assert [facts[name].value for name in ("driver_version", "library_version", "cuda_library_version")] == [
+        "570.133.20", "575.57.08", "575.57.08"]
     assert facts["smi"]["state"] == "failed"
     assert "mismatch; NVML library version: 575.57" in facts["smi"]["reason"]
     assert facts["proc_gpus"].value[0]["minor"] == 0
-
-
-def test_no_library_is_absent(host):
-    assert _nvidia.read_library_version(host).status == "absent"
 
 
 def test_kernel_that_nobody_built_the_driver_for(tree, host):

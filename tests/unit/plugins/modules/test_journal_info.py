@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import pytest
 
+from hosts.nvidia import plant_libraries, plant_nvidia
+
 
 @pytest.fixture
 def root(tree):
@@ -33,6 +35,14 @@ def test_a_host_that_nobody_changed(call, root):
     assert (result["status"], result["boot_id"], result["changed"]) == ("absent", "boot-1", False)
     assert [result[key] for key in ("runs", "baselines", "restore_values", "expected_values", "left_alone")] == [
         [], [], {}, {}, []]
+
+
+def test_driver_and_libraries_of_two_versions_are_told(call, root, tree):
+    """A-32: a verify is to fail then, whatever the journal has."""
+    assert info(call, root)["driver_mismatch"] is None
+    plant_nvidia(tree, "570.133.20", gpus=[])
+    plant_libraries(tree, "580.95.05")
+    assert info(call, root)["driver_mismatch"].startswith("the loaded driver is 570.133.20, libnvidia-ml.so is 580.95")
 
 
 def test_the_way_back(call, root, tree):

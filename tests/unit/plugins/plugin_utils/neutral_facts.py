@@ -224,7 +224,8 @@ def _nvidia(gpus: list[dict], version: str, release: str, flavour: str = "open")
     minors = sorted(its["minor"]["value"] for its in gpus)
     return {
         "module": {"state": "live", "version": ok(version), "refcount": ok(300)}, "flavour": flavour,
-        "driver_version": ok(version), "library_version": ok(version),
+        "driver_version": ok(version), "library_version": ok(version), "cuda_library_version": ok(version),
+        "container_libraries": ok([]),
         "modules": [module(name, name in _LOADED, version) for name in _MODULES],
         "parameters": ok([{"name": "EnableResizableBar", "value": "0"}]),
         "proc_gpus": ok([{"bdf": its["bdf"], "model": its["model"], "minor": its["minor"]["value"],
@@ -243,7 +244,8 @@ def _nvidia(gpus: list[dict], version: str, release: str, flavour: str = "open")
 
 def _no_nvidia() -> dict:
     return {"module": {"state": "absent", "version": ABSENT, "refcount": ABSENT}, "flavour": None,
-            "driver_version": ABSENT, "library_version": ABSENT,
+            "driver_version": ABSENT, "library_version": ABSENT, "cuda_library_version": ABSENT,
+            "container_libraries": ok([]),
             "modules": [module(name, False, "") for name in _MODULES],
             "parameters": ABSENT, "proc_gpus": ABSENT, "majors": ok([]), "nodes": ok([]),
             "peermem": {"loaded": False, "symbol": ABSENT, "log": []},
@@ -309,7 +311,9 @@ def epyc() -> dict:
         "numa": {"nodes": [node(0, "0-63,128-191", [10, 32], 768), node(1, "64-127,192-255", [32, 10], 768)]},
         "memory": _memory(1536), "sysctl": _sysctls(), "gpus": gpus, "ports": ports,
         "iommu": {"active": True, "groups": 90, "default_type": ok("identity")},
-        "nvidia": _nvidia(gpus, "595.58.03", "6.17.13-2-pve"), "rdma": {"devices": []}, "tunables": {},
+        "nvidia": {**_nvidia(gpus, "595.58.03", "6.17.13-2-pve"),
+                   "container_libraries": ok([{"name": "lxc:101", "versions": ok(["595.58.03"])}])},
+        "rdma": {"devices": []}, "tunables": {},
         "guests": _guests([lxc("101", nodes)], running=1), "cluster": cluster(),
         "firmware": _firmware("ASUSTeK", "ESC8000A-E13P"),
     }

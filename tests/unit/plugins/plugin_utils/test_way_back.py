@@ -100,6 +100,16 @@ def test_a_gpu_can_be_left_alone():
     assert _way_back.leave(values, []) == values
 
 
+def test_driver_and_libraries_that_differ_fail_a_verify():
+    """A-32: failed, not skipped, although every value is as it was left."""
+    assert _way_back.driver_lines(None) == []
+    line, = _way_back.driver_lines("the loaded driver is 570.133.20, libcuda.so is 580.95.05")
+    assert line["state"] == "drift"
+    assert _way_back.describe(line) == (
+        "nvidia: drift: wanted driver and libraries of one version, found the loaded driver is 570.133.20, libcuda.so "
+        "is 580.95.05: packages were upgraded under a loaded driver: reboot, or reload it")
+
+
 def test_the_tally_names_the_worst_first():
     lines = [{"state": "fine"}] * 10 + [{"state": "drift"}]
     assert _way_back.tally(lines) == "1 drift, 10 fine"
