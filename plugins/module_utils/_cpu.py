@@ -7,22 +7,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ._cpufreq import read_frequency
+from ._cpufreq import read_frequency, read_uncore
 from ._cpuidle import read_idle
 from ._cpuinfo import read_cpuinfo
 from ._cpulist import format_cpulist, parse_cpulist
 from ._host import Host
-from ._reading import Reading
+from ._kernel_log import read_lines
+from ._reading import Reading, ok
 
 CPU = "/sys/devices/system/cpu"
 CLOCKSOURCE = "/sys/devices/system/clocksource/clocksource0"
+VULNERABILITIES = f"{CPU}/vulnerabilities"
 FLAGS = ("hypervisor", "cppc", "constant_tsc", "nonstop_tsc")
 
 
-def read(host: Host, cpuinfo: Reading | None = None, release: Reading | None = None) -> dict:
-    """The facts' section `cpu`. What was read before of /proc/cpuinfo and the kernel's release can be handed in."""
+def read(host: Host, cpuinfo: Reading | None = None, release: Reading | None = None,
+         log: Reading | None = None) -> dict:
+    """The facts' section `cpu`. /proc/cpuinfo, the kernel's release and its log can be handed in, if read before."""
     cpuinfo = read_cpuinfo(host) if cpuinfo is None else cpuinfo
     release = host.read("/proc/sys/kernel/osrelease") if release is None else release
+    log = read_lines(host) if log is None else log
     present = host.read(f"{CPU}/present").map(parse_cpulist).value
     online = host.read(f"{CPU}/online").map(parse_cpulist).value
     return {
@@ -33,8 +37,12 @@ def read(host: Host, cpuinfo: Reading | None = None, release: Reading | None = N
         **count_cores(cpuinfo.value.cores if cpuinfo.ok and cpuinfo.value.cores else read_cores(host, online or ())),
         "smt": {"control": host.read(f"{CPU}/smt/control"), "active": host.read_int(f"{CPU}/smt/active")},
         "acpi_cppc": host.is_dir(f"{CPU}/cpu0/acpi_cppc"),
-        "clocksource": read_clocksource(host),
+        "isolated": host.read(f"{CPU}/isolated").map(parse_list),
+        "nohz_full": host.read(f"{CPU}/nohz_full").map(parse_list),
+        "vulnerabilities": read_vulnerabilities(host),
+        "clocksource": read_clocksource(host, log),
         "frequency": read_frequency(host, release),
+        "uncore": read_uncore(host),
         "idle": read_idle(host, online or ()),
     }
 
@@ -50,6 +58,7 @@ def describe(cpuinfo: Reading) -> dict:
         "stepping": info and info.stepping,
         "model_name": info and info.model_name,
         "microcode": list(info.microcode) if info else [],
+        "microcode_cpus": list(info.microcode_cpus) if info else [],
         "flags": {flag: flag in flags for flag in FLAGS},
     }
 
@@ -71,9 +80,27 @@ def count_cores(cores: Iterable[tuple[str, str]]) -> dict:
     return {"sockets": len({package for package, _core in cores}) or None, "cores": len(cores) or None}
 
 
-def read_clocksource(host: Host) -> dict:
-    """The kernel's clock and those it could take: Documentation/timers/timekeeping.rst."""
+def parse_list(text: str) -> str:
+    """A list of CPUs in the kernel's form; without CONFIG_NO_HZ_FULL some kernels print (null) for none."""
+    return "" if text.strip() == "(null)" else format_cpulist(parse_cpulist(text))
+
+
+def read_vulnerabilities(host: Host) -> Reading:
+    """`[{name, state}]` as the kernel says it: Documentation/ABI/testing/sysfs-devices-system-cpu, vulnerabilities."""
+    names = host.read_list(VULNERABILITIES)
+    if not names.ok:
+        return names
+    read = host.read_attributes(VULNERABILITIES, names.value)
+    return ok([{"name": name, "state": state.value} for name, state in read.items() if state.ok])
+
+
+def read_clocksource(host: Host, log: Reading) -> dict:
+    """The kernel's clock and those it could take: Documentation/timers/timekeeping.rst.
+
+    `unstable` are the lines by which the kernel gave up the time stamp counter (mark_tsc_unstable(), tsc.c).
+    """
     return {
+        "unstable": log.map(lambda lines: [line["text"] for line in lines if "Marking TSC unstable" in line["text"]]),
         "current": host.read(f"{CLOCKSOURCE}/current_clocksource").map(str.strip),
         "available": host.read(f"{CLOCKSOURCE}/available_clocksource").map(str.split),
     }

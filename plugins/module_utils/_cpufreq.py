@@ -20,6 +20,8 @@ _ATTRIBUTES = (
     "energy_performance_available_preferences", "scaling_min_freq", "scaling_max_freq", "cpuinfo_min_freq",
     "cpuinfo_max_freq", "bios_limit", "boost")
 
+_UNCORE = ("min_freq_khz", "max_freq_khz", "initial_min_freq_khz", "initial_max_freq_khz")
+
 
 def read_frequency(host: Host, release: Reading) -> dict:
     """`frequency` of the facts' section `cpu`; `release` is the running kernel's, as in /proc/sys/kernel/osrelease.
@@ -35,9 +37,23 @@ def read_frequency(host: Host, release: Reading) -> dict:
         "amd_pstate": amd_pstate,
         "intel_pstate": host.read(f"{CPU}/intel_pstate/status"),
         "no_turbo": host.read_int(f"{CPU}/intel_pstate/no_turbo"),
+        "max_perf_pct": host.read_int(f"{CPU}/intel_pstate/max_perf_pct"),
         "kernel_has_amd_pstate": ok(True) if amd_pstate.ok else read_kernel_has_amd_pstate(host, release),
         "policies": policies,
     }
+
+
+def read_uncore(host: Host) -> list[dict]:
+    """Limits of the clock outside the cores, kHz: Documentation/admin-guide/pm/intel_uncore_frequency_scaling.rst.
+
+    Only the driver for Intel's servers offers them; the fabric clocks of AMD's are in no file.
+    """
+    folder = f"{CPU}/intel_uncore_frequency"
+    domains = []
+    for name in host.list(folder):
+        read = host.read_attributes(f"{folder}/{name}", _UNCORE)
+        domains.append({"domain": name, **{attribute[:-9] + "_khz": read[attribute].map(int) for attribute in _UNCORE}})
+    return domains
 
 
 def read_policies(host: Host) -> list[dict]:

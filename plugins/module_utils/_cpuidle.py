@@ -9,14 +9,16 @@ Documentation/admin-guide/pm/cpuidle.rst; latency and residency in microseconds.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterable
 from typing import NamedTuple
 
 from ._cpulist import format_cpulist
 from ._host import Host
-from ._reading import Reading
+from ._reading import UNPARSABLE, Reading, from_error, ok
 
 CPU = "/sys/devices/system/cpu"
+LATENCY_REQUEST = "/dev/cpu_dma_latency"
 
 _STATE = re.compile(r"state\d{1,3}")
 
@@ -35,6 +37,7 @@ def read_idle(host: Host, cpus: Iterable[int]) -> dict:
     return {
         "driver": host.read(f"{CPU}/cpuidle/current_driver"),
         "governor": read_governor(host),
+        "latency_request_us": read_latency_request(host),
         "states": read_states(host, cpus),
     }
 
@@ -43,6 +46,20 @@ def read_governor(host: Host) -> Reading:
     """The idle governor; the name of the file depends on the kernel's age and on a parameter of it."""
     governor = host.read(f"{CPU}/cpuidle/current_governor")
     return governor if governor.ok else host.read(f"{CPU}/cpuidle/current_governor_ro")
+
+
+def read_latency_request(host: Host) -> Reading:
+    """The wake-up latency that all CPUs must keep now, microseconds; 2000000000 where nobody asked for one.
+
+    Documentation/power/pm_qos_interface.rst: a program holds /dev/cpu_dma_latency open for as long as it asks. States
+    that take longer are not entered, whatever their switches say. A read takes four bytes, in the machine's order.
+    """
+    try:
+        data = host.read_bytes(LATENCY_REQUEST, 4)
+    except OSError as error:
+        return from_error(error)
+    return ok(int.from_bytes(data, sys.byteorder, signed=True)) if len(data) == 4 else Reading(
+        UNPARSABLE, None, f"{len(data)} bytes instead of 4")
 
 
 def read_states(host: Host, cpus: Iterable[int]) -> list[dict]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from ._cpulist import format_cpulist
 from ._host import Host
 from ._reading import Reading
 
@@ -21,6 +22,7 @@ class CpuInfo(NamedTuple):
     stepping: int | None
     model_name: str | None
     microcode: tuple[str, ...]          # distinct revisions
+    microcode_cpus: tuple[dict, ...]    # {revision, cpus} where there is more than one
     flags: frozenset[str]               # of the first CPU
     cores: frozenset[tuple[str, str]]   # distinct pairs of `physical id` and `core id`
 
@@ -33,6 +35,7 @@ def read_cpuinfo(host: Host) -> Reading:
 def parse_cpuinfo(text: str) -> CpuInfo:
     """The first CPU in full, of all others the lines in which they can differ."""
     first = dict(_pair(line) for line in text.partition("\n\n")[0].splitlines())
+    revisions = _values(text, "microcode")
     packages, cores = _values(text, "physical id"), _values(text, "core id")
     return CpuInfo(
         vendor=first.get("vendor_id"),
@@ -40,9 +43,21 @@ def parse_cpuinfo(text: str) -> CpuInfo:
         model=_integer(first.get("model")),
         stepping=_integer(first.get("stepping")),
         model_name=first.get("model name"),
-        microcode=tuple(sorted(set(_values(text, "microcode")))),
+        microcode=tuple(sorted(set(revisions))),
+        microcode_cpus=_by_revision(text, revisions),
         flags=frozenset(first.get("flags", "").split()),
         cores=frozenset(zip(packages, cores)) if len(packages) == len(cores) else frozenset())
+
+
+def _by_revision(text: str, revisions: list[str]) -> tuple[dict, ...]:
+    """The CPUs of each revision, where they differ: the odd ones can be named then."""
+    if len(set(revisions)) < 2:
+        return ()
+    numbers = [int(number) for number in _values(f"\n{text}", "processor") if number.isdecimal()]
+    if len(numbers) != len(revisions):
+        return ()
+    return tuple({"revision": revision, "cpus": format_cpulist(
+        number for number, its in zip(numbers, revisions) if its == revision)} for revision in sorted(set(revisions)))
 
 
 def _values(text: str, name: str) -> list[str]:

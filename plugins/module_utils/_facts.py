@@ -74,7 +74,7 @@ def _read_sections(host: Host) -> dict[str, Any]:
         "identity": _identity.read(host, cpuinfo, firmware),
         "kernel": kernel,
         "boot": _boot_loader.read(host),
-        "cpu": _cpu.read(host, cpuinfo, kernel["release"]),
+        "cpu": _cpu.read(host, cpuinfo, kernel["release"], log),
         "numa": _numa.read(host),
         "memory": _memory.read(host),
         "sysctl": _sysctl.read(host),

@@ -14,6 +14,7 @@ from typing import Any
 from ._derive_alike import compare_alike
 from ._derive_boot import boot
 from ._derive_cmdline import pci_options
+from ._derive_cpu import frequency_limits, odd_policies, open_vulnerabilities
 from ._derive_cpufreq import boost_switches, scaling_driver
 from ._derive_dependents import isolated_guests, stopped_by_reboot
 from ._derive_nvidia import driver_flavours, library_mismatch, missing_nodes, peermem
@@ -41,6 +42,9 @@ def derive(facts: dict[str, Any]) -> dict[str, Any]:
         "nvidia_gpus": [gpu["bdf"] for gpu in gpus if gpu["vendor"] == _NVIDIA and is_for_host(gpu)],
         "boot": boot(facts),
         "scaling_driver": scaling_driver(facts["cpu"], facts["kernel"]),
+        "frequency_limits": frequency_limits(facts["cpu"]["frequency"]),
+        "odd_policies": odd_policies(facts["cpu"]["frequency"]["policies"]),
+        "vulnerable": open_vulnerabilities(facts["cpu"]["vulnerabilities"]),
         "boost_switches": boost_switches(facts["cpu"]["frequency"]),
         "pci_options": pci_options(facts["kernel"]),
         "isolated_guests": isolated_guests(facts["guests"], gpus),

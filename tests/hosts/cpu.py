@@ -36,6 +36,14 @@ VM_FLAGS = (
     "fpu vme de pse tsc msr pae mce cx8 apic sep mtrr pge mca cmov pat pse36 clflush mmx fxsr sse sse2 ht syscall nx "
     "lm constant_tsc rep_good nopl cpuid tsc_known_freq pni ssse3 x2apic aes xsave avx hypervisor lahf_lm svm avx2")
 
+MITIGATED = {"spectre_v1": "Mitigation: usercopy/swapgs barriers and __user pointer sanitization",
+             "spectre_v2": "Mitigation: Enhanced / Automatic IBRS; IBPB: conditional; STIBP: always-on; RSB filling",
+             "spec_store_bypass": "Mitigation: Speculative Store Bypass disabled via prctl",
+             "meltdown": "Not affected", "mds": "Not affected", "retbleed": "Not affected"}
+VULNERABLE = {**MITIGATED, "spectre_v2": "Vulnerable; IBPB: disabled; STIBP: disabled",
+              "spec_store_bypass": "Vulnerable"}
+NO_REQUEST = (2_000_000_000).to_bytes(4, "little")      # PM_QOS_CPU_LATENCY_DEFAULT_VALUE
+
 ACTIVE_DRIVERS = ("amd-pstate-epp", "intel_pstate")     # these know two governors only
 ALL_GOVERNORS = "conservative ondemand userspace powersave performance schedutil "
 ALL_EPPS = "default performance balance_performance balance_power power "
@@ -63,7 +71,8 @@ XEON_STATES = (
 def plant_cpus(tree: Tree, *, sockets: int = 2, cores: int = 64, threads: int = 2, offline: Iterable[int] = (),
                vendor: str = "AuthenticAMD", family: int = 26, model: int = 2, stepping: int = 1,
                model_name: str = "AMD EPYC 9575F 64-Core Processor", microcode: str = "0xb002147",
-               flags: str = EPYC_FLAGS, smt: str | None = None) -> list[int]:
+               flags: str = EPYC_FLAGS, smt: str | None = None, isolated: str = "",
+               vulnerabilities: dict[str, str] = MITIGATED) -> list[int]:
     """CPUs numbered as Linux does it: first threads of all cores, socket by socket, then the second ones.
 
     Answers with the online ones.
@@ -73,7 +82,9 @@ def plant_cpus(tree: Tree, *, sockets: int = 2, cores: int = 64, threads: int = 
     tree.files(CPU, {
         "present": cpu_list(present), "possible": cpu_list(present), "online": cpu_list(online),
         "offline": cpu_list(cpu for cpu in present if cpu not in online), "kernel_max": 8191,
+        "isolated": isolated or "\n", "nohz_full": isolated or "(null)",
         "smt/control": smt or ("on" if threads > 1 else "notsupported"), "smt/active": int(threads > 1)})
+    tree.files(f"{CPU}/vulnerabilities", vulnerabilities)
     blocks = []
     for cpu in present:
         if cpu not in online:
@@ -97,7 +108,7 @@ def plant_frequency(tree: Tree, cpus: Iterable[int], *, driver: str = "acpi-cpuf
                     min_khz: int = 1500000, max_khz: int = 3300000, hardware_min_khz: int = 1500000,
                     hardware_max_khz: int = 3300000, bios_limit_khz: int | None = None, policy_boost: int | None = None,
                     boost: int | None = 1, amd_pstate: str | None = None, intel_pstate: str | None = None,
-                    no_turbo: int | None = None, acpi_cppc: bool = True) -> None:
+                    no_turbo: int | None = None, max_perf_pct: int | None = None, acpi_cppc: bool = True) -> None:
     """One policy a CPU, all alike; `policy_path` names the file of one that a test changes afterwards."""
     for cpu in cpus:
         write_files(tree, policy_path(cpu), {
@@ -113,7 +124,7 @@ def plant_frequency(tree: Tree, cpus: Iterable[int], *, driver: str = "acpi-cpuf
             tree.folder(f"{CPU}/cpu{cpu}/acpi_cppc")
     write_files(tree, CPU, {
         "cpufreq/boost": boost, "amd_pstate/status": amd_pstate, "intel_pstate/status": intel_pstate,
-        "intel_pstate/no_turbo": no_turbo})
+        "intel_pstate/no_turbo": no_turbo, "intel_pstate/max_perf_pct": max_perf_pct})
 
 
 def plant_no_frequency(tree: Tree) -> None:
@@ -132,6 +143,7 @@ def plant_idle(tree: Tree, cpus: Iterable[int], *, states: Iterable[IdleState] =
                governor: str = "menu") -> None:
     """Idle states of CPUs; `disabled` names by state the CPUs on which somebody switched it off."""
     tree.files(f"{CPU}/cpuidle", {"current_driver": driver, "current_governor": governor})
+    request_latency(tree, NO_REQUEST)
     off = {name: set(which) for name, which in (disabled or {}).items()}
     for cpu in cpus:
         for index, state in enumerate(states):
@@ -139,6 +151,19 @@ def plant_idle(tree: Tree, cpus: Iterable[int], *, states: Iterable[IdleState] =
                 "name": state.name, "desc": state.description, "latency": state.latency_us,
                 "residency": state.residency_us, "disable": int(cpu in off.get(state.name, ())),
                 "default_status": state.default_status})
+
+
+def request_latency(tree: Tree, request: bytes) -> None:
+    """What a read of the device answers: four bytes, microseconds."""
+    tree.file("/dev/cpu_dma_latency", request)
+
+
+def plant_uncore(tree: Tree, domain: str, *, max_khz: int = 2500000, initial_max_khz: int = 2500000,
+                 min_khz: int = 800000) -> None:
+    """One domain of Intel's driver; limits as firmware left them unless said otherwise."""
+    tree.files(f"{CPU}/intel_uncore_frequency/{domain}", {
+        "min_freq_khz": min_khz, "max_freq_khz": max_khz, "initial_min_freq_khz": min_khz,
+        "initial_max_freq_khz": initial_max_khz, "current_freq_khz": min_khz})
 
 
 def idle_path(cpu: int, state: int, attribute: str | None = None) -> str:

@@ -62,8 +62,11 @@ def intel_server(tree: Tree) -> Tree:
     online = cpu.plant_cpus(tree, sockets=2, cores=16, vendor="GenuineIntel", family=6, model=143, stepping=8,
                             model_name="Intel(R) Xeon(R) Gold 6426Y", microcode="0x2b000603", flags=cpu.XEON_FLAGS)
     cpu.plant_frequency(tree, online, driver="intel_pstate", governor="powersave", epp="performance", boost=None,
-                        intel_pstate="active", no_turbo=0, acpi_cppc=True, max_khz=4100000, hardware_max_khz=4100000)
+                        intel_pstate="active", no_turbo=0, max_perf_pct=100, acpi_cppc=True, max_khz=4100000,
+                        hardware_max_khz=4100000)
     cpu.plant_idle(tree, online, states=cpu.XEON_STATES, driver="intel_idle")
+    cpu.plant_uncore(tree, "package_00_die_00")
+    cpu.plant_uncore(tree, "package_01_die_00")
     cpu.plant_clocksource(tree)
     numa.plant_nodes(tree, ["0-15,32-47", "16-31,48-63"], far=21)
     memory.plant_memory(tree)

@@ -43,16 +43,16 @@ TUNED = {"kernel.numa_balancing": "0", "kernel.nmi_watchdog": "0", "kernel.sched
 
 def reference(tree: Tree) -> Tree:
     """The host as the report has it, and stock where that is silent."""
-    return _plant(tree, offline=(239,), node_cpus=NODE_CPUS)
+    return _plant(tree, offline=(239,), node_cpus=NODE_CPUS, vulnerabilities=cpu.VULNERABLE)
 
 
 def healthy(tree: Tree) -> Tree:
-    """The same host with nothing left to do: every CPU online, tuned, MaxReadReq 4096, idle."""
+    """The same host with nothing left to do: every CPU online, mitigated, tuned, MaxReadReq 4096, idle."""
     return _plant(tree, node_cpus=("0-63,128-191", "64-127,192-255"), sysctls=TUNED, max_read_request=4096,
-                  iommu=True)
+                  iommu=True, vulnerabilities=cpu.MITIGATED)
 
 
-def _plant(tree: Tree, *, node_cpus: tuple[str, str], offline: tuple[int, ...] = (),
+def _plant(tree: Tree, *, node_cpus: tuple[str, str], vulnerabilities: dict[str, str], offline: tuple[int, ...] = (),
            sysctls: dict[str, str] | None = None, max_read_request: int = 512, iommu: bool = False) -> Tree:
     cmdline = PASSED_THROUGH if iommu else CMDLINE
     kernel.plant_kernel(tree, release=RELEASE, build="#20~24.04.1-Ubuntu SMP PREEMPT_DYNAMIC", cmdline=cmdline,
@@ -61,7 +61,7 @@ def _plant(tree: Tree, *, node_cpus: tuple[str, str], offline: tuple[int, ...] =
     boot.plant_grub(tree, RELEASE, "6.8.0-90-generic", normally=" ".join(cmdline.split()[3:]))
     kernel.plant_distribution(tree, id="ubuntu", version_id="24.04", name="Ubuntu 24.04.3 LTS")
     kernel.plant_firmware(tree, bios_version="1104", bios_date="10/23/2025")
-    online = cpu.plant_cpus(tree, offline=offline)
+    online = cpu.plant_cpus(tree, offline=offline, vulnerabilities=vulnerabilities)
     cpu.plant_frequency(tree, online, driver="amd-pstate-epp", governor="performance", epp="performance",
                         max_khz=5008929, hardware_max_khz=5008929, min_khz=1500000, amd_pstate="active")
     cpu.plant_idle(tree, online)

@@ -61,6 +61,11 @@ def _spoil_processors(tree: Tree) -> None:
     for number in range(3):
         tree.file(cpu.policy_path(number, "scaling_governor"), "schedutil")
     shutil.rmtree(tree.path(cpu.policy_path(3)))
+    # A power saving tool was here: one CPU is limited from both sides.
+    tree.file(cpu.policy_path(2, "scaling_max_freq"), 2000000).file(cpu.policy_path(2, "scaling_min_freq"), 1800000)
+    tree.files(cpu.CPU, {"isolated": "1-2", "nohz_full": "1-2"})
+    tree.files(f"{cpu.CPU}/vulnerabilities", cpu.VULNERABLE)
+    tree.file("/proc/cpuinfo", tree.path("/proc/cpuinfo").read_text().replace("0xb002147", "0xb002110", 1))
     tree.files(cpu.CPU, {"cpufreq/boost": 0, "online": "0-2", "offline": "3"})
     cpu.plant_clocksource(tree, current="hpet", available="hpet acpi_pm ")
 

@@ -16,7 +16,8 @@ from verdicts import CHECKS, failing, judged
 _OF_EVERY_MACHINE = ("kernel_release", "next_kernel", "next_kernel_nvidia", "cmdline_configured", "cmdline_ignored",
                      "perf_event_paranoid", "thp_enabled", "thp_defrag", "zone_reclaim_mode",
                      "cpu_governor", "cpu_epp", "cpu_boost", "cpu_scaling_driver", "clocksource", "cpus_offline",
-                     "iommu_many_cpus")
+                     "cpu_frequency_limits", "cpu_max_perf_pct", "cpu_consistency", "cpu_microcode", "cpu_smt",
+                     "uncore_frequency", "cpu_mitigations", "cpu_isolation", "iommu_many_cpus")
 _OF_GPUS = ("gpu_driver", "gpu_consistency", "gpu_numa_node", "iommu_acs", "pcie_maxpayload", "pcie_link_width",
             "pcie_link_speed", "pcie_bottleneck", "pcie_aer", "pcie_bar_size", "nvidia_module", "nvidia_flavour",
             "nvidia_device_nodes", "nvidia_peermem", "gpu_one_owner", "gpu_runtime_pm", "pcie_bus_tuning",

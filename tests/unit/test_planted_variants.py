@@ -8,7 +8,8 @@ import functools
 
 import pytest
 
-from hosts import boot, kernel, pci
+from hosts import boot, cpu, kernel, pci
+from hosts.others import intel_server
 from hosts.story_before import (
     GPUS,
     all_ones_on,
@@ -196,6 +197,65 @@ def test_without_root_registers_are_unknown_and_nothing_is_planned_on_them(facts
     assert changes(story, found) == expand({**own, "iommu_acs": "unknown P2"})
     assert set(skipped(facts, found, "pcie_maxreadreq").values()) == {
         "unknown: pcie could not be read: it needs root"}
+
+
+# -- processors -------------------------------------------------------------------------------------------------------
+
+def threads_off(tree):
+    plain(tree)
+    tree.files(cpu.CPU, {"smt/control": "forceoff", "smt/active": 0})
+
+
+def limited_intel(tree):
+    """A tool limited the clock of cores and mesh, and its driver's own limit."""
+    intel_server(tree)
+    tree.file(f"{cpu.CPU}/intel_pstate/max_perf_pct", 70)
+    tree.file(cpu.policy_path(5, "scaling_max_freq"), 2800000)
+    cpu.plant_uncore(tree, "package_01_die_00", max_khz=1400000)
+
+
+def latency_held(tree):
+    plain(tree)
+    cpu.request_latency(tree, (20).to_bytes(4, "little"))
+
+
+def tsc_given_up(tree):
+    plain(tree)
+    cpu.plant_clocksource(tree, current="hpet", available="hpet acpi_pm ")
+    kernel.plant_log(tree, (0.0, "Linux version 6.8.12-9-pve"),
+                     "tsc: Marking TSC unstable due to check_tsc_sync_source")
+
+
+def test_threads_that_the_kernel_switched_off(facts_of, story):
+    found = judged(facts_of(threads_off))
+    assert changes(story, found) == {("cpu_smt", None): 'fail info: forceoff -> none_of ["off", "forceoff"]',
+                                     ("cpus_offline", None): "not_applicable P2"}
+    assert "nosmt=force" in found["cpu_smt", None]["fix"]["how"]
+    assert "/etc/default/grub" in found["cpu_smt", None]["fix"]["how"]
+
+
+def test_limits_of_an_intel_host(facts_of):
+    found = judged(facts_of(limited_intel))
+    assert changes(judged(facts_of(intel_server)), found) == {
+        ("cpu_max_perf_pct", None): "fail P1: 70 -> at_least 100",
+        ("cpu_frequency_limits", "policy5"): "fail P1: 2800000 -> at_least 4100000",
+        ("uncore_frequency", "package_01_die_00"): "fail P2: 1400000 -> at_least 2500000"}
+    assert found["uncore_frequency", "package_01_die_00"]["fix"]["how"] == (
+        "echo 2500000 > /sys/devices/system/cpu/intel_uncore_frequency/package_01_die_00/max_freq_khz")
+
+
+def test_a_request_for_latency_keeps_cpus_out_of_deep_states(facts_of, story):
+    found = judged(facts_of(latency_held))
+    assert changes(story, found) == {("cstate_latency", "state2"): "pass info: true"}
+    assert found["cstate_latency", "state2"]["reason"] == (
+        "state2 (C2, 800 us) is kept away by a request for 20 us (/dev/cpu_dma_latency)")
+
+
+def test_why_the_kernel_gave_up_the_time_stamp_counter(facts_of, story):
+    found = judged(facts_of(tsc_given_up))
+    assert changes(story, found) == {
+        ("clocksource", None): 'fail P1: hpet -> one_of ["tsc", "arch_sys_counter"]'}
+    assert "tsc: Marking TSC unstable due to check_tsc_sync_source" in found["clocksource", None]["fix"]["how"]
 
 
 # -- the next boot ----------------------------------------------------------------------------------------------------

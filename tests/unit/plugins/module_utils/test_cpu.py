@@ -19,6 +19,7 @@ from hosts.cpu import (
     plant_frequency,
     plant_idle,
     plant_no_frequency,
+    plant_uncore,
     write_files,
 )
 from hosts.kernel import plant_kernel, plant_kernel_config
@@ -63,6 +64,41 @@ def test_offline_cpu_has_no_policy_and_no_error(tree, host):
     assert {state["cpus"] for state in facts["idle"]["states"]} == {"0-238,240-255"}
 
 
+@pytest.mark.parametrize("text, cpus", [("\n", ""), ("2-31,34", "2-31,34"), ("(null)", ""), ("4,3", "3-4")])
+def test_cpus_that_are_set_apart(tree, host, text, cpus):
+    plant_cpus(tree, sockets=1, cores=2)
+    write_files(tree, _cpu.CPU, {"isolated": text, "nohz_full": text})
+    facts = read(host)
+    assert (facts["isolated"].value, facts["nohz_full"].value) == (cpus, cpus)
+
+
+def test_kernel_without_these_files(host):
+    facts = read(host)
+    assert {facts[name].status for name in ("isolated", "nohz_full", "vulnerabilities")} == {"absent"}
+    assert (facts["uncore"], facts["frequency"]["max_perf_pct"].status) == ([], "absent")
+
+
+def test_vulnerabilities_in_the_words_of_the_kernel(tree, host):
+    plant_cpus(tree, sockets=1, cores=1, vulnerabilities={"mds": "Not affected", "retbleed": "Vulnerable"})
+    assert read(host)["vulnerabilities"].value == [{"name": "mds", "state": "Not affected"},
+                                                   {"name": "retbleed", "state": "Vulnerable"}]
+
+
+def test_uncore_limits_by_domain(tree, host):
+    plant_uncore(tree, "package_00_die_00", max_khz=1400000)
+    domain, = read(host)["uncore"]
+    assert domain.pop("domain") == "package_00_die_00"
+    assert {name: reading.value for name, reading in domain.items()} == {
+        "min_khz": 800000, "max_khz": 1400000, "initial_min_khz": 800000, "initial_max_khz": 2500000}
+
+
+def test_lines_that_give_up_the_time_stamp_counter(host):
+    log = ok([{"seconds": 0.1, "text": "tsc: Detected 3300.000 MHz processor"},
+              {"seconds": 9.0, "text": "tsc: Marking TSC unstable due to clocksource watchdog"}])
+    assert read(host, log=log)["clocksource"]["unstable"].value == [
+        "tsc: Marking TSC unstable due to clocksource watchdog"]
+
+
 def test_core_whose_both_threads_are_offline_does_not_count(tree, host):
     plant_cpus(tree, sockets=1, cores=4, threads=2, offline=[3, 7])
     facts = read(host)
@@ -84,7 +120,8 @@ def test_virtual_machine(tree, host):
     assert facts["flags"]["hypervisor"] is True
     assert facts["flags"]["cppc"] is False
     assert facts["acpi_cppc"] is False
-    assert facts["clocksource"] == {"current": ("ok", "kvm-clock", None),
+    assert facts["clocksource"] == {"unstable": ("absent", None, "ENOENT (No such file or directory)"),
+                                    "current": ("ok", "kvm-clock", None),
                                     "available": ("ok", ["kvm-clock", "tsc", "acpi_pm"], None)}
     assert (facts["frequency"]["policies"], facts["frequency"]["drivers"], facts["idle"]["states"]) == ([], [], [])
 

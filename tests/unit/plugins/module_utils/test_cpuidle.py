@@ -3,11 +3,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+import pytest
 from ansible_collections.gpuhost.tuning.plugins.module_utils._cpuidle import read_idle
 from ansible_collections.gpuhost.tuning.plugins.module_utils._cpulist import parse_cpulist
 from ansible_collections.gpuhost.tuning.plugins.module_utils._host import Host
 
-from hosts.cpu import EPYC_STATES, XEON_STATES, IdleState, idle_path, plant_idle, plant_no_frequency
+from hosts.cpu import EPYC_STATES, XEON_STATES, IdleState, idle_path, plant_idle, plant_no_frequency, request_latency
 
 ONLINE = [cpu for cpu in range(256) if cpu != 239]
 
@@ -17,6 +18,7 @@ def test_256_cpus_are_three_states(tree, host):
     assert read_idle(host, ONLINE) == {
         "driver": ("ok", "acpi_idle", None),
         "governor": ("ok", "menu", None),
+        "latency_request_us": ("ok", 2000000000, None),
         "states": [
             {"state": "state0", "name": "POLL", "description": "CPUIDLE CORE POLL IDLE", "latency_us": 0,
              "residency_us": 0, "disabled_by_default": False, "cpus": "0-238,240-255", "disabled_cpus": ""},
@@ -26,6 +28,14 @@ def test_256_cpus_are_three_states(tree, host):
              "residency_us": 1600, "disabled_by_default": False, "cpus": "0-238,240-255", "disabled_cpus": ""},
         ],
     }
+
+
+@pytest.mark.parametrize("data, status, value", [
+    (b"\x14\0\0\0", "ok", 20), (b"\0\0\0\0", "ok", 0), (b"20\n", "unparsable", None), (b"", "unparsable", None)])
+def test_a_request_for_latency_is_four_bytes(tree, host, data, status, value):
+    request_latency(tree, data)
+    reading = read_idle(host, [])["latency_request_us"]
+    assert (reading.status, reading.value) == (status, value)
 
 
 def test_cpus_on_which_somebody_disabled_a_state(tree, host):

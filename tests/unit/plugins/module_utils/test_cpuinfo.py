@@ -42,17 +42,27 @@ ARM = "processor\t: 0\nBogoMIPS\t: 2000.00\nFeatures\t: fp asimd\nCPU implemente
 def test_all_that_x86_prints():
     assert parse_cpuinfo(TWO_SOCKETS) == CpuInfo(
         vendor="AuthenticAMD", family=26, model=2, stepping=1, model_name="AMD EPYC 9335 32-Core Processor",
-        microcode=("0xb002116", "0xb002147"), flags=frozenset({"fpu", "tsc", "constant_tsc", "cppc"}),
+        microcode=("0xb002116", "0xb002147"),
+        microcode_cpus=({"revision": "0xb002116", "cpus": "1"}, {"revision": "0xb002147", "cpus": "0"}),
+        flags=frozenset({"fpu", "tsc", "constant_tsc", "cppc"}),
         cores=frozenset({("0", "0"), ("1", "0")}))
 
 
 def test_arm_prints_almost_nothing_of_it():
-    assert parse_cpuinfo(ARM) == CpuInfo(None, None, None, None, None, (), frozenset(), frozenset())
+    assert parse_cpuinfo(ARM) == CpuInfo(None, None, None, None, None, (), (), frozenset(), frozenset())
 
 
 @pytest.mark.parametrize("text", ["unknown", "", "\u00b2", "-1", "9" * 5000])
 def test_stepping_that_is_no_number(text):
     assert parse_cpuinfo(f"processor\t: 0\nmodel\t\t: 1\nstepping\t: {text}\n").stepping is None
+
+
+def test_one_revision_needs_no_list():
+    assert parse_cpuinfo(TWO_SOCKETS.replace("0xb002116", "0xb002147")).microcode_cpus == ()
+
+
+def test_revisions_are_not_assigned_where_a_line_is_missing():
+    assert parse_cpuinfo(TWO_SOCKETS.replace("processor\t: 1\n", "")).microcode_cpus == ()
 
 
 def test_cores_are_unknown_where_a_line_is_missing():

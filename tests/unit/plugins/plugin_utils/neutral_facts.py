@@ -295,16 +295,20 @@ def epyc() -> dict:
         "boot": copy.deepcopy(BOOT),
         "cpu": {
             "vendor": "AuthenticAMD", "family": 26, "model": 2, "stepping": 1,
-            "model_name": "AMD EPYC 9575F 64-Core Processor", "microcode": ["0xb00215a"], "logical": 256,
+            "model_name": "AMD EPYC 9575F 64-Core Processor", "microcode": ["0xb00215a"],
+            "microcode_cpus": [], "isolated": ok(""), "nohz_full": ok(""), "uncore": [],
+            "vulnerabilities": ok([{"name": "spectre_v1", "state": "Mitigation: usercopy/swapgs barriers"}]),
+            "logical": 256,
             "online": cpus, "offline": [], "sockets": 2, "cores": 128, "smt": {"control": ok("on"), "active": ok(1)},
             "flags": {"hypervisor": False, "cppc": True, "constant_tsc": True, "nonstop_tsc": True},
-            "acpi_cppc": True, "clocksource": {"current": ok("tsc"), "available": ok(["tsc", "hpet", "acpi_pm"])},
+            "acpi_cppc": True,
+            "clocksource": {"unstable": ok([]), "current": ok("tsc"), "available": ok(["tsc", "hpet", "acpi_pm"])},
             "frequency": {
                 "drivers": ["amd-pstate-epp"], "boost": ok(1), "amd_pstate": ok("active"), "intel_pstate": ABSENT,
-                "no_turbo": ABSENT, "kernel_has_amd_pstate": ok(True),
+                "no_turbo": ABSENT, "max_perf_pct": ABSENT, "kernel_has_amd_pstate": ok(True),
                 "policies": [policy(number, "amd-pstate-epp", "performance", ["performance", "powersave"],
                                     "performance", 1) for number in (0, 1, 2)]},
-            "idle": {"driver": ok("acpi_idle"), "governor": ok("menu"),
+            "idle": {"driver": ok("acpi_idle"), "governor": ok("menu"), "latency_request_us": ok(2000000000),
                      "states": [idle_state(0, "POLL", 0, cpus), idle_state(1, "C1", 1, cpus),
                                 idle_state(2, "C2", 100, cpus)]},
         },
@@ -380,11 +384,11 @@ def xeon() -> dict:
         "flags": {"hypervisor": False, "cppc": False, "constant_tsc": True, "nonstop_tsc": True}})
     facts["cpu"]["frequency"] = {
         "drivers": ["intel_pstate"], "boost": ABSENT, "amd_pstate": ABSENT, "intel_pstate": ok("active"),
-        "no_turbo": ok(0), "kernel_has_amd_pstate": ok(True),
+        "no_turbo": ok(0), "max_perf_pct": ok(100), "kernel_has_amd_pstate": ok(True),
         "policies": [policy(number, "intel_pstate", "powersave", ["performance", "powersave"], "performance")
                      for number in (0, 1)]}
     facts["cpu"]["idle"] = {
-        "driver": ok("intel_idle"), "governor": ok("menu"),
+        "driver": ok("intel_idle"), "governor": ok("menu"), "latency_request_us": ok(2000000000),
         "states": [idle_state(0, "POLL", 0, "0-127"), idle_state(1, "C1", 1, "0-127"),
                    idle_state(2, "C1E", 2, "0-127"), idle_state(3, "C6", 290, "0-127")]}
     return facts
@@ -408,10 +412,11 @@ def vm() -> dict:
         "logical": 4, "online": "0-3", "sockets": 1, "cores": 4, "acpi_cppc": False,
         "smt": {"control": ok("notsupported"), "active": ok(0)},
         "flags": {"hypervisor": True, "cppc": False, "constant_tsc": True, "nonstop_tsc": True},
-        "clocksource": {"current": ok("kvm-clock"), "available": ok(["kvm-clock", "tsc", "acpi_pm"])},
+        "clocksource": {"unstable": ok([]), "current": ok("kvm-clock"),
+                        "available": ok(["kvm-clock", "tsc", "acpi_pm"])},
         "frequency": {"drivers": [], "boost": ABSENT, "amd_pstate": ABSENT, "intel_pstate": ABSENT,
-                      "no_turbo": ABSENT, "kernel_has_amd_pstate": ok(True), "policies": []},
-        "idle": {"driver": ok("none"), "governor": ok("menu"), "states": []}})
+                      "no_turbo": ABSENT, "max_perf_pct": ABSENT, "kernel_has_amd_pstate": ok(True), "policies": []},
+        "idle": {"driver": ok("none"), "governor": ok("menu"), "latency_request_us": ABSENT, "states": []}})
     return facts
 
 

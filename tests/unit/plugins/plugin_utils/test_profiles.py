@@ -25,7 +25,7 @@ def planned(name):
 @pytest.mark.parametrize("name, ids", [
     ("inference", MISSION | BESIDE),
     ("conservative", (MISSION | BESIDE) - CONTESTED),
-    ("full", MISSION | BESIDE),
+    ("full", MISSION | BESIDE | {"cpu_frequency_limits"}),
     ("training_rdma", (MISSION | BESIDE) - {"dirty_ratio", "dirty_background_ratio"}),
 ])
 def test_what_a_profile_may_plan(name, ids):
