@@ -21,7 +21,11 @@ PREFERENCE = "energy_performance_preference"
 MAXIMUM = "scaling_max_freq"
 MINIMUM = "scaling_min_freq"
 BOOST = "boost"
-POLICY_FILES = (GOVERNOR, PREFERENCE, MAXIMUM, MINIMUM, BOOST)
+# The kernel may set the limits anew when it switches boost (cpufreq_boost_set_sw() in drivers/cpufreq/cpufreq.c), so
+# that they come last.
+POLICY_FILES = (GOVERNOR, PREFERENCE, BOOST, MAXIMUM, MINIMUM)
+_OF_BOOST = (BOOST, MAXIMUM, MINIMUM)
+EVERY_BOOST = f"{CPUFREQ}/{BOOST}"      # of all policies at once
 
 # What the kernel may change along with a file of the same policy.
 _FOLLOWERS = {GOVERNOR: (PREFERENCE,), BOOST: (MAXIMUM, MINIMUM)}
@@ -63,7 +67,7 @@ class Attribute(TextFile):
             self._require_number(target)
         self.require_writable()
         self._require_free_preference(target, beside)
-        if self.rule.limits_files:
+        if self.rule.limits_files and not self._boost_changes(beside):
             self._require_in_limits(self.number(target))
         return self._among_choices(target)
 
@@ -92,6 +96,12 @@ class Attribute(TextFile):
     def _beside(self, name: str) -> str | None:
         return self.host.read(f"{self.folder}/{name}").value
 
+    def _boost_changes(self, beside: dict[str, Any]) -> bool:
+        # Then the hardware's limits change before this is written.
+        return any(wanted is not None and not super(Attribute, self).same(wanted, self.host.read(path).value)
+                   for path in (EVERY_BOOST, f"{self.folder}/{BOOST}")
+                   for wanted in [beside.get(f"sysfs:{path}")])
+
     def _require_in_limits(self, number: int) -> None:
         low, high = (self.host.read_int(f"{self.folder}/{name}").value for name in self.rule.limits_files)
         if low is not None and high is not None and not low <= number <= high:
@@ -106,18 +116,31 @@ class Attribute(TextFile):
 
 
 class Policy(Group):
-    """The files of one cpufreq policy, in the order governor, preference, limits, boost."""
+    """The files of one cpufreq policy in the order governor, preference, boost, limits."""
 
     def steps(self, now: dict[Tunable, Any], target: dict[Tunable, Any]) -> list[tuple[Tunable, Any]]:
         steps = super().steps(now, target)
-        by_file = {tunable.file: (tunable, value) for tunable, value in steps}
-        if MAXIMUM in by_file and MINIMUM in by_file:
-            minimum, maximum = by_file[MINIMUM], by_file[MAXIMUM]
+        by_path = {tunable.path: (tunable, value) for tunable, value in steps}
+        for path, maximum in by_path.items():
+            minimum = by_path.get(f"{maximum[0].folder}/{MINIMUM}") if path.endswith(f"/{MAXIMUM}") else None
             # A maximum below the minimum of the moment would be clamped: then the minimum goes down first.
-            if _less(maximum[1], now.get(minimum[0])):
+            if minimum is not None and _less(maximum[1], now.get(minimum[0])):
                 low, high = steps.index(minimum), steps.index(maximum)
                 steps[low], steps[high] = steps[high], steps[low]
         return steps
+
+
+class Boost(Policy):
+    """Boost of all policies at once, and what is wanted of their limits, which the kernel may set anew with it.
+
+    Limits that somebody set are companions: recorded, and brought back with boost. Those that are the hardware's come
+    back by themselves.
+    """
+
+    def __init__(self, boost: Attribute, wanted: dict[Tunable, Wanted], companions: list[Attribute]) -> None:
+        super().__init__(wanted, companions)
+        if companions:
+            boost.note = "the kernel may set the limits of all policies anew; a restore brings back those set before"
 
 
 def _less(one: Any, other: Any) -> bool:
@@ -153,20 +176,42 @@ class SysfsKind(Kind):
             return path
 
     def beside(self, tunable: Attribute) -> list[Tunable]:
+        if tunable.path == EVERY_BOOST:
+            return self._set_limits(tunable)
         if not in_policy(tunable):
             return []
         return [Attribute(self.host, f"{tunable.folder}/{name}") for name in _FOLLOWERS.get(tunable.file, ())]
 
+    def _set_limits(self, boost: Attribute) -> list[Tunable]:
+        """Where a policy is not at the hardware's limits, or has a boost of its own."""
+        found = []
+        for folder in self.host.glob(f"{CPUFREQ}/policy*"):
+            for name, usual in ((BOOST, boost.path), (MAXIMUM, f"{folder}/cpuinfo_max_freq"),
+                                (MINIMUM, f"{folder}/cpuinfo_min_freq")):
+                now = self.host.read(f"{folder}/{name}")
+                if now.ok and now.value != self.host.read(usual).value:
+                    found.append(Attribute(self.host, f"{folder}/{name}"))
+        return found
+
     def group(self, wanted: dict[Tunable, Wanted]) -> list[Group]:
+        boost = next((tunable for tunable in wanted if tunable.path == EVERY_BOOST), None)
         policies: dict[str, dict[str, Tunable]] = {}
-        single, last = [], []
+        single, with_boost = [], {}
         for tunable in wanted:
-            if in_policy(tunable):
+            if boost is not None and (tunable is boost or (in_policy(tunable) and tunable.file in _OF_BOOST)):
+                with_boost[tunable] = wanted[tunable]
+            elif in_policy(tunable):
                 policies.setdefault(tunable.folder, {})[tunable.file] = tunable
             else:
-                order = tunable.rule.order if tunable.rule else 0
-                (last if order else single).append(Group({tunable: wanted[tunable]}))
-        return [*single, *(self._policy(files, wanted) for files in policies.values()), *last]
+                single.append(Group({tunable: wanted[tunable]}))
+        groups = [*single, *(self._policy(files, wanted) for files in policies.values())]
+        return groups if boost is None else [*groups, self._boost(boost, with_boost)]
+
+    def _boost(self, boost: Attribute, wanted: dict[Tunable, Wanted]) -> Boost:
+        ordered = sorted(wanted, key=lambda tunable: (tunable is not boost, POLICY_FILES.index(tunable.file)))
+        paths = {tunable.path for tunable in wanted}
+        return Boost(boost, {tunable: wanted[tunable] for tunable in ordered},
+                     [one for one in self._set_limits(boost) if one.path not in paths])
 
     def _policy(self, files: dict[str, Tunable], wanted: dict[Tunable, Wanted]) -> Policy:
         companions = {one.file: one for tunable in files.values() for one in self.beside(tunable)}

@@ -26,7 +26,6 @@ class Rule(NamedTuple):
     choices: tuple[str, ...] = ()       # values the kernel takes
     choices_file: str | None = None     # the file beside it that lists them
     limits_files: tuple[str, str] | None = None     # files beside it with the lowest and the highest number
-    order: int = 0                      # within a policy: governor, preference, limits, boost
     inexact: tuple[str, ...] = ()       # addresses that the kernel rewrites along
 
 
@@ -35,15 +34,14 @@ class Rule(NamedTuple):
 RULES = (
     Rule(rf"{_CPU}/cpufreq/policy\d+/scaling_governor", WORD, choices_file="scaling_available_governors"),
     Rule(rf"{_CPU}/cpufreq/policy\d+/energy_performance_preference", WORD,
-         choices_file="energy_performance_available_preferences", order=1),
+         choices_file="energy_performance_available_preferences"),
     Rule(rf"{_CPU}/cpufreq/policy\d+/scaling_max_freq", NUMBER,
-         limits_files=("cpuinfo_min_freq", "cpuinfo_max_freq"), order=2),
+         limits_files=("cpuinfo_min_freq", "cpuinfo_max_freq")),
     Rule(rf"{_CPU}/cpufreq/policy\d+/scaling_min_freq", NUMBER,
-         limits_files=("cpuinfo_min_freq", "cpuinfo_max_freq"), order=2),
-    Rule(rf"{_CPU}/cpufreq/policy\d+/boost", NUMBER, choices=_SWITCH, order=3),
-    Rule(rf"{_CPU}/cpufreq/boost", NUMBER, choices=_SWITCH, order=4,
-         inexact=(f"sysfs:{CPUFREQ}/policy*/scaling_max_freq",)),
-    Rule(rf"{_CPU}/intel_pstate/no_turbo", NUMBER, choices=_SWITCH, order=4,
+         limits_files=("cpuinfo_min_freq", "cpuinfo_max_freq")),
+    Rule(rf"{_CPU}/cpufreq/policy\d+/boost", NUMBER, choices=_SWITCH),
+    Rule(rf"{_CPU}/cpufreq/boost", NUMBER, choices=_SWITCH),
+    Rule(rf"{_CPU}/intel_pstate/no_turbo", NUMBER, choices=_SWITCH,
          inexact=(f"sysfs:{CPUFREQ}/policy*/scaling_max_freq",)),
     Rule(rf"{_CPU}/cpu\d+/cpuidle/state\d+/disable", NUMBER, choices=_SWITCH),
     # A toggle makes the kernel compute min_free_kbytes anew (set_recommended_min_free_kbytes() in mm/khugepaged.c).

@@ -19,8 +19,8 @@ description:
     C(unbind), C(new_id), C(driver_override), C(rom), C(resource*), C(config), C(numa_node), C(online), C(smt), the
     type of IOMMU groups, EFI variables, control groups, tracing and watchdogs.
   - Of a file such as C(always [madvise] never) the word in brackets is the value.
-  - The files of one cpufreq policy are written in the order governor, preference, limits, boost, and together or not
-    at all.
+  - The files of one cpufreq policy are written in the order governor, preference, boost, limits, and together or not
+    at all. Boost of all policies at once comes before their limits too, which the kernel may set anew with it.
 extends_documentation_fragment:
   - gpuhost.tuning.attributes
   - gpuhost.tuning.attributes.journalled

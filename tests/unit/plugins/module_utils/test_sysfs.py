@@ -126,7 +126,7 @@ def test_a_link_out_of_the_list_is_refused(tree, host):
 # -- a policy's files --------------------------------------------------------------------------------------------------
 
 
-def test_governor_preference_limits_boost_in_this_order(tree, host):
+def test_governor_preference_boost_limits_in_this_order(tree, host):
     plant_frequency(tree, [0], driver="amd-pstate-epp", governor="powersave", epp="balance_power", policy_boost=0,
                     boost=0, min_khz=1500000, max_khz=2000000)
     names = ("boost", "scaling_min_freq", "scaling_max_freq", "energy_performance_preference", "scaling_governor")
@@ -134,8 +134,8 @@ def test_governor_preference_limits_boost_in_this_order(tree, host):
     result = run(host, {f"{CPUFREQ}/boost": 1, **{policy_path(0, name): values[name] for name in names}})
     assert {change["outcome"] for change in result["changes"]} == {"changed"}
     assert [path.rpartition("/")[2] for path, _data in host.writes] == [
-        "scaling_governor", "energy_performance_preference", "scaling_max_freq", "scaling_min_freq", "boost", "boost"]
-    assert host.writes[-1][0] == f"{CPUFREQ}/boost"
+        "scaling_governor", "energy_performance_preference", "boost", "boost", "scaling_max_freq", "scaling_min_freq"]
+    assert host.writes[2][0] == f"{CPUFREQ}/boost"
     restore(host)
     assert host.read(policy_path(0, "scaling_governor")).value == "powersave"
 
@@ -213,6 +213,48 @@ def test_a_clamped_frequency_comes_back(tree, host):
     change = run(host, {policy_path(0, "scaling_max_freq"): 3300000})["changes"][0]
     assert (change["outcome"], change["after"]) == ("refused", "2000000")
     assert "read back 3000000" in change["reason"]
+
+
+def plant_boost_that_sets_limits_anew(tree, host):
+    """Two policies, one with a limit of the operator's; a write of boost sets all limits, as cpufreq_boost_set_sw()."""
+    plant_frequency(tree, [0, 1], hardware_max_khz=3300000, max_khz=3300000)
+    tree.file(policy_path(1, "scaling_max_freq"), 2200000)
+
+    def write_boost(data):
+        host.put(f"{CPUFREQ}/boost", data.decode().strip())
+        highest = "3300000" if data == b"1\n" else "2500000"
+        for cpu in (0, 1):
+            host.put(policy_path(cpu, "cpuinfo_max_freq"), highest)
+            host.put(policy_path(cpu, "scaling_max_freq"), highest)
+
+    host.effects[f"{CPUFREQ}/boost"] = write_boost
+    return [policy_path(cpu, "scaling_max_freq") for cpu in (0, 1)]
+
+
+def test_a_limit_that_boost_set_anew_comes_back_with_it(tree, host):
+    limits = plant_boost_that_sets_limits_anew(tree, host)
+    foreseen = run(host, {f"{CPUFREQ}/boost": 0}, check_mode=True)["changes"][0]
+    assert "may set the limits of all policies anew" in foreseen["reason"]
+    result = run(host, {f"{CPUFREQ}/boost": 0})
+    assert outcomes(result) == {f"{CPUFREQ}/boost": "changed", limits[1]: "changed"}
+    assert [host.read(path).value for path in limits] == ["2500000", "2500000"]
+    restore(host)
+    assert [host.read(path).value for path in (f"{CPUFREQ}/boost", *limits)] == ["1", "3300000", "2200000"]
+
+
+def test_a_limit_that_is_wanted_is_written_after_boost(tree, host):
+    """It lies above what the hardware's limit is before boost is on, and boost would set it anew."""
+    limits = plant_boost_that_sets_limits_anew(tree, host)
+    run(host, {f"{CPUFREQ}/boost": 0})
+    result = run(host, {f"{CPUFREQ}/boost": 1, limits[0]: 3000000, limits[1]: 2500000})
+    assert outcomes(result) == {f"{CPUFREQ}/boost": "changed", limits[0]: "changed", limits[1]: "unchanged"}
+    assert [host.read(path).value for path in limits] == ["3000000", "2500000"]
+
+
+def test_limits_that_are_the_hardware_s_are_not_recorded_with_boost(tree, host):
+    plant_frequency(tree, [0, 1], hardware_max_khz=3300000, max_khz=3300000)
+    result = run(host, {f"{CPUFREQ}/boost": 0})
+    assert list(result["snapshot"]) == [f"{CPUFREQ}/boost"] and result["changes"][0]["reason"] is None
 
 
 # -- other files -------------------------------------------------------------------------------------------------------
