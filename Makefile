@@ -25,7 +25,7 @@ audit: run-environment ## audit this machine, or HOSTS=inventory; reports go to 
 
 setup: run-environment ## only set up .venv, to call .venv/bin/ansible-playbook yourself
 
-test: lint docs sanity newest pytest ## run all tests
+test: lint docs sanity newest pytest molecule vm ## run all tests
 
 unit: test-environment ## run the unit and property tests
 	$(PYTEST) tests/unit -n auto --maxprocesses 8 $(ARGS)
@@ -36,8 +36,14 @@ pytest: dev-environment ## run everything that pytest runs: unit, property, play
 newest: link ## run unit and playbook tests on the newest ansible-core, where a Python for it is found
 	@tools/newest.sh
 
-test-vm: test-environment ## run the tests on real kernels, in guests that QEMU boots (see docs/testing.md)
-	GPUHOST_VM=1 $(PYTEST) tests/vm $(ARGS)
+molecule: dev-environment ## run the playbooks in a molecule scenario: on a planted host, or ARGS='-s guests'
+	PATH="$(CURDIR)/.venv/bin:$$PATH" molecule test --no-command-borders $(or $(ARGS),-s planted)
+
+vm: dev-environment ## run the tests on real kernels where guests can be booted, else say how to get them
+	@tools/vm-tests.sh $(ARGS)
+
+test-vm: test-environment ## the same, never skipped (see docs/testing.md)
+	@tools/vm-tests.sh --must $(ARGS)
 
 lint: dev-environment ## run ruff, yamllint, shellcheck and ansible-lint
 	@tools/lint.sh
@@ -56,6 +62,7 @@ bench: bench-environment ## measure against an empty module, a ping playbook and
 
 soak: test-environment ## run the long trials of the tests marked soak
 	$(PYTEST) -m soak $(ARGS)
+	GPUHOST_VM_FULL=1 tools/vm-tests.sh --must
 
 build: run-environment ## build the collection into dist/
 	.venv/bin/ansible-galaxy collection build --force --output-path dist
@@ -84,5 +91,5 @@ link:
 	@mkdir -p $(dir $(LINK))
 	@[ -L $(LINK) ] || ln -s ../../../.. $(LINK)
 
-.PHONY: help audit setup test unit pytest newest test-vm lint docs check-pages sanity bench soak build lock clean \
+.PHONY: help audit setup test unit pytest newest molecule vm test-vm lint docs check-pages sanity bench soak build lock clean \
 	run-environment test-environment dev-environment bench-environment link

@@ -14,7 +14,7 @@ if ! command -v dpkg-query >/dev/null 2>&1; then
 fi
 
 missing=
-packages=$(sed -n 's/^\([^# ]*\) \[platform:dpkg test\].*/\1/p' bindep.txt)
+packages=$(sed -n 's/^\([^# ]*\) \[platform:dpkg test[] ].*/\1/p' bindep.txt)
 for package in $packages; do
     [ "$(dpkg-query --show --showformat='${db:Status-Status}' "$package" 2>/dev/null)" = installed ] ||
         missing="$missing $package"

@@ -19,8 +19,27 @@ RELEASES = (os.environ.get("GPUHOST_VM_RELEASES") or "debian12 debian13").split(
 PLAYBOOKS = pathlib.Path(__file__).resolve().parent / "playbooks"
 
 
+KERNELS = pytest.StashKey[set]()
+
+
 def pytest_configure(config):
     config.addinivalue_line("markers", "vm: boots guests with real kernels; only where GPUHOST_VM is 1")
+    config.stash[KERNELS] = set()
+
+
+def pytest_sessionfinish(session):
+    if hasattr(session.config, "workeroutput"):     # in a worker of pytest-xdist: its parent prints them
+        session.config.workeroutput["kernels"] = sorted(session.config.stash[KERNELS])
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node, error):
+    node.config.stash[KERNELS].update(getattr(node, "workeroutput", {}).get("kernels", []))
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    for line in sorted(config.stash[KERNELS]):
+        terminalreporter.write_line(line)
 
 
 @pytest.fixture(params=RELEASES)
@@ -33,8 +52,8 @@ def release(request):
 
 @pytest.fixture(scope="module")
 def guests(request):
-    """`{release: its Guest}`, of all releases or of those in the test file's GUESTS. The output names their kernels."""
-    need(os.environ.get("GPUHOST_VM") == "1", "VM tests skipped: GPUHOST_VM=1 asks for them")
+    """`{release: its Guest}`, of all releases or of those in the test file's GUESTS. The summary names their kernels."""
+    need(os.environ.get("GPUHOST_VM") == "1", "VM tests skipped: GPUHOST_VM=1 asks for them, as make test-vm does")
     from testbed import fleet
     from testbed.settings import require_programs
 
@@ -43,10 +62,9 @@ def guests(request):
     names = {f"test-{os.getpid()}-{name}": name for name in wanted}
     try:
         booted = fleet.boot(names, append="nosuchparameter=1")
-        with request.config.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled():
-            print()
-            for guest in booted:
-                print(f"{guest.record['release']}: kernel {guest.kernel()}, {guest.record['accelerator']}", flush=True)
+        for guest in booted:
+            request.config.stash[KERNELS].add(
+                f"{guest.record['release']}: kernel {guest.kernel()}, {guest.record['accelerator']}")
         yield {guest.record["release"]: guest for guest in booted}
     finally:
         for name in names:

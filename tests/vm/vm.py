@@ -1,7 +1,7 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Test guests with real kernels: python3 tests/vm/vm.py build | up | down | status | ssh | reboot | link | inventory"""
+"""Test guests with real kernels: python3 tests/vm/vm.py check | build | up | down | status | ssh | reboot | link | inventory"""
 from __future__ import annotations
 
 import argparse
@@ -26,8 +26,13 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
+    check = commands.add_parser("check", help="whether guests can be booted here; says what is missing")
+    check.add_argument("release", nargs="*")
+    check.set_defaults(run=lambda options: fleet.require_images(options.release))
+
     build = commands.add_parser("build", help="build the images that are not in the cache")
     build.add_argument("release", nargs="*", help=f"{', '.join(RELEASES)}; all without one")
+    build.add_argument("--missing", action="store_true", help="leave those that were built from the same scripts before")
     build.set_defaults(run=_build)
 
     up = commands.add_parser("up", help="boot guests and wait until they can be reached")
@@ -62,7 +67,8 @@ def _parser() -> argparse.ArgumentParser:
 
 def _build(options: argparse.Namespace) -> None:
     require_programs()
-    for name, folder in fleet.build(options.release).items():
+    images = fleet.images(options.release or list(RELEASES)) if options.missing else fleet.build(options.release)
+    for name, folder in images.items():
         print(f"{name}: {folder}")
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import concurrent.futures
 import json
+import os
 import pathlib
 import re
 
@@ -14,7 +15,7 @@ from .guest import SSH_OPTIONS, Guest, known_guests
 from .image import image_stage, ssh_key
 from .qemu import choose_accelerator
 from .releases import RELEASES
-from .settings import CACHE, HERE, RUNNING, Unusable
+from .settings import CACHE, HERE, RUNNING, Unusable, require_programs
 from .stages import digest_of
 
 INVENTORY = RUNNING / "inventory.json"
@@ -31,6 +32,15 @@ def build(releases: list[str]) -> dict[str, pathlib.Path]:
     ssh_key()
     with concurrent.futures.ThreadPoolExecutor() as pool:
         return dict(zip(names, pool.map(_build_one, names)))
+
+
+def require_images(releases: list[str]) -> None:
+    """Raises Unusable unless guests of these releases can be booted here, or their images built."""
+    require_programs()
+    missing = [name for name in releases or RELEASES if not _last_built(name)]
+    if missing and os.geteuid() != 0:
+        raise Unusable(f"no image of {', '.join(missing)} in {CACHE}, and building needs root:\n"
+                       "  sudo python3 tests/vm/vm.py build")
 
 
 def _scripts() -> str:

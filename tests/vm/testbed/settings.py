@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import pathlib
+import re
 import shutil
 
 HERE = pathlib.Path(__file__).resolve().parents[1]
@@ -25,8 +26,8 @@ def find_program(name: str) -> str | None:
 
 
 def host_packages() -> list[str]:
-    lines = (HERE / "packages.txt").read_text().splitlines()
-    return [line for line in lines if line and not line.startswith("#")]
+    """Debian packages that this machine needs to build and boot the guests: those of profile vm in bindep.txt."""
+    return re.findall(r"^(\S+) \[platform:dpkg .*\bvm\]$", (REPOSITORY / "bindep.txt").read_text(), re.MULTILINE)
 
 
 def require_programs() -> None:

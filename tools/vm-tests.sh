@@ -1,0 +1,29 @@
+#!/bin/sh
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+# tools/vm-tests.sh [--must] [words for pytest]: the tests on real kernels, in guests that QEMU boots. Where they cannot
+# run, a line says so and how to get them; with --must, or GPUHOST_CI set, that is a failure.
+set -eu
+
+cd "$(dirname "$0")/.."
+must=${GPUHOST_CI:-}
+if [ "${1:-}" = --must ]; then
+    must=1
+    shift
+fi
+
+tools/system-packages.sh
+# shellcheck disable=SC2086
+if ! why=$(python3 tests/vm/vm.py check ${GPUHOST_VM_RELEASES:-} 2>&1); then
+    echo "VM tests skipped: $why"
+    [ -z "$must" ] || exit 1
+    exit 0
+fi
+# shellcheck disable=SC2086
+python3 tests/vm/vm.py build --missing ${GPUHOST_VM_RELEASES:-}
+TMPDIR=$(tools/fast-temp.sh)
+export TMPDIR
+# Two files of tests at a time: while one waits for its guests, the other keeps the machine busy.
+GPUHOST_VM=1 exec .venv/bin/python -m pytest -n 2 --dist loadfile --durations 10 tests/vm "$@"
