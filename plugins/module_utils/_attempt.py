@@ -13,6 +13,7 @@ from ._judge import describe_unreadable, judge, satisfied
 from ._reading import ABSENT, GONE, Reading, error_text
 from ._tunable import (
     CHANGED,
+    KERNEL_DECIDES,
     REFUSED,
     REVERTED,
     SKIPPED,
@@ -70,7 +71,8 @@ class Attempt:
         self._all_or_nothing()
         if self.pending:
             foreseen = self.group.foresee(self.now, self.target)
-            self.along = {tunable: self._along(tunable, WOULD_CHANGE, value) for tunable, value in foreseen.items()}
+            self.along = {tunable: self._along(tunable, WOULD_CHANGE, value, self.group.foresight)
+                          for tunable, value in foreseen.items()}
 
     def _all_or_nothing(self) -> None:
         # What is absent on this kernel is not coupled with anything, so it does not hold back the others.
@@ -222,6 +224,8 @@ class Attempt:
     def _values(self) -> dict[Tunable, Any]:
         return {tunable: reading.value for tunable, reading in self.readings.items() if reading.ok}
 
-    def _along(self, tunable: Tunable, outcome: str, value: Any) -> Change:
+    def _along(self, tunable: Tunable, outcome: str, value: Any, certainty: str | None = None) -> Change:
         members = ", ".join(change.address for change in self.changes.values() if change.outcome != UNCHANGED)
-        return Change(tunable.address, self.now[tunable], None, value, outcome, f"the kernel changes it with {members}")
+        verb = "may change" if certainty == KERNEL_DECIDES else "changes"
+        return Change(tunable.address, self.now[tunable], None, value, outcome, f"the kernel {verb} it with {members}",
+                      certainty=certainty)

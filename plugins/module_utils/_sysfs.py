@@ -137,10 +137,11 @@ class Boost(Policy):
     back by themselves.
     """
 
-    def __init__(self, boost: Attribute, wanted: dict[Tunable, Wanted], companions: list[Attribute]) -> None:
-        super().__init__(wanted, companions)
-        if companions:
-            boost.note = "the kernel may set the limits of all policies anew; a restore brings back those set before"
+    foresight = KERNEL_DECIDES
+
+    def foresee(self, now: dict[Tunable, Any], target: dict[Tunable, Any]) -> dict[Tunable, Any]:
+        # A driver with a register for it (acpi-cpufreq) leaves them alone, others give the policy new limits.
+        return dict.fromkeys(self.companions, "what the kernel makes of it")
 
 
 def _less(one: Any, other: Any) -> bool:
@@ -210,7 +211,7 @@ class SysfsKind(Kind):
     def _boost(self, boost: Attribute, wanted: dict[Tunable, Wanted]) -> Boost:
         ordered = sorted(wanted, key=lambda tunable: (tunable is not boost, POLICY_FILES.index(tunable.file)))
         paths = {tunable.path for tunable in wanted}
-        return Boost(boost, {tunable: wanted[tunable] for tunable in ordered},
+        return Boost({tunable: wanted[tunable] for tunable in ordered},
                      [one for one in self._set_limits(boost) if one.path not in paths])
 
     def _policy(self, files: dict[str, Tunable], wanted: dict[Tunable, Wanted]) -> Policy:

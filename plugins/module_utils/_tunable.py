@@ -129,6 +129,8 @@ class Group:
     change them along: they are read, journalled and put back with the members.
     """
 
+    foresight: str | None = None        # the certainty of what foresee() answers, where it is not plain
+
     def __init__(self, wanted: dict[Tunable, Wanted], companions: Sequence[Tunable] = ()) -> None:
         self.wanted = wanted
         self.companions = list(companions)

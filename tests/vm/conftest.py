@@ -52,7 +52,7 @@ def release(request):
 
 @pytest.fixture(scope="module")
 def guests(request):
-    """`{release: its Guest}`, of all releases or of those in the test file's GUESTS. The summary names their kernels."""
+    """`{release: its Guest}`, of all, or of those in the test file's GUESTS. The summary names their kernels."""
     need(os.environ.get("GPUHOST_VM") == "1", "VM tests skipped: GPUHOST_VM=1 asks for them, as make test-vm does")
     from testbed import fleet
     from testbed.settings import require_programs

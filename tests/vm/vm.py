@@ -1,7 +1,7 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Test guests with real kernels: python3 tests/vm/vm.py check | build | up | down | status | ssh | reboot | link | inventory"""
+"""Test guests with real kernels: check, build, up, down, status, ssh, reboot, link, inventory."""
 from __future__ import annotations
 
 import argparse
@@ -32,7 +32,7 @@ def _parser() -> argparse.ArgumentParser:
 
     build = commands.add_parser("build", help="build the images that are not in the cache")
     build.add_argument("release", nargs="*", help=f"{', '.join(RELEASES)}; all without one")
-    build.add_argument("--missing", action="store_true", help="leave those that were built from the same scripts before")
+    build.add_argument("--missing", action="store_true", help="leave those built from these scripts")
     build.set_defaults(run=_build)
 
     up = commands.add_parser("up", help="boot guests and wait until they can be reached")

@@ -233,8 +233,11 @@ def plant_boost_that_sets_limits_anew(tree, host):
 
 def test_a_limit_that_boost_set_anew_comes_back_with_it(tree, host):
     limits = plant_boost_that_sets_limits_anew(tree, host)
-    foreseen = run(host, {f"{CPUFREQ}/boost": 0}, check_mode=True)["changes"][0]
-    assert "may set the limits of all policies anew" in foreseen["reason"]
+    foreseen = run(host, {f"{CPUFREQ}/boost": 0}, check_mode=True)["changes"]
+    assert [(change["outcome"], change["certainty"]) for change in foreseen] == [
+        ("would_change", "certain"), ("would_change", "kernel_decides")]
+    assert foreseen[1]["reason"] == f"the kernel may change it with sysfs:{CPUFREQ}/boost"
+    assert host.writes == []
     result = run(host, {f"{CPUFREQ}/boost": 0})
     assert outcomes(result) == {f"{CPUFREQ}/boost": "changed", limits[1]: "changed"}
     assert [host.read(path).value for path in limits] == ["2500000", "2500000"]
@@ -254,7 +257,7 @@ def test_a_limit_that_is_wanted_is_written_after_boost(tree, host):
 def test_limits_that_are_the_hardware_s_are_not_recorded_with_boost(tree, host):
     plant_frequency(tree, [0, 1], hardware_max_khz=3300000, max_khz=3300000)
     result = run(host, {f"{CPUFREQ}/boost": 0})
-    assert list(result["snapshot"]) == [f"{CPUFREQ}/boost"] and result["changes"][0]["reason"] is None
+    assert list(result["snapshot"]) == [f"{CPUFREQ}/boost"]
 
 
 # -- other files -------------------------------------------------------------------------------------------------------
