@@ -9,6 +9,7 @@ from hosts.sick import DEGRADED, OLD_SLOT, UNBOUND
 from hosts.story_before import GPUS
 
 STORY = tuple(GPUS)
+CONTAINERS = ("lxc:101", "lxc:102")
 POLICIES = tuple(f"policy{cpu}" for cpu in range(128))
 
 
@@ -79,6 +80,17 @@ STORY_BEFORE = {
     "nvidia_container_library": {("lxc:101", "lxc:102"): 'pass P0: ["570.133.20"]'},
     "nvidia_device_nodes": "pass P1: []",
     "nvidia_peermem": "not_applicable P1",
+    "lxc_gpu_access": {CONTAINERS: "pass P1: []"},
+    "lxc_stale_rules": {CONTAINERS: "pass P2: []"},
+    "lxc_overbroad_rules": {CONTAINERS: "pass P2: []"},
+    "lxc_ignored_settings": {CONTAINERS: "pass P2: []"},
+    "lxc_library_mounts": "not_applicable P1",
+    "lxc_memlock": "not_applicable P1",
+    "lxc_shm_size": "not_applicable P1",
+    "lxc_survives_reboot": {("lxc:101",): 'fail info: ["c 509:* rwm is nvidia-uvm in this boot only"] -> empty true',
+                            ("lxc:102",): "pass info: []"},
+    "guest_cpus": {CONTAINERS: "pass P2: []"},
+    "vm_hostpci": "not_applicable P1",
 }
 
 # The reboot took back all that was set at run time, and brought amd-pstate in active mode.
@@ -90,6 +102,11 @@ STORY_AFTER = {
     "cpu_epp": {POLICIES: "pass P1: performance"},
     "cpu_scaling_driver": "pass P2: amd-pstate-epp",
     "cpu_frequency_limits": {("policies",): "pass P1: 4400000"},
+    "lxc_gpu_access": {("lxc:101",): 'fail P0: ["/dev/nvidia-uvm is 511:0, which no rule allows"] -> empty true',
+                       ("lxc:102",): "pass P1: []"},
+    "lxc_stale_rules": {("lxc:101",): 'fail P2: ["c 509:* rwm: no driver has the major 509 now"] -> empty true',
+                        ("lxc:102",): "pass P2: []"},
+    "lxc_survives_reboot": {CONTAINERS: "pass info: []"},
 }
 
 BUSES = tuple(MINORS)
@@ -155,6 +172,11 @@ REFERENCE = {
     "nvidia_container_library": "not_applicable P0",
     "nvidia_device_nodes": "not_applicable P1",
     "nvidia_peermem": "not_applicable P1",
+    **dict.fromkeys(("lxc_gpu_access", "lxc_library_mounts", "lxc_memlock", "lxc_shm_size", "vm_hostpci"),
+                    "not_applicable P1"),
+    **dict.fromkeys(("lxc_stale_rules", "lxc_overbroad_rules", "lxc_ignored_settings", "guest_cpus"),
+                    "not_applicable P2"),
+    "lxc_survives_reboot": "not_applicable info",
 }
 
 REST = tuple(gpu for gpu in GPUS if gpu not in (DEGRADED, UNBOUND, OLD_SLOT))

@@ -29,6 +29,7 @@ from . import (
 from ._cpuinfo import read_cpuinfo
 from ._device_users import read_users
 from ._gpu_use import with_use
+from ._guest_details import read_details
 from ._host import Host
 from ._kernel_log import read_lines
 from ._named import read_named
@@ -83,7 +84,7 @@ def _read_sections(host: Host) -> dict[str, Any]:
         "iommu": _iommu.read(host, gpus),
         "nvidia": nvidia,
         "rdma": rdma,
-        "guests": guests,
+        "guests": {**guests, **read_details(host, guests)},
         "cluster": _pve_cluster.read(host, guests),
         "firmware": firmware,
     }

@@ -8,8 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 from ._device_users import nodes_of_gpu, users_of
-from ._guests import claims, containers_given
+from ._guests import claims
 from ._host import Host
+from ._lxc import containers_given
 from ._pci_address import kernel_address
 from ._reading import ABSENT, GONE, OK, PASSED_THROUGH, Reading, ok
 

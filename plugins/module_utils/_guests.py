@@ -2,20 +2,19 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The guests of a Proxmox VE node: which run, which are pinned, and which GPUs they claim.
+"""The guests of a Proxmox VE node: which run, which are pinned, and which PCI devices VMs claim.
 
-Sources: /etc/pve (pmxcfs, `man pmxcfs`), /proc/net/unix and /sys/fs/cgroup/lxc for containers,
-/run/qemu-server/<id>.pid for VMs.
+Sources: /etc/pve (pmxcfs, `man pmxcfs`), /run/qemu-server/<id>.pid for VMs; _lxc.py has the containers.
 """
 from __future__ import annotations
 
 import re
 
 from . import _pve_config as pve
-from ._device_majors import owners, read_majors
-from ._guest_state import read_running_containers, read_unified, read_vm_running
+from ._guest_state import read_vm_running
 from ._host import Host
-from ._pci_address import covers
+from ._lxc import read_containers
+from ._pci_address import DEVICES, covers
 from ._reading import ABSENT, OK, UNPARSABLE, Reading, ok
 
 PROXMOX = "proxmox"
@@ -23,10 +22,6 @@ NONE = "none"
 
 _CONF = re.compile(r"(\d+)\.conf")
 _PROGRAM = "/usr/bin/pveversion"
-_GPU_PATH = re.compile(r"/dev/(nvidia[^/]*|nvidia-caps[^/]*/.*|dri(/.*)?|kfd|gdrdrv)|/dev")
-_NVIDIA_NODE = re.compile(r"/dev/nvidia\d+")
-NVIDIA_MAJOR = 195      # nv-chardev-numbers.h; minors 0 to 247 are GPUs
-NVIDIA_GPU_MINORS = range(248)
 
 
 def read(host: Host) -> dict:
@@ -37,7 +32,7 @@ def read(host: Host) -> dict:
     if not status.ok:
         return _section(status, Reading(*status), Reading(*status))
     node = read_node(host)
-    return _section(status, read_containers(host, node), read_vms(host, node))
+    return _section(status, read_containers(host, read_configs(host, node, "lxc")), read_vms(host, node))
 
 
 def read_status(host: Host) -> Reading:
@@ -91,7 +86,7 @@ def read_configs(host: Host, node: str, kind: str) -> Reading:
 
 
 def read_vms(host: Host, node: str) -> Reading:
-    """The VMs: `[{id, name, running, lock, hostpci: [{key, value, bdfs}], cpus, pinned}]`.
+    """The VMs: `[{id, name, running, lock, onboot, hostpci: [{key, value, mapping, bdfs, missing}], cpus, pinned}]`.
 
     A stopped VM claims what it names as well, and so do changes that wait for its next start.
     """
@@ -100,10 +95,10 @@ def read_vms(host: Host, node: str) -> Reading:
         return configs
     mapping = host.read("/etc/pve/mapping/pci.cfg").map(lambda text: pve.parse_mapping(text, node))
     known = {} if mapping.status == ABSENT else mapping.value
-    return ok([_vm(number, sections, known, read_vm_running(host, number)) for number, sections in configs.value])
+    return ok([_vm(host, number, sections, known) for number, sections in configs.value])
 
 
-def _vm(number: str, sections: dict, mapping: dict | None, running: bool | None) -> dict:
+def _vm(host: Host, number: str, sections: dict, mapping: dict | None) -> dict:
     settings = sections[""]
     named = [(key, value, claim) for section, claim in (("", ""), (pve.PENDING, " (pending)"))
              for key, value in sections.get(section, []) if re.fullmatch(r"hostpci\d+", key) and value]
@@ -111,62 +106,23 @@ def _vm(number: str, sections: dict, mapping: dict | None, running: bool | None)
     last = dict(settings)
     numa = [value for key, value in settings if re.fullmatch(r"numa\d+", key)]
     return {
-        "id": number, "name": last.get("name"), "running": running, "lock": last.get("lock"),
-        "hostpci": [{"key": key + claim, "value": value, "bdfs": pve.claimed_addresses(key, value, mapping)}
-                    for key, value, claim in named],
+        "id": number, "name": last.get("name"), "running": read_vm_running(host, number),
+        "lock": last.get("lock"), "onboot": last.get("onboot") in ("1", "on", "yes", "true"),
+        "hostpci": [_hostpci(host, key, value, claim, mapping) for key, value, claim in named],
         "cpus": last.get("affinity"),
         "pinned": bool(last.get("affinity")) or (bool(numa) and all("hostnodes=" in value for value in numa)),
     }
 
 
-def read_containers(host: Host, node: str) -> Reading:
-    """The containers: `[{id, name, running, lock, gpu_devices, devices, allow, ignored, cpus, pinned}]`."""
-    configs = read_configs(host, node, "lxc")
-    if not configs.ok:
-        return configs
-    running = read_running_containers(host)
-    unified = read_unified(host)
-    majors = read_majors(host).value or []
-    nodes = sorted(path for path in host.device_nodes("/dev").value or {} if _NVIDIA_NODE.fullmatch(path))
-    return ok([_container(number, sections[""], number in running.value if running.ok else None, unified, majors, nodes)
-               for number, sections in configs.value])
+def _hostpci(host: Host, key: str, value: str, claim: str, mapping: dict | None) -> dict:
+    bdfs = pve.claimed_addresses(key, value, mapping)
+    return {"key": key + claim, "value": value, "mapping": pve.parse_properties(value, "host").get("mapping"),
+            "bdfs": bdfs, "missing": [bdf for bdf in bdfs or [] if not _exists(host, bdf)]}
 
 
-def _container(number: str, settings: list, running: bool | None, unified: bool | None, majors: list,
-               nodes: list[str]) -> dict:
-    dead = {True: "lxc.cgroup.", False: "lxc.cgroup2."}.get(unified)
-    ignored = [f"{key}: {value}" for key, value in settings if dead and key.startswith(dead)]
-    live = [(key, value) for key, value in settings if not (dead and key.startswith(dead))]
-    devices, rules = pve.container_devices(live), pve.container_rules(live)
-    last = dict(live)
-    cpus = last.get("lxc.cgroup2.cpuset.cpus") or last.get("lxc.cgroup.cpuset.cpus")
-    return {
-        "id": number, "name": last.get("hostname"), "running": running, "lock": last.get("lock"),
-        "gpu_devices": gpu_devices(live, devices, rules, nodes),
-        "devices": [device._asdict() for device in devices],
-        "allow": [{**rule._asdict(), "owners": owners(majors, rule.major)} for rule in rules],
-        # `cores` is no pinning: pvestatd moves such a container's cpuset about.
-        "ignored": ignored, "cpus": cpus, "pinned": bool(cpus),
-    }
-
-
-def gpu_devices(settings: list, devices: list[pve.Device], rules: list[pve.Rule], nodes: list[str]) -> list[str]:
-    """Paths of GPU nodes that a container is given; `nodes` are the host's /dev/nvidia<minor>.
-
-    A container that is handed none by path may make or mount them itself: then the allow-list, or NVIDIA's hook,
-    says which it may use.
-    """
-    found = {device.path for device in devices if _GPU_PATH.fullmatch(device.path)}
-    if not any(_NVIDIA_NODE.fullmatch(path) or path == "/dev" for path in found):
-        for rule in rules:
-            if rule.kind == "c" and rule.major == NVIDIA_MAJOR:
-                if rule.minor is None:
-                    found.update(nodes)
-                elif rule.minor in NVIDIA_GPU_MINORS:
-                    found.add(f"/dev/nvidia{rule.minor}")
-        if any(key == "lxc.hook.mount" and value.endswith("/nvidia") for key, value in settings):
-            found.update(nodes)
-    return sorted(found)
+def _exists(host: Host, address: str) -> bool:
+    """Whether there is such a PCI function, or the first function of a slot that is named without one."""
+    return host.exists(f"{DEVICES}/{address if '.' in address else address + '.0'}")
 
 
 def _section(status: Reading, containers: Reading, vms: Reading) -> dict:
@@ -197,9 +153,3 @@ def claims(guests: dict, bdf: str) -> Reading:
             if any(covers(address, bdf) for address in named["bdfs"]):
                 found.append({"vm": vm["id"], "key": named["key"], "value": named["value"]})
     return Reading(OK, found)
-
-
-def containers_given(guests: dict, nodes: list[str]) -> list[str]:
-    """Ids of the containers that are given one of a GPU's `nodes`, by its path or by a folder above it."""
-    return [container["id"] for container in guests["containers"].value or []
-            if any(node == path or node.startswith(path + "/") for path in container["gpu_devices"] for node in nodes)]

@@ -9,7 +9,7 @@ import errno
 import re
 from functools import cached_property
 
-from . import _guests
+from . import _guests, _lxc
 from ._choice import chosen
 from ._device_users import nodes_of_gpu, read_users, users_of
 from ._host import Host
@@ -67,7 +67,7 @@ class Surroundings:
         return users_of(self._users, self._nodes(bdf))
 
     def containers(self, bdf: str) -> list[str]:
-        return _guests.containers_given(self.guests, self._nodes(bdf))
+        return _lxc.containers_given(self.guests, self._nodes(bdf))
 
     def describe_sharing(self, bdf: str) -> str | None:
         """Which containers are given this GPU, and who uses it at the moment."""

@@ -19,7 +19,11 @@ PENDING = "PENDING"     # section of a VM's changes that wait for its next start
 _SECTION = re.compile(r"\[([^\]]*)\]")
 _SETTING = re.compile(r"([a-z][a-z0-9_.\-]*?)\s*[:=]\s*(.*)")
 _MAP_LINE = re.compile(r"\s+map\s+(\S.*)")
-_RULE = re.compile(r"([abc])(?:\s+(\d+|\*):(\d+|\*))?(?:\s+[rwm]+)?")
+_RULE = re.compile(r"([abc])(?:\s+(\d+|\*):(\d+|\*))?(?:\s+([rwm]+))?")
+# Libraries of NVIDIA's driver under their full names: libcuda.so.570.133.20.
+_LIBRARY = re.compile(r"lib(?:cuda|cudadebugger|nvcuvid|nvidia-[\w-]+|nvoptix|(?:EGL|GLX|GLESv\d_CM|GLESv\d)_nvidia)"
+                      r"\.so\.(\d{3}\.\d+(?:\.\d+)?)")
+_TRUE = ("1", "on", "yes", "true")
 _ADDRESS_INSIDE = re.compile(r"(?<![0-9a-f:])(?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}(?:\.[0-7])?", re.IGNORECASE)
 
 
@@ -29,6 +33,15 @@ class Device(NamedTuple):
     key: str
     path: str
     optional: bool      # True: the container starts without it when the path is missing
+    writable: bool      # False: `deny-write`
+
+
+class Library(NamedTuple):
+    """A library of the driver that a container is given under its full name."""
+
+    path: str
+    version: str
+    optional: bool
 
 
 class Rule(NamedTuple):
@@ -39,6 +52,7 @@ class Rule(NamedTuple):
     kind: str | None    # a, b or c; None where the line is not understood
     major: int | None
     minor: int | None
+    access: str         # of r, w and m; all of them where the line names none
 
 
 def parse_sections(text: str) -> dict[str, list[tuple[str, str]]]:
@@ -134,24 +148,63 @@ def container_devices(settings: list[tuple[str, str]]) -> list[Device]:
     found = []
     for key, value in settings:
         if re.fullmatch(r"dev\d+", key):
-            found.append(Device(key, parse_properties(value, "path").get("path", ""), False))
-        elif re.fullmatch(r"mp\d+", key):
-            found.append(Device(key, parse_properties(value, "volume").get("volume", ""), False))
-        elif key == "lxc.mount.entry":
-            fields = value.split()
-            options = fields[3].split(",") if len(fields) > 3 else []
-            found.append(Device(key, fields[0].replace("\\040", " ") if fields else "", "optional" in options))
+            properties = parse_properties(value, "path")
+            found.append(Device(key, properties.get("path", ""), False, properties.get("deny-write") not in _TRUE))
+        else:
+            found += [Device(key, source, optional, True) for source, _target, optional, _options in _mount(key, value)]
     return [device for device in found if device.path == "/dev" or device.path.startswith("/dev/")]
 
 
-def container_rules(settings: list[tuple[str, str]]) -> list[Rule]:
+def _mount(key: str, value: str) -> list[tuple[str, str, bool, list[str]]]:
+    """Source, target without its first slash, whether it is optional, and options of a mount; one or none."""
+    if re.fullmatch(r"mp\d+", key):
+        properties = parse_properties(value, "volume")
+        return [(properties.get("volume", ""), properties.get("mp", "").lstrip("/"), False, [])]
+    fields = [field.replace("\\040", " ") for field in value.split()]
+    if key != "lxc.mount.entry" or not fields:
+        return []
+    options = fields[3].split(",") if len(fields) > 3 else []
+    return [(fields[0], fields[1].lstrip("/") if len(fields) > 1 else "", "optional" in options, options)]
+
+
+def container_libraries(settings: list[tuple[str, str]]) -> list[Library]:
+    """The libraries of the driver that are mounted under a name with a version in it."""
+    found = []
+    for key, value in settings:
+        for path, _target, optional, _options in _mount(key, value):
+            name = _LIBRARY.fullmatch(path.rpartition("/")[2])
+            if name is not None:
+                found.append(Library(path, name[1], optional))
+    return found
+
+
+def mount_option(settings: list[tuple[str, str]], target: str, name: str) -> str | None:
+    """The option `name=...` with which a tmpfs is mounted at `target` (`dev/shm`); None where it is not."""
+    for key, value in settings:
+        for source, where, _optional, options in _mount(key, value):
+            if where == target and not source.startswith("/"):
+                return next((option.partition("=")[2] for option in options if option.startswith(f"{name}=")), None)
+    return None
+
+
+def container_rules(settings: list[tuple[str, str]], verb: str = "allow") -> list[Rule]:
     """The lines `lxc.cgroup2.devices.allow: c 195:* rwm` and their like for the first version of control groups."""
     found = []
     for key, value in settings:
-        if not re.fullmatch(r"lxc\.cgroup2?\.devices\.allow", key):
+        if not re.fullmatch(rf"lxc\.cgroup2?\.devices\.{verb}", key):
             continue
         rule = _RULE.fullmatch(value)
-        kind, major, minor = rule.groups() if rule else (None, None, None)
+        kind, major, minor, access = rule.groups() if rule else (None, None, None, "")
         found.append(Rule(key, value, kind, *(int(number) if number and number.isdecimal() else None
-                                              for number in (major, minor))))
+                                              for number in (major, minor)), "rwm" if access is None else access))
     return found
+
+
+def allows_everything(settings: list[tuple[str, str]]) -> bool:
+    """Whether the last rule about all devices (`a`, without numbers) allows them: LXC then skips every other allow.
+
+    bpf_device_set_type() in src/lxc/cgroups/cgroup2_devices.c. The default of containers is `deny = a`.
+    """
+    verbs = [key.rpartition(".")[2] for key, value in settings
+             if value == "a" and re.fullmatch(r"lxc\.cgroup2?\.devices\.(allow|deny)", key)]
+    return verbs[-1:] == ["allow"]

@@ -17,6 +17,7 @@ from ._derive_cmdline import pci_options
 from ._derive_cpu import frequency_limits, odd_policies, open_vulnerabilities
 from ._derive_cpufreq import boost_switches, scaling_driver
 from ._derive_dependents import isolated_guests, stopped_by_reboot
+from ._derive_guests import gpu_containers, gpu_vms
 from ._derive_nvidia import driver_flavours, library_mismatch, missing_nodes, peermem
 from ._derive_nvidia_smi import smi_facts
 from ._derive_p2p import peer_to_peer
@@ -50,6 +51,8 @@ def derive(facts: dict[str, Any]) -> dict[str, Any]:
         "isolated_guests": isolated_guests(facts["guests"], gpus),
         "stopped_by_reboot": stopped_by_reboot(facts["guests"]),
         "missing_nodes": missing_nodes(facts),
+        "gpu_containers": gpu_containers(facts, gpus),
+        "gpu_vms": gpu_vms(facts, gpus),
         "peermem": peermem(facts),
         "library_mismatch": library_mismatch(facts["nvidia"]),
         "gpu_groups": groups,

@@ -6,7 +6,8 @@
 Two EPYC 9335 (128 threads), kernel 6.8.12-9-pve with acpi-cpufreq, 503 GiB and no swap, eight RTX PRO 6000 each
 behind a root port of its own, MaxReadReq 512 and MaxPayload 256. The kernel translates DMA (its default) and has
 switched ACS redirection on, as it does on every port when an IOMMU is active. Two containers run, pinned to CPUs:
-102 is given its nodes by devN, 101 in the old way, by mounts and by majors written down as numbers.
+102 is given its nodes by devN, 101 in the old way, by mounts and by majors written down as numbers. A unit makes
+/dev/nvidia-uvm before guests are started.
 """
 from __future__ import annotations
 
@@ -27,6 +28,16 @@ ACS_REDIRECT = 0x001D       # SrcValid ReqRedir CmpltRedir UpstreamFwd: what pci
 DRIVER = "570.133.20"
 SWAP = "/dev/dm-0                               partition\t8388604\t\t0\t\t-2"
 UVM_MAJOR = 509             # of nvidia-uvm in this boot
+NODES_UNIT = """\
+[Unit]
+Description=Device nodes of NVIDIA's driver
+Before=pve-guests.service nvidia-persistenced.service
+[Service]
+Type=oneshot
+ExecStart=/usr/bin/nvidia-modprobe -c 0 -u
+[Install]
+WantedBy=multi-user.target
+"""
 
 CONTAINERS = {
     "101": """\
@@ -109,6 +120,7 @@ def plant_node(tree: Tree, uvm_major: int, *, swap: bool = False, vms: dict[str,
     plant_proxmox(tree, version="8.4.1", containers=CONTAINERS, vms=vms, running=("101", "102"), mapping=mapping)
     for number in CONTAINERS:
         plant_libraries(tree, DRIVER, processes.plant_container_init(tree, 5000 + int(number), number))
+    tree.file("/etc/systemd/system/nvidia-nodes.service", NODES_UNIT)
     processes.plant_process(tree, 1201, "nvidia-persistenced",
                             ("/dev/nvidiactl", *map("/dev/nvidia{}".format, range(8))))
 

@@ -24,7 +24,13 @@ def story_with_swap(tree):
 def reference_with_a_container(tree):
     """Proxmox VE on the reference host, and one container with the first node by name."""
     reference(tree)
-    return plant_proxmox(tree, containers={"101": "hostname: vllm\ndev0: /dev/nvidia0,gid=44\n"}, running=("101",))
+    config = "hostname: vllm\ndev0: /dev/nvidia0,gid=44\ndev1: /dev/nvidiactl,gid=44\ndev2: /dev/nvidia-uvm,gid=44\n"
+    tree.file("/etc/udev/rules.d/70-nvidia.rules", 'KERNEL=="nvidia_uvm", RUN+="/usr/bin/nvidia-modprobe -c 0 -u"')
+    return plant_proxmox(tree, containers={"101": config}, running=("101",))
+
+
+OF_A_CONTAINER = {"lxc_gpu_access": "P1", "lxc_stale_rules": "P2", "lxc_overbroad_rules": "P2",
+                  "lxc_ignored_settings": "P2", "lxc_survives_reboot": "info"}
 
 
 @pytest.fixture(scope="module")
@@ -144,7 +150,9 @@ def test_one_pinned_container_less_changes_the_plan(facts_of):
     before, after = judged(facts_of(reference)), judged(facts)
     assert changes(before, after) == {
         ("numa_balancing", None): "fail P1: 1 -> 0",
-        ("nvidia_device_nodes", None): "pass P1: []"}
+        ("nvidia_device_nodes", None): "pass P1: []",
+        **{pair: text for check, priority in OF_A_CONTAINER.items() for pair, text in (
+            ((check, None), None), ((check, "lxc:101"), f"pass {priority}: []"))}}
     assert skipped(facts, after, "sysctl") == {
         "kernel.numa_balancing": "1 running guests are not pinned to CPUs and would lose automatic placement: pin them "
                                  "first, or say that the host is dedicated (gpuhost_dedicated)"}

@@ -25,6 +25,9 @@ _OF_GPUS = ("gpu_driver", "gpu_consistency", "gpu_numa_node", "iommu_acs", "pcie
 _OF_NVIDIA = ("nvidia_persistence", "nvidia_power_limit", "nvidia_slowdown", "nvidia_memory_errors",
               "nvidia_pending_modes", "nvidia_compute_mode", "nvidia_recovery", "nvidia_library",
               "nvidia_container_library")
+# Nobody hands a GPU of this host to a guest of Proxmox VE.
+_OF_GUESTS = ("lxc_gpu_access", "lxc_stale_rules", "lxc_overbroad_rules", "lxc_ignored_settings", "lxc_library_mounts",
+              "lxc_memlock", "lxc_shm_size", "lxc_survives_reboot", "guest_cpus", "vm_hostpci")
 # Settings that a distribution leaves alone and that only matter to who serves from GPUs.
 _OF_SERVING = ("numa_balancing", "nmi_watchdog", "sched_autogroup_enabled", "swappiness", "rmem_max", "wmem_max",
                "pcie_maxreadreq")
@@ -37,13 +40,13 @@ def installed_virtual_machine(tree):
 @pytest.mark.parametrize("plant, must_not_fail, fails", [
     # One GeForce in a desktop that its owner tuned in part: one node, 63 GiB, a link at rest, no peers.
     (workstation,
-     (*_OF_EVERY_MACHINE, *_OF_GPUS, *_OF_NVIDIA, "target_kind", "numa_balancing", "swappiness", "dirty_ratio",
-      "dirty_background_ratio", "cstate_latency"),
+     (*_OF_EVERY_MACHINE, *_OF_GPUS, *_OF_NVIDIA, *_OF_GUESTS, "target_kind", "numa_balancing", "swappiness",
+      "dirty_ratio", "dirty_background_ratio", "cstate_latency"),
      {"nmi_watchdog": "P2", "sched_autogroup_enabled": "info", "rmem_max": "P2", "wmem_max": "P2",
       "pcie_maxreadreq": "P2"}),
     # Two sockets without a GPU: in active mode the governor is called powersave and is none.
     (intel_server,
-     (*_OF_EVERY_MACHINE, *_OF_GPUS, *_OF_NVIDIA, *_OF_SERVING, "target_kind"),
+     (*_OF_EVERY_MACHINE, *_OF_GPUS, *_OF_NVIDIA, *_OF_GUESTS, *_OF_SERVING, "target_kind"),
      {"dirty_ratio": "P2", "dirty_background_ratio": "P2", "cstate_latency": "info"}),
     (virtual_machine, sorted(CHECKS), {}),
     (installed_virtual_machine, sorted(CHECKS), {}),

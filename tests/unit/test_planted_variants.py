@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import functools
+import json
 
 import pytest
 
@@ -33,6 +34,9 @@ CORES = 1           # nothing here is about processors
 REGISTERS = {"pcie_maxreadreq": "P2", "pcie_maxpayload": "P1", "pcie_link_width": "P0", "pcie_link_speed": "P1",
              "pcie_bottleneck": "P2", "gpu_consistency": "P2", "pcie_bar_size": "P1", "pcie_bar_assigned": "P1",
              "pcie_extended_tags": "P2"}
+# What is said of each container.
+OF_GUESTS = {"lxc_gpu_access": "P1", "lxc_stale_rules": "P2", "lxc_overbroad_rules": "P2", "lxc_ignored_settings": "P2",
+             "lxc_survives_reboot": "info", "guest_cpus": "P2"}
 # What nvidia-smi says of it. It is not run at all while one GPU is gone or asleep.
 SMI = {"nvidia_persistence": "P1", "nvidia_power_limit": "P2", "nvidia_slowdown": "P1", "nvidia_memory_errors": "P1",
        "nvidia_pending_modes": "P1", "nvidia_compute_mode": "P2", "nvidia_recovery": "P0"}
@@ -91,6 +95,12 @@ def test_only_the_odd_gpu_changes(facts_of, story, change, lines, of_others):
 MAPPING = "gpu4\n\tmap id=10de:2bb5,iommugroup=64,node=pve1,path=0000:41:00.0,subsystem-id=10de:204e\n"
 
 
+def vm_200(*problems):
+    """What is said of the VM's devices; there was none before."""
+    line = f"fail P1: {json.dumps(problems)} -> empty true" if problems else "pass P1: []"
+    return {("vm_hostpci", None): None, ("vm_hostpci", "vm:200"): line}
+
+
 @pytest.mark.parametrize("config, mapping, key", [
     ("hostpci0: 0000:41:00.0,pcie=1", None, "hostpci0"),
     ("hostpci0: 41:00.0", None, "hostpci0"),
@@ -103,19 +113,26 @@ MAPPING = "gpu4\n\tmap id=10de:2bb5,iommugroup=64,node=pve1,path=0000:41:00.0,su
 def test_a_gpu_that_a_stopped_vm_names_is_not_the_hosts(facts_of, story, config, mapping, key):
     facts = facts_of(with_vm(config, mapping))
     found = judged(facts)
-    assert changes(story, found) == expand({check: {(ODD,): text} for check, text in {
-        **GIVEN_AWAY, "gpu_one_owner": 'fail P1: ["102"] -> empty true'}.items()})
+    missing = [f"{key}: the host has no device 0000:c1:00.0"] if "c1:00.0" in config else []
+    assert changes(story, found) == {**vm_200(*missing), **expand({check: {(ODD,): text} for check, text in {
+        **GIVEN_AWAY, "gpu_one_owner": 'fail P1: ["102"] -> empty true'}.items()})}
     assert found["pcie_maxreadreq", ODD]["reason"] == f"the GPU belongs to VM 200 ({key})"
     assert skipped(facts, found, "pcie_maxreadreq") == {ODD: f"not applicable: the GPU belongs to VM 200 ({key})"}
 
 
-@pytest.mark.parametrize("config, mapping", [
-    ("#hostpci0%3A 0000%3A41%3A00.0", None), ("\n[snap]\nhostpci0: 0000:41:00.0", None),
-    ("hostpci0: mapping=gpu4", MAPPING.replace("node=pve1", "node=pve2")),
-    ("hostpci0: 0000:42:00.0", None), ("hostpci0: 0001:41:00.0", None),
+@pytest.mark.parametrize("config", ["#hostpci0%3A 0000%3A41%3A00.0", "\n[snap]\nhostpci0: 0000:41:00.0"])
+def test_what_no_vm_names_changes_nothing(facts_of, story, config):
+    assert changes(story, judged(facts_of(with_vm(config)))) == {}
+
+
+@pytest.mark.parametrize("config, mapping, problem", [
+    ("hostpci0: mapping=gpu4", MAPPING.replace("node=pve1", "node=pve2"),
+     "the mapping gpu4 has no device on this node"),
+    ("hostpci0: 0000:42:00.0", None, "the host has no device 0000:42:00.0"),
+    ("hostpci0: 0001:41:00", None, "the host has no device 0001:41:00"),
 ])
-def test_what_no_vm_of_this_node_would_get_changes_nothing(facts_of, story, config, mapping):
-    assert changes(story, judged(facts_of(with_vm(config, mapping)))) == {}
+def test_a_device_that_this_node_has_not_is_the_vms_trouble_alone(facts_of, story, config, mapping, problem):
+    assert changes(story, judged(facts_of(with_vm(config, mapping)))) == vm_200(f"hostpci0: {problem}")
 
 
 # -- the plan, with seven others in it --------------------------------------------------------------------------------
@@ -178,6 +195,10 @@ def test_claims_that_cannot_be_read_leave_every_gpu_alone(facts_of, story):
         ("numa_balancing", None): "fail P1: 1 -> 0", ("nvidia_device_nodes", None): "unknown P1",
         ("nvidia_container_library", None): "unknown P0",
         ("nvidia_container_library", "lxc:101"): None, ("nvidia_container_library", "lxc:102"): None,
+        **{pair: text for check, priority in OF_GUESTS.items() for pair, text in (
+            ((check, None), f"unknown {priority}"), ((check, "lxc:101"), None), ((check, "lxc:102"), None))},
+        ("lxc_library_mounts", None): "unknown P1", ("lxc_memlock", None): "unknown P1",
+        ("lxc_shm_size", None): "unknown P1", ("vm_hostpci", None): "unknown P1",
         **{("pcie_maxreadreq", gpu): "fail P2: 512 -> 4096" for gpu in GPUS}}
     assert set(skipped(facts, found, "pcie_maxreadreq")) == set(GPUS)
 

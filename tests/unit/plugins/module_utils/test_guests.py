@@ -6,7 +6,8 @@ from __future__ import annotations
 import os
 
 import pytest
-from ansible_collections.gpuhost.tuning.plugins.module_utils import _guests
+from ansible_collections.gpuhost.tuning.plugins.module_utils import _guests, _lxc
+from ansible_collections.gpuhost.tuning.plugins.module_utils._guest_details import read_details
 from ansible_collections.gpuhost.tuning.plugins.module_utils._host import Host
 from ansible_collections.gpuhost.tuning.plugins.module_utils._reading import DENIED, Reading, as_facts, ok
 
@@ -19,7 +20,8 @@ GPU = "0000:41:00.0"
 
 
 def read(host):
-    facts = _guests.read(host)
+    guests = _guests.read(host)
+    facts = {**guests, **read_details(host, guests)}
     assert problems("guests", as_facts(facts)) == []
     return facts
 
@@ -55,7 +57,8 @@ class Unreadable(Host):
 def test_host_without_proxmox(host):
     facts = read(host)
     assert facts == {"status": ok("none"), "containers": ok([]), "vms": ok([]), "running": ok(0),
-                     "unpinned_running": ok(0)}
+                     "unpinned_running": ok(0), "node": None, "cluster_nodes": [], "ha": ok([]), "device_nodes": [],
+                     "node_makers": []}
     assert _guests.claims(facts, GPU) == ok([])
 
 
@@ -215,18 +218,48 @@ def test_container_with_two_gpus(tree, host):
     found = container(tree, host, "hostname: llm\ndev0: /dev/nvidia0,gid=44\ndev1: /dev/nvidia1\n"
                                   "dev2: /dev/nvidia-uvm\nmp0: /srv/models,mp=/models\n", running=("101",))
     assert found == {
-        "id": "101", "name": "llm", "running": True, "lock": None,
+        "id": "101", "name": "llm", "running": True, "lock": None, "onboot": False, "unprivileged": False,
         "gpu_devices": ["/dev/nvidia-uvm", "/dev/nvidia0", "/dev/nvidia1"],
-        "devices": [{"key": "dev0", "path": "/dev/nvidia0", "optional": False},
-                    {"key": "dev1", "path": "/dev/nvidia1", "optional": False},
-                    {"key": "dev2", "path": "/dev/nvidia-uvm", "optional": False}],
-        "allow": [], "ignored": [], "cpus": None, "pinned": False}
+        "devices": [{"key": "dev0", "path": "/dev/nvidia0", "optional": False, "writable": True},
+                    {"key": "dev1", "path": "/dev/nvidia1", "optional": False, "writable": True},
+                    {"key": "dev2", "path": "/dev/nvidia-uvm", "optional": False, "writable": True}],
+        "allow": [], "deny": [], "allows_everything": False, "hook": False, "libraries": [], "memlock": None,
+        "shm_size": None, "ignored": [], "cpus": None, "pinned": False}
+
+
+def test_container_with_the_rest(tree, host):
+    found = container(tree, host, """\
+onboot: 1
+unprivileged: 1
+lxc.cgroup2.devices.deny: a
+lxc.cgroup2.devices.deny: c 10:* rwm
+lxc.hook.mount: /usr/share/lxc/hooks/nvidia
+lxc.prlimit.memlock: unlimited
+lxc.mount.entry: tmpfs dev/shm tmpfs size=8g,create=dir 0 0
+lxc.mount.entry: /usr/lib/libcuda.so.570.133.20 usr/lib/libcuda.so.1 none bind,optional,create=file
+""")
+    wanted = ("onboot", "unprivileged", "deny", "hook", "memlock", "shm_size", "libraries")
+    assert {key: found[key] for key in wanted} == {
+        "onboot": True, "unprivileged": True, "deny": ["a", "c 10:* rwm"], "hook": True, "memlock": "unlimited",
+        "shm_size": "8g",
+        "libraries": [{"path": "/usr/lib/libcuda.so.570.133.20", "version": "570.133.20", "optional": True}]}
+
+
+def test_devices_that_the_host_has_and_has_not(tree, host):
+    tree.folder("/sys/bus/pci/devices/0000:41:00.0")
+    plant_proxmox(tree, mapping=MAPPING, vms={
+        "200": "hostpci0: 41:00\nhostpci1: 0000:42:00.0;41:00.0\nhostpci2: mapping=rtx\nonboot: 1\n"})
+    [vm] = read(host)["vms"].value
+    assert [(named["mapping"], named["missing"]) for named in vm["hostpci"]] == [
+        (None, []), (None, ["0000:42:00.0"]), ("rtx", [])]
+    assert vm["onboot"] is True
 
 
 def test_node_that_the_host_lacks(tree, host):
     """A-71: it would start without CUDA, as `optional` says."""
     found = container(tree, host, "lxc.mount.entry: /dev/nvidia-uvm dev/nvidia-uvm none bind,optional,create=file\n")
-    assert found["devices"] == [{"key": "lxc.mount.entry", "path": "/dev/nvidia-uvm", "optional": True}]
+    assert found["devices"] == [{"key": "lxc.mount.entry", "path": "/dev/nvidia-uvm", "optional": True,
+                                "writable": True}]
 
 
 def test_gpus_by_minor_and_not_by_place(tree, host):
@@ -234,7 +267,7 @@ def test_gpus_by_minor_and_not_by_place(tree, host):
     plant_nvidia(tree, gpus=[("0000:06:00.0", 2), ("0000:07:00.0", 3), ("0000:75:00.0", 0), ("0000:76:00.0", 1)])
     plant_proxmox(tree, containers={"101": "dev0: /dev/nvidia0\ndev1: /dev/nvidia1\n", "102": "cores: 2\n"})
     facts = read(host)
-    assert {minor: _guests.containers_given(facts, [f"/dev/nvidia{minor}"]) for minor in range(4)} == {
+    assert {minor: _lxc.containers_given(facts, [f"/dev/nvidia{minor}"]) for minor in range(4)} == {
         0: ["101"], 1: ["101"], 2: [], 3: []}
 
 
@@ -304,10 +337,10 @@ def test_folder_hands_out_all_that_is_in_it(tree, host):
     plant_proxmox(tree, containers={"101": "lxc.mount.entry: /dev/dri dev/dri none bind,optional,create=dir\n",
                                     "102": "lxc.mount.entry: /dev dev none rbind\n", "103": "dev0: /dev/dri/card1\n"})
     facts = read(host)
-    assert _guests.containers_given(facts, ["/dev/dri/renderD128", "/dev/dri/card0"]) == ["101", "102"]
-    assert _guests.containers_given(facts, ["/dev/dri/card1"]) == ["101", "102", "103"]
-    assert _guests.containers_given(facts, ["/dev/nvidia0"]) == ["102"]
-    assert _guests.containers_given(facts, []) == []
+    assert _lxc.containers_given(facts, ["/dev/dri/renderD128", "/dev/dri/card0"]) == ["101", "102"]
+    assert _lxc.containers_given(facts, ["/dev/dri/card1"]) == ["101", "102", "103"]
+    assert _lxc.containers_given(facts, ["/dev/nvidia0"]) == ["102"]
+    assert _lxc.containers_given(facts, []) == []
 
 
 # -- running and pinned -------------------------------------------------------------------------------------------

@@ -139,13 +139,46 @@ def test_mapping_with_a_path_that_is_no_address():
 
 def test_paths_a_container_is_given():
     assert pve.container_devices(pve.parse_sections(CONTAINER)[""]) == [
-        ("dev0", "/dev/nvidia0", False), ("dev1", "/dev/nvidia-uvm", False),
-        ("lxc.mount.entry", "/dev/nvidiactl", True), ("mp0", "/dev/dri", False)]
+        ("dev0", "/dev/nvidia0", False, True), ("dev1", "/dev/nvidia-uvm", False, True),
+        ("lxc.mount.entry", "/dev/nvidiactl", True, True), ("mp0", "/dev/dri", False, True)]
 
 
 def test_odd_paths_a_container_is_given():
     text = "dev0: mode=0666\nlxc.mount.entry:\nlxc.mount.entry: /dev/my\\040gpu x none bind\ndev1: /device/x\nmp0:\n"
-    assert pve.container_devices(pve.parse_sections(text)[""]) == [("lxc.mount.entry", "/dev/my gpu", False)]
+    assert pve.container_devices(pve.parse_sections(text)[""]) == [("lxc.mount.entry", "/dev/my gpu", False, True)]
+
+
+@pytest.mark.parametrize(("options", "writable"), [
+    ("", True), (",deny-write=1", False), (",deny-write=0", True), (",gid=44,deny-write=yes", False)])
+def test_device_that_may_not_be_written(options, writable):
+    [device] = pve.container_devices([("dev3", f"/dev/nvidia0{options}")])
+    assert device.writable is writable
+
+
+def test_libraries_under_their_full_names():
+    entries = ("/usr/lib/x86_64-linux-gnu/libcuda.so.590.48.01 usr/lib/x86_64-linux-gnu/libcuda.so.590.48.01 none "
+               "bind,optional,create=file", "/opt/nv/libnvidia-ml.so.550.90 usr/lib/x none bind,create=file",
+               "/usr/lib/x86_64-linux-gnu/libcuda.so.1 usr/lib/x none bind", "/usr/lib/libssl.so.3.0.11 x none bind")
+    found = pve.container_libraries([*(("lxc.mount.entry", entry) for entry in entries),
+                                     ("mp0", "/opt/libnvcuvid.so.570.133.20,mp=/usr/lib/libnvcuvid.so.1")])
+    assert found == [("/usr/lib/x86_64-linux-gnu/libcuda.so.590.48.01", "590.48.01", True),
+                     ("/opt/nv/libnvidia-ml.so.550.90", "550.90", False),
+                     ("/opt/libnvcuvid.so.570.133.20", "570.133.20", False)]
+
+
+@pytest.mark.parametrize(("entry", "size"), [
+    ("tmpfs dev/shm tmpfs rw,nosuid,size=64m,create=dir 0 0", "64m"), ("tmpfs /dev/shm tmpfs size=50% 0 0", "50%"),
+    ("none dev/shm tmpfs rw 0 0", None), ("/dev/shm dev/shm none bind 0 0", None), ("tmpfs run tmpfs size=1g", None)])
+def test_size_of_a_tmpfs(entry, size):
+    assert pve.mount_option([("lxc.mount.entry", entry)], "dev/shm", "size") == size
+
+
+@pytest.mark.parametrize(("lines", "everything"), [
+    ([], False), (["allow a"], True), (["deny a", "allow c 195:* rwm"], False), (["allow a", "deny a"], False),
+    (["deny a", "allow a"], True), (["allow a", "deny c 195:* rwm"], True), (["allow a *:* rwm"], False)])
+def test_the_last_rule_for_all_devices_counts(lines, everything):
+    settings = [tuple(f"lxc.cgroup2.devices.{line}".split(" ", 1)) for line in lines]
+    assert pve.allows_everything(settings) is everything
 
 
 @pytest.mark.parametrize(("value", "rule"), [
@@ -163,6 +196,13 @@ def test_rules_of_both_versions_and_no_other_key():
     keys = [rule.key for rule in pve.container_rules(pve.parse_sections(CONTAINER)[""])]
     assert keys == ["lxc.cgroup2.devices.allow", "lxc.cgroup.devices.allow"]
     assert pve.container_rules([("lxc.cgroup2.devices.deny", "a")]) == []
+    assert [rule.value for rule in pve.container_rules([("lxc.cgroup2.devices.deny", "a")], "deny")] == ["a"]
+
+
+@pytest.mark.parametrize(("value", "access"), [("c 195:* rwm", "rwm"), ("c 195:*", "rwm"), ("a", "rwm"),
+                                               ("c *:* m", "m"), ("c 195 rwm", "")])
+def test_access_of_a_rule(value, access):
+    assert pve.container_rules([("lxc.cgroup2.devices.allow", value)])[0].access == access
 
 
 def test_containers_from_the_field(field_files):

@@ -256,7 +256,15 @@ def _no_nvidia() -> dict:
 
 def _guests(containers: list[dict] | None = None, running: int = 0) -> dict:
     return {"status": ok("none" if containers is None else "proxmox"), "containers": ok(containers or []),
-            "vms": ok([]), "running": ok(running), "unpinned_running": ok(0)}
+            "vms": ok([]), "running": ok(running), "unpinned_running": ok(0),
+            "node": None if containers is None else "pve1", "cluster_nodes": [] if containers is None else ["pve1"],
+            "ha": ok([]), "node_makers": [] if containers is None else [
+                {"path": "/etc/systemd/system/nvidia-nodes.service", "ordered": True}],
+            "device_nodes": [] if containers is None else [
+                {"path": "/dev/nvidia-uvm", "type": "c", "major": 509, "minor": 0},
+                {"path": "/dev/nvidia-uvm-tools", "type": "c", "major": 509, "minor": 1},
+                {"path": "/dev/nvidia0", "type": "c", "major": 195, "minor": 0},
+                {"path": "/dev/nvidiactl", "type": "c", "major": 195, "minor": 255}]}
 
 
 def cluster(**changed: Any) -> dict:
@@ -270,10 +278,12 @@ def no_cluster() -> dict:
 
 
 def lxc(number: str, devices: list[str], running: bool = True) -> dict:
-    return {"id": number, "name": f"serve{number}", "running": running, "lock": None, "gpu_devices": devices,
-            "devices": [{"key": f"dev{index}", "path": path, "optional": False}
+    return {"id": number, "name": f"serve{number}", "running": running, "lock": None, "onboot": True,
+            "unprivileged": True, "gpu_devices": devices,
+            "devices": [{"key": f"dev{index}", "path": path, "optional": False, "writable": True}
                         for index, path in enumerate(devices)],
-            "allow": [], "ignored": [], "cpus": "0-31", "pinned": True}
+            "allow": [], "deny": [], "allows_everything": False, "hook": False, "libraries": [], "memlock": None,
+            "shm_size": None, "ignored": [], "cpus": "0-31,64-95", "pinned": True}
 
 
 def _firmware(vendor: str, product: str) -> dict:
