@@ -16,9 +16,11 @@ from ._host import Host
 from ._reading import DENIED, Reading, ok
 
 _NODE = re.compile(r"/dev/(nvidia\S*|kfd|dri/\S+)")
+_RDMA_NODE = re.compile(r"/dev/infiniband/uverbs\d+")
 _DRIVERS = ("nvidia", "kfd", "drm")
 _NVIDIA_MAJOR = 195             # nv-chardev-numbers.h
 _NVIDIA_GPU_MINORS = range(248)
+_CAP_IPC_LOCK = 14              # include/uapi/linux/capability.h
 
 # Sets a GPU up and keeps it so; no work of it is lost. The kernel cuts a command's name at 15 characters.
 PERSISTENCED = "nvidia-persistenced"[:15]
@@ -43,7 +45,8 @@ def parse_container(text: str) -> str | None:
 
 
 def read_users(host: Host) -> Reading:
-    """The processes that hold GPU nodes: `[{pid, command, container, nodes}]` by pid; `container` is None on the host.
+    """The processes that hold GPU nodes: `[{pid, command, container, nodes, rdma}]` by pid; `container` is None on the
+    host, `rdma` says whether a process holds an RDMA device's node too.
 
     Denied where a process's files may not be looked at, for then a GPU may be in use unseen. Kernel threads have no
     files. Nodes are the host's (`/dev/nvidia0`), also where a container calls them otherwise.
@@ -61,7 +64,7 @@ def read_users(host: Host) -> Reading:
             hidden += 1
         nodes = {_node(host, pid, number, text) for number, text in (files.value or {}).items() if _NODE.match(text)}
         if nodes:
-            found.append(_user(host, pid, nodes))
+            found.append({**_user(host, pid, nodes), "rdma": any(map(_RDMA_NODE.match, files.value.values()))})
     if hidden:
         return Reading(DENIED, None, f"/proc/<pid>/fd of {hidden} processes may not be read: needs root")
     return ok(found)
@@ -78,6 +81,40 @@ def _node(host: Host, pid: int, number: str, text: str) -> str:
     if node is not None and node["major"] == _NVIDIA_MAJOR and node["minor"] in _NVIDIA_GPU_MINORS:
         return f"/dev/nvidia{node['minor']}"
     return text
+
+
+def read_locking(host: Host, users: Reading) -> Reading:
+    """How much memory each of `users` may lock: `[{pid, command, container, limit_bytes, exempt, rdma}]`.
+
+    `limit_bytes` is the soft limit "Max locked memory" of /proc/<pid>/limits, None without one. `exempt`: it has
+    CAP_IPC_LOCK in its effective set (CapEff of /proc/<pid>/status), which no limit binds (man 7 capabilities).
+    Whoever has ended meanwhile is left out.
+    """
+    if not users.ok:
+        return Reading(users.status, None, users.detail)
+    found = []
+    for user in users.value:
+        limits = host.read(f"/proc/{user['pid']}/limits").map(parse_locked_limit)
+        capable = host.read(f"/proc/{user['pid']}/status").map(parse_may_lock)
+        if limits.ok and capable.ok:
+            found.append({**{key: user[key] for key in ("pid", "command", "container")},
+                          "limit_bytes": limits.value, "exempt": capable.value, "rdma": user["rdma"]})
+    return ok(found)
+
+
+def parse_locked_limit(text: str) -> int | None:
+    """Bytes; None for unlimited. ValueError: there is no such line."""
+    found = re.search(r"^Max locked memory +(\d+|unlimited) ", text, re.MULTILINE)
+    if found is None:
+        raise ValueError("no line Max locked memory")
+    return None if found[1] == "unlimited" else int(found[1])
+
+
+def parse_may_lock(text: str) -> bool:
+    found = re.search(r"^CapEff:\s+([0-9a-f]+)$", text, re.MULTILINE)
+    if found is None:
+        raise ValueError("no line CapEff")
+    return bool(int(found[1], 16) >> _CAP_IPC_LOCK & 1)
 
 
 def nodes_of_gpu(host: Host, bdf: str, minor: int | None) -> list[str]:

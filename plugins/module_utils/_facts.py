@@ -19,7 +19,9 @@ from . import (
     _guests,
     _identity,
     _iommu,
+    _managers,
     _memory,
+    _network,
     _numa,
     _nvidia,
     _pve_cluster,
@@ -69,6 +71,7 @@ def _read_sections(host: Host) -> dict[str, Any]:
     nvidia = _nvidia.read(host, log, rdma=bool(rdma["devices"]), containers=find_processes(host, guests, users),
                           gone=[gpu["bdf"] for gpu in own if gpu["state"] == GONE],
                           asleep=[gpu["bdf"] for gpu in own if gpu["state"] == ASLEEP])
+    users = read_users(host)
     gpus = with_use(host, devices["gpus"], proc_gpus=nvidia["proc_gpus"], smi=nvidia["smi"], guests=guests,
                     users=users)
     return {
@@ -77,8 +80,10 @@ def _read_sections(host: Host) -> dict[str, Any]:
         "boot": _boot_loader.read(host),
         "cpu": _cpu.read(host, cpuinfo, kernel["release"], log),
         "numa": _numa.read(host),
-        "memory": _memory.read(host),
+        "memory": _memory.read(host, users),
         "sysctl": _sysctl.read(host),
+        "managers": _managers.read(host),
+        "network": _network.read(host),
         "gpus": gpus,
         "ports": devices["ports"],
         "iommu": _iommu.read(host, gpus),

@@ -6,20 +6,35 @@
 from __future__ import annotations
 
 from ._host import Host
-from ._pci_address import kernel_address
+from ._pci import express_of, read_config
+from ._pci_address import DEVICES, kernel_address, upstream_path
+from ._pci_sysfs import read_id
+from ._reading import ABSENT, Reading
 
 _FOLDER = "/sys/class/infiniband"
+_NO_DEVICE = Reading(ABSENT, None, "it has no PCI device")
 
 
 def read(host: Host) -> dict:
-    """The `rdma` section: `{devices: [{name, bdf, node_type}]}`; `bdf` is None for one without hardware (rxe, siw)."""
-    return {"devices": [_device(host, name) for name in host.list(_FOLDER)]}
+    """The `rdma` section: a device with `bdf` None has no hardware of its own (rxe, siw)."""
+    known_power: dict[str, dict] = {}
+    return {"devices": [_device(host, name, known_power) for name in host.list(_FOLDER)]}
 
 
-def _device(host: Host, name: str) -> dict:
+def _device(host: Host, name: str, known_power: dict[str, dict]) -> dict:
+    """The registers of its PCI Express capability and of the port above it; read without waking either."""
     parent = host.link_name(f"{_FOLDER}/{name}/device")
-    return {"name": name, "bdf": kernel_address(parent) if parent else None,
-            "node_type": parse_node_type(host.read(f"{_FOLDER}/{name}/node_type").value or "")}
+    bdf = kernel_address(parent) if parent else None
+    above = upstream_path(host, bdf) if bdf else []
+    return {
+        "name": name,
+        "bdf": bdf,
+        "node_type": parse_node_type(host.read(f"{_FOLDER}/{name}/node_type").value or ""),
+        "vendor": read_id(host, bdf, "vendor") if bdf else None,
+        "virtual_function": bool(bdf) and host.link_name(f"{DEVICES}/{bdf}/physfn") is not None,
+        "pcie": express_of(read_config(host, bdf, known_power)) if bdf else _NO_DEVICE,
+        "port": express_of(read_config(host, above[0], known_power)) if above else _NO_DEVICE,
+    }
 
 
 def parse_node_type(text: str) -> str | None:

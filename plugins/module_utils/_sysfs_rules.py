@@ -48,6 +48,7 @@ RULES = (
     Rule(rf"{_THP}/enabled", BRACKETED, inexact=("sysctl:vm.min_free_kbytes",)),
     Rule(rf"{_THP}/defrag", BRACKETED),
     Rule(rf"{_THP}/shmem_enabled", BRACKETED),
+    Rule(rf"{_THP}/hugepages-\d+kB/enabled", BRACKETED),
     Rule(rf"{_THP}/khugepaged/defrag", NUMBER, choices=_SWITCH),
     Rule(rf"{_THP}/khugepaged/(pages_to_scan|scan_sleep_millisecs|alloc_sleep_millisecs)", NUMBER),
     Rule(rf"{_THP}/khugepaged/max_ptes_(none|swap|shared)", NUMBER),

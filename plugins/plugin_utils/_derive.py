@@ -18,6 +18,9 @@ from ._derive_cpu import frequency_limits, odd_policies, open_vulnerabilities
 from ._derive_cpufreq import boost_switches, scaling_driver
 from ._derive_dependents import isolated_guests, stopped_by_reboot
 from ._derive_guests import gpu_containers, gpu_vms
+from ._derive_managers import boot_sysctls, sysctl_places, tuning_services
+from ._derive_memory import memory_shares, static_pools
+from ._derive_network import rdma_cards
 from ._derive_nvidia import driver_flavours, library_mismatch, missing_nodes, peermem
 from ._derive_nvidia_smi import smi_facts
 from ._derive_p2p import peer_to_peer
@@ -39,6 +42,12 @@ def derive(facts: dict[str, Any]) -> dict[str, Any]:
         "container": _container(facts["identity"]),
         "virtual": _virtual(facts["identity"]),
         "memory_gib": None if memory_kib is None else memory_kib >> 20,
+        "memory_shares": memory_shares(facts["memory"], facts["sysctl"]),
+        "static_pools": static_pools(facts["memory"]),
+        "boot_sysctls": boot_sysctls(facts),
+        "sysctl_places": sysctl_places(facts),
+        "tuning_services": tuning_services(facts),
+        "rdma_cards": rdma_cards(facts),
         "compute_gpus": sum(1 for gpu in gpus if gpu["derived"]["compute"]),
         "nvidia_gpus": [gpu["bdf"] for gpu in gpus if gpu["vendor"] == _NVIDIA and is_for_host(gpu)],
         "boot": boot(facts),

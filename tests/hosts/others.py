@@ -4,7 +4,7 @@
 """Hosts on which most of the catalogue has nothing to say: a workstation, an Intel server, a guest, containers."""
 from __future__ import annotations
 
-from . import boot, cpu, kernel, memory, numa, pci
+from . import boot, cpu, kernel, managers, memory, network, numa, pci
 from .config_space import ConfigSpace
 from .nvidia import GEFORCE, Gpu, plant_nvidia
 from .story_before import GPUS, plant_gpus, root_port
@@ -36,6 +36,9 @@ def workstation(tree: Tree) -> Tree:
     memory.plant_thp(tree, enabled="always")
     memory.plant_swap(tree, "/dev/nvme0n1p3                          partition\t16777212\t\t0\t\t-2")
     plant_sysctls(tree, {"kernel.numa_balancing": "0", "vm.swappiness": "10", "kernel.perf_event_paranoid": "3"})
+    managers.plant_debian_13(tree, "irqbalance")
+    tree.file("/etc/sysctl.d/local.conf", "vm.swappiness = 10\n")
+    network.plant_card(tree, "enp10s0", "0000:0a:00.0", driver="r8169", speed=2500, numa_node=-1)
     port = pci.plant_root_port(tree, "0000:00:01.1", device=0x14DB, local_cpulist="0-31", iommu_group=12,
                                express={"max_speed": 16.0, "speed": 2.5})
     space = ConfigSpace(0x10DE, 0x2684, 0x030000).power_management(0x60).msi(0x68)
@@ -73,6 +76,8 @@ def intel_server(tree: Tree) -> Tree:
     memory.plant_thp(tree)
     memory.plant_swap(tree)
     plant_sysctls(tree)
+    managers.plant_ubuntu_24_04(tree, "irqbalance")
+    network.plant_card(tree, "eno8303", "0000:04:00.0", driver="tg3", speed=1000)
     return tree
 
 
@@ -98,6 +103,7 @@ def virtual_machine(tree: Tree, *, swap: bool = False, counters: bool = False) -
     memory.plant_thp(tree, enabled="always", sizes={})
     memory.plant_swap(tree, *(["/dev/vda5                               partition\t999420\t\t0\t\t-2"] if swap else []))
     plant_sysctls(tree, {"kernel.numa_balancing": "0", "kernel.perf_event_paranoid": "3"})
+    managers.plant_debian_12(tree)
     if not counters:
         # Without a performance monitoring unit the kernel makes the file read-only and it reads 0.
         tree.file("/proc/sys/kernel/nmi_watchdog", "0", mode=0o444)

@@ -18,6 +18,15 @@ def plant_process(tree: Tree, pid: int, command: str, files: tuple[str, ...] = (
     return tree
 
 
+def plant_limits(tree: Tree, pid: int, *, locked: int | None, capabilities: int = 0) -> Tree:
+    """What a process may lock, in bytes, None for unlimited, and its effective capabilities."""
+    limit = "unlimited" if locked is None else str(locked)
+    tree.file(f"/proc/{pid}/limits", "Limit                     Soft Limit           Hard Limit           Units     \n"
+                                     "Max open files            1024                 524288               files     \n"
+                                     f"Max locked memory         {limit:<20} {limit:<20} bytes     \n")
+    return tree.file(f"/proc/{pid}/status", f"Name:\tplanted\nCapEff:\t{capabilities:016x}\nSeccomp:\t0\n")
+
+
 def plant_kernel_thread(tree: Tree, pid: int, name: str) -> Tree:
     """A kernel thread: it has no command line and no files."""
     tree.file(f"/proc/{pid}/comm", name).file(f"/proc/{pid}/cgroup", "0::/").file(f"/proc/{pid}/cmdline", b"")

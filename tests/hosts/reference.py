@@ -9,7 +9,7 @@ and swap; these are planted as Ubuntu 24.04 ships them.
 """
 from __future__ import annotations
 
-from . import boot, cpu, kernel, memory, numa, pci
+from . import boot, cpu, kernel, managers, memory, network, numa, pci
 from .nvidia import Gpu, plant_nvidia
 from .sysctl import plant_sysctls
 from .tree import Tree
@@ -71,6 +71,9 @@ def _plant(tree: Tree, *, node_cpus: tuple[str, str], vulnerabilities: dict[str,
     memory.plant_thp(tree)
     memory.plant_swap(tree, "/swap.img                               file\t\t8388604\t\t0\t\t-2")
     plant_sysctls(tree, sysctls)
+    managers.plant_ubuntu_24_04(tree, "irqbalance", "nvidia-persistenced")
+    network.plant_card(tree, "ens1f0np0", "0000:c1:00.0", speed=100000)
+    network.plant_softnet(tree, (81200, 0, 3))
     for number, switch in enumerate(SWITCHES):
         _plant_switch(tree, switch, number // 2, node_cpus[number // 2], max_read_request, iommu)
     bridge = pci.plant_root_port(tree, "0000:50:03.3", device=0x1554, express={"max_speed": 8.0, "speed": 5.0,

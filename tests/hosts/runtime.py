@@ -9,7 +9,7 @@ from typing import Any, Callable
 
 from ansible_collections.gpuhost.tuning.plugins.module_utils._reading import Reading, ok
 
-from . import cpu
+from . import cpu, memory
 from .modules import plant_module
 from .sick import sick
 from .tree import Tree
@@ -22,8 +22,21 @@ def active_mode(tree: Tree) -> None:
                         boost=None)
 
 
+def large_page_off(tree: Tree) -> None:
+    """Huge pages for who asks, and none of 2 MiB."""
+    sick(tree)
+    memory.plant_thp(tree, sizes={2048: "never"})
+
+
+def merging_alone(tree: Tree) -> None:
+    """Pages are merged, and no daemon would begin that again."""
+    sick(tree)
+    shutil.rmtree(tree.path("/sys/fs/cgroup/system.slice/ksmtuned.service"))
+
+
 # The sick host fails almost every check; here are hosts for those that it does not fail.
-PLANTED: dict[str, Callable[[Tree], Any]] = {"cpu_epp": active_mode}
+PLANTED: dict[str, Callable[[Tree], Any]] = {
+    "cpu_epp": active_mode, "thp_size": large_page_off, "ksm": merging_alone}
 
 
 def planted(check: str) -> Callable[[Tree], Any]:

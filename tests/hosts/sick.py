@@ -6,13 +6,14 @@ from __future__ import annotations
 
 import shutil
 
-from . import boot, cpu, kernel, memory, pci
-from .config_space import gpu_space, root_port_space
+from . import boot, cpu, kernel, managers, memory, network, pci, processes
+from .config_space import ConfigSpace, gpu_space, root_port_space
 from .modules import plant_installed_kernel
 from .nvidia import Gpu, smi_xml, version_text
 from .story_before import ACS_REDIRECT, CONTAINERS, DRIVER, GPUS, root_port, story_before
 from .tree import Tree
 
+RDMA_CARD = "0000:e4:00.0"
 DEGRADED, UNBOUND, OLD_SLOT = "0000:41:00.0", "0000:11:00.0", "0000:21:00.0"
 SMALL_WINDOW = """\
 0x0000000000000000 0x0000000000000000 0x0000000000000000
@@ -36,15 +37,16 @@ def sick(tree: Tree) -> Tree:
     story_before(tree, cores=1, swap=True)
     _spoil_processors(tree)
     _spoil_next_boot(tree)
-    memory.plant_thp(tree, enabled="never", defrag="always")
-    tree.sysctl("vm.zone_reclaim_mode", 1).sysctl("kernel.perf_event_paranoid", -1)
+    tree.file("/proc/sys/kernel/version", "#1 SMP PREEMPT_RT Debian 6.8.12-9")
+    _spoil_memory(tree)
+    _spoil_sysctl_files(tree)
+    _spoil_network(tree)
     _spoil_gpus(tree)
     tree.program("nvidia-smi.xml", smi_xml([Gpu(bdf, minor, smi=SAID.get(bdf, {})) for bdf, minor in GPUS.items()],
                                            DRIVER))
     # The wrong flavour for a Blackwell, a container that wants a node nobody made, and a network card with RDMA.
     tree.file("/proc/driver/nvidia/version", version_text(DRIVER, "proprietary"))
     tree.file("/etc/pve/nodes/pve1/lxc/102.conf", CONTAINERS["102"] + "dev6: /dev/nvidia9\n")
-    tree.file("/sys/class/infiniband/mlx5_0/node_type", "1: CA")
     tree.file("/proc/kallsyms", "0000000000000000 t ib_register_peer_memory_client\t[ib_core]")
     return tree
 
@@ -68,6 +70,38 @@ def _spoil_processors(tree: Tree) -> None:
     tree.file("/proc/cpuinfo", tree.path("/proc/cpuinfo").read_text().replace("0xb002147", "0xb002110", 1))
     tree.files(cpu.CPU, {"cpufreq/boost": 0, "online": "0-2", "offline": "3"})
     cpu.plant_clocksource(tree, current="hpet", available="hpet acpi_pm ")
+
+
+def _spoil_memory(tree: Tree) -> None:
+    memory.plant_thp(tree, enabled="never", defrag="always", shmem_enabled="force")
+    memory.plant_ksm(tree, run=1, shared=9000, sharing=81920)
+    memory.plant_arc(tree, 252 << 30, size=60 << 30)
+    memory.plant_hugepages(tree, 1 << 20, {0: (32, 32), 1: (32, 30)})
+    memory.plant_shm(tree, "65536k")
+    for key, value in {"vm.zone_reclaim_mode": 1, "kernel.perf_event_paranoid": -1, "vm.overcommit_memory": 2,
+                       "vm.min_free_kbytes": 64 << 20}.items():
+        tree.sysctl(key, value)
+    processes.plant_process(tree, 4712, "trainer", ("/dev/nvidia-uvm", "/dev/infiniband/uverbs0"))
+    processes.plant_limits(tree, 4712, locked=8388608)
+
+
+def _spoil_sysctl_files(tree: Tree) -> None:
+    """As after an upgrade to Debian 13: the link to sysctl.conf is gone, and its settings with it."""
+    tree.remove("/etc/sysctl.d/99-sysctl.conf")
+    tree.file("/etc/sysctl.conf", "vm.dirty_ratio = 10\n")
+    tree.file("/etc/sysctl.d/50-old.conf", "vm.swappiness = 1\nvm.zone_reclaim_mode = 1\n")
+    managers.plant_service(tree, "tlp", running=False)
+
+
+def _spoil_network(tree: Tree) -> None:
+    tree.sysctl("net.core.somaxconn", 128)
+    network.plant_softnet(tree, (1 << 31, 5000, 3), (90400, 2, 0))
+    network.plant_card(tree, "eno1", "0000:e2:00.0", driver="igb", speed=100, duplex="half")
+    narrow = {"width": 8, "speed": 16.0, "max_speed": 16.0}
+    port = pci.plant_root_port(tree, "0000:e3:01.1", express=narrow)
+    pci.plant_device(tree, RDMA_CARD, parent=port, vendor=0x15B3, device=0x1021, class_=0x020700, driver="mlx5_core",
+                     config=ConfigSpace(0x15B3, 0x1021, 0x020700).express(0x60, port_type=0, **narrow))
+    network.plant_rdma(tree, "mlx5_0", RDMA_CARD)
 
 
 def _spoil_gpus(tree: Tree) -> None:

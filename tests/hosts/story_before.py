@@ -11,7 +11,7 @@ switched ACS redirection on, as it does on every port when an IOMMU is active. T
 """
 from __future__ import annotations
 
-from . import boot, cpu, kernel, memory, numa, pci, processes
+from . import boot, cpu, kernel, managers, memory, network, numa, pci, processes
 from .config_space import all_ones, gpu_space, root_port_space
 from .nvidia import MAJORS, Gpu, plant_libraries, plant_nvidia, smi_xml
 from .proxmox import plant_proxmox
@@ -114,6 +114,10 @@ def plant_node(tree: Tree, uvm_major: int, *, swap: bool = False, vms: dict[str,
     memory.plant_thp(tree)
     memory.plant_swap(tree, *([SWAP] if swap else []))
     plant_sysctls(tree)
+    managers.plant_debian_12(tree, "ksmtuned", "nvidia-persistenced")
+    network.plant_card(tree, "enp225s0f0np0", "0000:e1:00.0")
+    network.plant_software(tree, "lo", "vmbr0", "veth101i0", "veth102i0")
+    network.plant_softnet(tree, (81200, 0, 3), (90400, 2, 0))
     plant_gpus(tree)
     plant_nvidia(tree, DRIVER, gpus=[Gpu(address, minor) for address, minor in GPUS.items()],
                  majors=[(name, uvm_major if name == "nvidia-uvm" else major) for name, major in MAJORS])

@@ -26,7 +26,7 @@ from verdicts import judged
 CHECKS = sorted(check.id for check in shipped() if check.fix.kind == "runtime")
 # A kernel prints all words and brackets the chosen one; of a planted file that was written the word alone is left.
 BRACKETED = ("transparent_hugepage/enabled", "transparent_hugepage/defrag", "transparent_hugepage/shmem_enabled",
-             "pcie_aspm/parameters/policy")
+             "transparent_hugepage/hugepages-2048kB/enabled", "pcie_aspm/parameters/policy")
 
 
 class Machine:

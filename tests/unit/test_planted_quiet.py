@@ -18,6 +18,10 @@ _OF_EVERY_MACHINE = ("kernel_release", "next_kernel", "next_kernel_nvidia", "cmd
                      "cpu_governor", "cpu_epp", "cpu_boost", "cpu_scaling_driver", "clocksource", "cpus_offline",
                      "cpu_frequency_limits", "cpu_max_perf_pct", "cpu_consistency", "cpu_microcode", "cpu_smt",
                      "uncore_frequency", "cpu_mitigations", "cpu_isolation", "iommu_many_cpus")
+_OF_SETTINGS = ("thp_size", "thp_shmem", "ksm", "zfs_arc_max", "hugepages_unused", "overcommit_memory",
+                "min_free_kbytes", "shm_size", "memlock", "kernel_preemption", "sysctl_at_boot", "sysctl_conf",
+                "other_managers", "somaxconn", "netdev_max_backlog", "nic_duplex", "rdma_link_width",
+                "rdma_maxreadreq")
 _OF_GPUS = ("gpu_driver", "gpu_consistency", "gpu_numa_node", "iommu_acs", "pcie_maxpayload", "pcie_link_width",
             "pcie_link_speed", "pcie_bottleneck", "pcie_aer", "pcie_bar_size", "nvidia_module", "nvidia_flavour",
             "nvidia_device_nodes", "nvidia_peermem", "gpu_one_owner", "gpu_runtime_pm", "pcie_bus_tuning",
@@ -30,7 +34,7 @@ _OF_GUESTS = ("lxc_gpu_access", "lxc_stale_rules", "lxc_overbroad_rules", "lxc_i
               "lxc_memlock", "lxc_shm_size", "lxc_survives_reboot", "guest_cpus", "vm_hostpci")
 # Settings that a distribution leaves alone and that only matter to who serves from GPUs.
 _OF_SERVING = ("numa_balancing", "nmi_watchdog", "sched_autogroup_enabled", "swappiness", "rmem_max", "wmem_max",
-               "pcie_maxreadreq")
+               "max_map_count", "pcie_maxreadreq")
 
 
 def installed_virtual_machine(tree):
@@ -40,13 +44,14 @@ def installed_virtual_machine(tree):
 @pytest.mark.parametrize("plant, must_not_fail, fails", [
     # One GeForce in a desktop that its owner tuned in part: one node, 63 GiB, a link at rest, no peers.
     (workstation,
-     (*_OF_EVERY_MACHINE, *_OF_GPUS, *_OF_NVIDIA, *_OF_GUESTS, "target_kind", "numa_balancing", "swappiness",
+     (*_OF_EVERY_MACHINE, *_OF_SETTINGS, *_OF_GPUS, *_OF_NVIDIA, *_OF_GUESTS, "target_kind", "numa_balancing",
+      "swappiness",
       "dirty_ratio", "dirty_background_ratio", "cstate_latency"),
      {"nmi_watchdog": "P2", "sched_autogroup_enabled": "info", "rmem_max": "P2", "wmem_max": "P2",
-      "pcie_maxreadreq": "P2"}),
+      "max_map_count": "info", "pcie_maxreadreq": "P2"}),
     # Two sockets without a GPU: in active mode the governor is called powersave and is none.
     (intel_server,
-     (*_OF_EVERY_MACHINE, *_OF_GPUS, *_OF_NVIDIA, *_OF_GUESTS, *_OF_SERVING, "target_kind"),
+     (*_OF_EVERY_MACHINE, *_OF_SETTINGS, *_OF_GPUS, *_OF_NVIDIA, *_OF_GUESTS, *_OF_SERVING, "target_kind"),
      {"dirty_ratio": "P2", "dirty_background_ratio": "P2", "cstate_latency": "info"}),
     (virtual_machine, sorted(CHECKS), {}),
     (installed_virtual_machine, sorted(CHECKS), {}),

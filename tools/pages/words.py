@@ -16,7 +16,8 @@ from ansible_collections.gpuhost.tuning.plugins.plugin_utils._text import escape
 from .facts import description
 
 OPEN, CLOSE = "\ue000", "\ue001"        # private use: no text of a catalogue has them
-COMMANDS = ("cat", "echo", "for", "grep", "modprobe", "nvidia-smi", "rmmod", "setpci", "sysctl", "systemctl")
+COMMANDS = ("cat", "echo", "for", "grep", "modprobe", "mount", "mv", "nvidia-smi", "prlimit", "rmmod", "setpci",
+            "sysctl", "systemctl")
 # What a command line does not have and a sentence does.
 SENTENCE = re.compile(r", |\. |: |; (?!do |done)")
 

@@ -12,6 +12,9 @@ from ansible_collections.gpuhost.tuning.plugins.module_utils import _device_user
 from ansible_collections.gpuhost.tuning.plugins.module_utils._device_users import (
     nodes_of_gpu,
     parse_container,
+    parse_locked_limit,
+    parse_may_lock,
+    read_locking,
     read_users,
     users_of,
 )
@@ -19,7 +22,7 @@ from ansible_collections.gpuhost.tuning.plugins.module_utils._host import Host
 from ansible_collections.gpuhost.tuning.plugins.module_utils._reading import DENIED, Reading, ok
 
 from hosts.modules import plant_char_devices
-from hosts.processes import plant_container_process, plant_kernel_thread, plant_process
+from hosts.processes import plant_container_process, plant_kernel_thread, plant_limits, plant_process
 
 DIGITS = "0123456789abcdef" * 4
 
@@ -31,8 +34,8 @@ def test_process_of_the_host_and_of_a_container(tree, host):
     plant_kernel_thread(tree, 2, "kthreadd")
     assert read_users(host).value == [
         {"pid": 812, "command": "python3", "container": None,
-         "nodes": ["/dev/nvidia-uvm", "/dev/nvidia0", "/dev/nvidiactl"]},
-        {"pid": 4711, "command": "vllm", "container": "101", "nodes": ["/dev/nvidia1"]}]
+         "nodes": ["/dev/nvidia-uvm", "/dev/nvidia0", "/dev/nvidiactl"], "rdma": False},
+        {"pid": 4711, "command": "vllm", "container": "101", "nodes": ["/dev/nvidia1"], "rdma": False}]
 
 
 def test_who_keeps_which_gpu_busy(tree, host):
@@ -79,7 +82,31 @@ def test_host_without_a_gpu_driver_is_not_searched(tree, host):
 
 def test_process_without_name_or_group(tree, host):
     tree.link("/proc/55/fd/7", "/dev/nvidia0").folder("/proc/self/fd")
-    assert read_users(host).value == [{"pid": 55, "command": "?", "container": None, "nodes": ["/dev/nvidia0"]}]
+    assert read_users(host).value == [{"pid": 55, "command": "?", "container": None, "nodes": ["/dev/nvidia0"],
+                                       "rdma": False}]
+
+
+def test_what_processes_may_lock(tree, host):
+    """The limit does not bind the second; the third has ended between two reads."""
+    plant_process(tree, 20, "trainer", ("/dev/nvidia0", "/dev/infiniband/uverbs1", "/dev/infiniband/uverbs1"))
+    plant_limits(tree, 20, locked=8388608, capabilities=0xbfff)
+    plant_container_process(tree, 21, "server", "101", ("/dev/nvidia1",))
+    plant_limits(tree, 21, locked=65536, capabilities=0x4000)
+    plant_process(tree, 22, "gone", ("/dev/nvidia1",))
+    plant_process(tree, 23, "rping", ("/dev/infiniband/uverbs0",))
+    plant_process(tree, 24, "free", ("/dev/nvidia1", "/dev/infiniband/rdma_cm"))
+    plant_limits(tree, 24, locked=None)
+    assert read_locking(host, read_users(host)).value == [
+        {"pid": 20, "command": "trainer", "container": None, "limit_bytes": 8388608, "exempt": False, "rdma": True},
+        {"pid": 21, "command": "server", "container": "101", "limit_bytes": 65536, "exempt": True, "rdma": False},
+        {"pid": 24, "command": "free", "container": None, "limit_bytes": None, "exempt": False, "rdma": False}]
+    assert read_locking(host, Reading(DENIED, None, "no")) == Reading(DENIED, None, "no")
+
+
+@pytest.mark.parametrize("parse", [parse_locked_limit, parse_may_lock])
+def test_text_without_the_line(parse):
+    with pytest.raises(ValueError, match="no line"):
+        parse("Max open files 1 1 files\nCapBnd:\t0000000000004000\n")
 
 
 class Secretive(Host):

@@ -10,7 +10,9 @@ from ansible_collections.gpuhost.tuning.plugins.module_utils import (
     _cpu,
     _firmware,
     _identity,
+    _managers,
     _memory,
+    _network,
     _numa,
     _sysctl,
 )
@@ -18,7 +20,7 @@ from ansible_collections.gpuhost.tuning.plugins.module_utils._host import Host
 from ansible_collections.gpuhost.tuning.plugins.module_utils._reading import as_facts
 
 from facts_schema import problems
-from hosts import kernel, memory, numa, sysctl
+from hosts import kernel, managers, memory, network, numa, sysctl
 from hosts.cpu import (
     VM_FLAGS,
     XEON_STATES,
@@ -30,7 +32,7 @@ from hosts.cpu import (
 )
 
 SECTIONS = {"identity": _identity, "kernel": _boot, "cpu": _cpu, "numa": _numa, "memory": _memory, "sysctl": _sysctl,
-            "firmware": _firmware}
+            "firmware": _firmware, "managers": _managers, "network": _network}
 
 
 def server(tree):
@@ -42,6 +44,12 @@ def server(tree):
     memory.plant_memory(tree)
     memory.plant_thp(tree, sizes={64: "never", 2048: "inherit"})
     memory.plant_swap(tree, "/dev/zram0  partition\t100\t\t0\t\t100")
+    memory.plant_hugepages(tree, 2048, {0: (512, 500), 1: (512, 0)})
+    memory.plant_arc(tree, 64 << 30)
+    managers.plant_ubuntu_24_04(tree, "tuned")
+    tree.file("/etc/tuned/active_profile", "throughput-performance\n")
+    network.plant_card(tree, "eno1", "0000:e2:00.0")
+    network.plant_softnet(tree, (1, 2, 3))
     sysctl.plant_sysctls(tree)
     kernel.plant_kernel(tree, log=("AMD-Vi: Unknown option - 'on'",))
     kernel.plant_kernel_config(tree)

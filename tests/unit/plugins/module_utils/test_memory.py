@@ -5,9 +5,15 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.gpuhost.tuning.plugins.module_utils._host import Host
-from ansible_collections.gpuhost.tuning.plugins.module_utils._memory import parse_swaps, read, read_thp
+from ansible_collections.gpuhost.tuning.plugins.module_utils._memory import (
+    parse_arcstats,
+    parse_shm,
+    parse_swaps,
+    read,
+    read_thp,
+)
 
-from hosts.memory import plant_memory, plant_swap, plant_thp
+from hosts.memory import plant_arc, plant_hugepages, plant_ksm, plant_memory, plant_shm, plant_swap, plant_thp
 
 HEADER = "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n"
 
@@ -96,3 +102,74 @@ def test_choice_without_brackets_is_unparsable(tree, host):
 def test_this_machine():
     facts = read(Host())
     assert facts["total_kib"].value >= facts["available_kib"].value > 0
+
+
+# -- static huge pages --------------------------------------------------------------------------------------------
+
+def test_host_without_static_huge_pages(tree, host):
+    plant_memory(tree)
+    tree.folder("/sys/kernel/mm/hugepages/hugepages-2048kB")
+    assert read(host)["hugepages"] == ("ok", [], None)
+
+
+def test_kernel_without_static_huge_pages(tree, host):
+    tree.file("/proc/meminfo", "MemTotal: 1024 kB")
+    assert read(host)["hugepages"].status == "absent"
+
+
+def test_pools_of_two_sizes_by_node(tree, host):
+    plant_memory(tree)
+    plant_hugepages(tree, 1048576, {0: (64, 8), 1: (32, 32)}, reserved=4)
+    tree.files("/sys/kernel/mm/hugepages/hugepages-2048kB", {"nr_hugepages": 0, "free_hugepages": 0,
+                                                             "resv_hugepages": 0})
+    assert read(host)["hugepages"].value == [
+        {"kib": 1048576, "total": 96, "free": 40, "reserved": 4,
+         "nodes": [{"node": "node0", "total": 64, "free": 8}, {"node": "node1", "total": 32, "free": 32}]}]
+
+
+# -- merging, ZFS, shared memory ----------------------------------------------------------------------------------
+
+def test_merging_of_pages(tree, host):
+    plant_ksm(tree, run=1, shared=120, sharing=4500, across=0)
+    assert {name: reading.value for name, reading in read(host)["ksm"].items()} == {
+        "run": 1, "merge_across_nodes": 0, "pages_shared": 120, "pages_sharing": 4500}
+
+
+def test_kernel_without_merging(host):
+    assert {reading.status for reading in read(host)["ksm"].values()} == {"absent"}
+
+
+def test_cache_of_zfs(tree, host):
+    plant_arc(tree, 270582939648, size=68719476736, least=16909933568, configured=0)
+    assert {name: reading.value for name, reading in read(host)["arc"].items()} == {
+        "limit": 270582939648, "size": 68719476736, "least": 16909933568, "configured": 0}
+
+
+def test_host_without_zfs(tree, host):
+    tree.file("/sys/module/zfs/parameters/zfs_arc_max", "1")      # a module that is on its way in
+    assert {reading.status for reading in read(host)["arc"].values()} == {"absent"}
+
+
+def test_lines_of_a_kstat():
+    assert parse_arcstats("9 1 0x01 147\nname type data\nsize     4    12\nmemory_available_bytes 3 -7\nodd 4 x\n") == {
+        "size": 12}
+
+
+@pytest.mark.parametrize(("size", "kib"), [(None, 263882752), ("65536k", 65536), ("0k", 527765504)])
+def test_size_of_dev_shm(tree, host, size, kib):
+    """Half of memory is what the kernel does not print, 0 is no limit."""
+    plant_memory(tree, total_kib=527765504)
+    plant_shm(tree, size)
+    assert read(host)["shm_kib"].value == kib
+
+
+def test_the_upper_of_two_mounts_counts_and_other_words_do_not():
+    mounts = ("tmpfs /dev/shm tmpfs rw,size=64k 0 0\ntmpfs /dev/shm tmpfs rw,mysize=1k,size=128k,huge=never 0 0\n"
+              "tmpfs /srv/dev/shm tmpfs rw,size=1k 0 0\n")
+    assert parse_shm(mounts, {"MemTotal": 4096}) == 128
+
+
+@pytest.mark.parametrize("mounts", ["", "/dev/sda1 /dev/shm ext4 rw 0 0\n", "tmpfs /dev/shm\n"])
+def test_without_a_mount_of_its_own_nothing_is_said(tree, host, mounts):
+    tree.file("/proc/meminfo", "MemTotal: 4096 kB").file("/proc/mounts", mounts)
+    assert read(host)["shm_kib"].status == "unparsable"

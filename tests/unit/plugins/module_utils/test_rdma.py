@@ -6,8 +6,12 @@ from __future__ import annotations
 import pytest
 from ansible_collections.gpuhost.tuning.plugins.module_utils import _rdma
 from ansible_collections.gpuhost.tuning.plugins.module_utils._host import Host
+from ansible_collections.gpuhost.tuning.plugins.module_utils._reading import as_facts
 
 from facts_schema import problems
+from hosts.config_space import ConfigSpace
+from hosts.network import plant_rdma
+from hosts.pci import plant_device, plant_root_port
 
 
 def test_two_ports_of_a_card_and_one_without_hardware(tree, host):
@@ -18,11 +22,30 @@ def test_two_ports_of_a_card_and_one_without_hardware(tree, host):
         tree.link(f"{folder}/device", f"../../../{bdf}")
     tree.file("/sys/class/infiniband/rxe0/node_type", "1: CA")
     facts = _rdma.read(host)
-    assert facts == {"devices": [
-        {"name": "mlx5_0", "bdf": "0000:21:00.0", "node_type": "CA"},
-        {"name": "mlx5_1", "bdf": "0000:21:00.1", "node_type": "CA"},
-        {"name": "rxe0", "bdf": None, "node_type": "CA"}]}
-    assert problems("rdma", facts) == []
+    assert [(card["name"], card["bdf"], card["node_type"], card["pcie"].status) for card in facts["devices"]] == [
+        ("mlx5_0", "0000:21:00.0", "CA", "absent"), ("mlx5_1", "0000:21:00.1", "CA", "absent"),
+        ("rxe0", None, "CA", "absent")]
+    assert problems("rdma", as_facts(facts)) == []
+
+
+def test_registers_of_a_card_and_of_the_port_above_it(tree, host):
+    port = plant_root_port(tree, "0000:20:01.1", express={"max_width": 8, "width": 8})
+    plant_device(tree, "0000:21:00.0", parent=port, vendor=0x15B3, class_=0x020700,
+                 config=ConfigSpace(0x15B3, 0x1021, 0x020700).express(0x60, width=8, max_read_request=4096))
+    plant_rdma(tree, "mlx5_0", "0000:21:00.0")
+    card, = _rdma.read(host)["devices"]
+    assert (card["vendor"], card["virtual_function"]) == ("15b3", False)
+    assert (card["pcie"].value["max_read_request"], card["pcie"].value["link"]["max_width"]) == (4096, 16)
+    assert card["port"].value["link"]["max_width"] == 8
+
+
+def test_a_suspended_card_is_not_woken_and_a_virtual_function_is_told(tree, host):
+    plant_device(tree, "0000:21:00.0", vendor=0x15B3, class_=0x020700, runtime_status="suspended")
+    plant_rdma(tree, "mlx5_0", "0000:21:00.0")
+    plant_device(tree, "0000:21:00.4", vendor=0x15B3, class_=0x020700, physical_function="0000:21:00.0")
+    plant_rdma(tree, "mlx5_1", "0000:21:00.4")
+    first, second = _rdma.read(host)["devices"]
+    assert (first["pcie"].status, first["virtual_function"], second["virtual_function"]) == ("asleep", False, True)
 
 
 def test_host_without_rdma(host):
@@ -35,4 +58,4 @@ def test_node_type(text, kind):
 
 
 def test_this_machine_is_valid():
-    assert problems("rdma", _rdma.read(Host())) == []
+    assert problems("rdma", as_facts(_rdma.read(Host()))) == []

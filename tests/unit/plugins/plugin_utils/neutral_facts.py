@@ -141,7 +141,10 @@ def _memory(gib: int) -> dict:
         "thp": {"enabled": ok("madvise"), "defrag": ok("madvise"), "shmem_enabled": ok("never"),
                 "khugepaged_defrag": ok(1), "enabled_choices": ok(["always", "madvise", "never"]),
                 "sizes": [{"kib": 2048, "enabled": ok("inherit")}]},
-        "swap": ok([]),
+        "hugepages": ok([]),
+        "ksm": {"run": ok(0), "merge_across_nodes": ok(1), "pages_shared": ok(0), "pages_sharing": ok(0)},
+        "arc": dict.fromkeys(("limit", "size", "least", "configured"), ABSENT),
+        "shm_kib": ok(gib << 19), "swap": ok([]), "locking": ok([]),
     }
 
 
@@ -172,6 +175,28 @@ def _sysctls(**changed: str) -> dict:
 _STOCK = {"kernel.nmi_watchdog": "1", "kernel.sched_autogroup_enabled": "1", "vm.swappiness": "60",
           "vm.dirty_ratio": "20", "vm.dirty_background_ratio": "10", "net.core.rmem_max": "212992",
           "net.core.wmem_max": "212992"}
+
+
+_SERVICES = ("tuned", "power-profiles-daemon", "tlp", "auto-cpufreq", "cpufrequtils", "cpupower", "ondemand",
+             "irqbalance", "ksmtuned", "numad", "nvidia-persistenced")
+
+
+def service(name: str, installed: bool = False, **state: bool) -> dict:
+    return {"service": name, "installed": installed, "enabled": False, "masked": False, "running": False, **state}
+
+
+def _managers(*running: str) -> dict:
+    """The services named run, no other is installed; no file sets a sysctl."""
+    return {"services": [service(name, name in running, enabled=name in running, running=name in running)
+                         for name in _SERVICES],
+            "tuned_profile": ABSENT,
+            "sysctl": {"reader": "systemd-sysctl", "settings": ok([]), "ignored": ok([])}}
+
+
+def _network(name: str, bdf: str, speed: int, driver: str) -> dict:
+    return {"interfaces": [{"name": name, "bdf": bdf, "driver": driver, "operstate": ok("up"), "carrier": ok(1),
+                            "speed_mbps": ok(speed), "duplex": ok("full"), "mtu": ok(1500), "numa_node": ok(0)}],
+            "backlog": ok({"received": 40000000, "dropped": 0, "squeezed": 12})}
 
 
 def _kernel(release: str, cmdline: str, *parameters: tuple[str, str | None]) -> dict:
@@ -324,6 +349,8 @@ def epyc() -> dict:
         },
         "numa": {"nodes": [node(0, "0-63,128-191", [10, 32], 768), node(1, "64-127,192-255", [32, 10], 768)]},
         "memory": _memory(1536), "sysctl": _sysctls(), "gpus": gpus, "ports": ports,
+        "managers": _managers("irqbalance", "ksmtuned", "nvidia-persistenced"),
+        "network": _network("enp65s0f0np0", "0000:41:00.0", 25000, "bnxt_en"),
         "iommu": {"active": True, "groups": 90, "default_type": ok("identity")},
         "nvidia": {**_nvidia(gpus, "595.58.03", "6.17.13-2-pve"),
                    "container_libraries": ok([{"name": "lxc:101", "versions": ok(["595.58.03"])}])},
@@ -349,6 +376,7 @@ def workstation() -> dict:
         "kernel": _kernel("6.12.57-amd64", "BOOT_IMAGE=/vmlinuz-6.12.57-amd64 ro quiet", ("quiet", None)),
         "numa": {"nodes": [node(0, "0-31", [10], 64)]}, "memory": _memory(64), "gpus": gpus, "ports": [port_above],
         "sysctl": _sysctls(**{**_STOCK, "kernel.numa_balancing": "0"}),
+        "managers": _managers(), "network": _network("enp5s0", "0000:05:00.0", 2500, "r8169"),
         "iommu": {"active": True, "groups": 30, "default_type": ok("DMA-FQ")},
         "nvidia": _nvidia(gpus, "580.95.05", "6.12.57-amd64"), "guests": _guests(), "cluster": no_cluster(),
         "firmware": _firmware("ASUS", "ProArt X670E"),
@@ -415,6 +443,7 @@ def vm() -> dict:
                               "net.core.wmem_max": "4194304"}),
         "iommu": {"active": False, "groups": 0, "default_type": ABSENT}, "nvidia": _no_nvidia(),
         "guests": _guests(), "cluster": no_cluster(),
+        "managers": _managers(), "network": _network("eth0", "0000:00:03.0", -1, "virtio-pci"),
         "firmware": _firmware("QEMU", "Standard PC (Q35 + ICH9, 2009)"),
     })
     facts["memory"]["thp"]["enabled"] = ok("always")

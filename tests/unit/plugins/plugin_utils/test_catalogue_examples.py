@@ -20,6 +20,8 @@ PROFILE = Profile("neutral")
 # Every check, its priority, and its evidence; * stands for contested, a second priority for what it escalates to.
 CATALOGUE = {
     "clocksource": "P1 kernel_doc",
+    "cmdline_configured": "info P2 vendor",
+    "cmdline_ignored": "P2 kernel_doc",
     "cpu_boost": "P1 kernel_doc",
     "cpu_consistency": "P2 community",
     "cpu_epp": "P1 kernel_doc",
@@ -31,8 +33,6 @@ CATALOGUE = {
     "cpu_mitigations": "info kernel_doc *",
     "cpu_scaling_driver": "P2 kernel_doc *",
     "cpu_smt": "info kernel_doc *",
-    "cmdline_configured": "info P2 vendor",
-    "cmdline_ignored": "P2 kernel_doc",
     "cpus_offline": "P2 kernel_doc",
     "cstate_latency": "info vendor *",
     "dirty_background_ratio": "P2 kernel_doc *",
@@ -43,11 +43,12 @@ CATALOGUE = {
     "gpu_one_owner": "P1 vendor",
     "gpu_runtime_pm": "P2 vendor *",
     "guest_cpus": "P2 vendor",
+    "hugepages_unused": "P2 kernel_doc",
     "iommu_acs": "P2 P0 vendor *",
     "iommu_many_cpus": "P1 vendor *",
+    "kernel_preemption": "P1 vendor",
     "kernel_release": "info kernel_doc",
-    "next_kernel": "info vendor",
-    "next_kernel_nvidia": "P1 vendor",
+    "ksm": "P2 kernel_doc *",
     "lxc_gpu_access": "P1 P0 vendor",
     "lxc_ignored_settings": "P2 vendor",
     "lxc_library_mounts": "P1 vendor",
@@ -56,6 +57,13 @@ CATALOGUE = {
     "lxc_shm_size": "P1 vendor",
     "lxc_stale_rules": "P2 P1 kernel_doc",
     "lxc_survives_reboot": "info vendor",
+    "max_map_count": "info kernel_doc",
+    "memlock": "P1 kernel_doc",
+    "min_free_kbytes": "P2 kernel_doc",
+    "netdev_max_backlog": "P2 kernel_doc",
+    "next_kernel": "info vendor",
+    "next_kernel_nvidia": "P1 vendor",
+    "nic_duplex": "P1 kernel_doc",
     "nmi_watchdog": "P2 kernel_doc",
     "numa_balancing": "P1 kernel_doc *",
     "nvidia_compute_mode": "P2 P1 vendor *",
@@ -71,6 +79,8 @@ CATALOGUE = {
     "nvidia_power_limit": "P2 vendor *",
     "nvidia_recovery": "P0 vendor",
     "nvidia_slowdown": "P1 P0 vendor",
+    "other_managers": "info vendor",
+    "overcommit_memory": "P2 kernel_doc",
     "pcie_aer": "P1 P0 kernel_doc",
     "pcie_bar_assigned": "P1 P0 kernel_doc *",
     "pcie_bar_size": "P1 vendor",
@@ -82,15 +92,24 @@ CATALOGUE = {
     "pcie_maxpayload": "P1 kernel_doc",
     "pcie_maxreadreq": "P2 community *",
     "perf_event_paranoid": "info kernel_doc",
+    "rdma_link_width": "P1 vendor",
+    "rdma_maxreadreq": "P2 vendor",
     "rmem_max": "P2 kernel_doc *",
     "sched_autogroup_enabled": "info kernel_doc",
+    "shm_size": "P1 vendor",
+    "somaxconn": "P2 kernel_doc",
     "swappiness": "P2 kernel_doc *",
+    "sysctl_at_boot": "P2 kernel_doc",
+    "sysctl_conf": "P2 vendor",
     "target_kind": "info kernel_doc",
     "thp_defrag": "P2 kernel_doc",
     "thp_enabled": "P1 kernel_doc *",
+    "thp_shmem": "P2 kernel_doc",
+    "thp_size": "P1 kernel_doc",
     "uncore_frequency": "P2 kernel_doc",
     "vm_hostpci": "P1 P0 vendor",
     "wmem_max": "P2 kernel_doc *",
+    "zfs_arc_max": "P2 vendor *",
     "zone_reclaim_mode": "P1 kernel_doc",
 }
 ALWAYS_APPLY = {"kernel_release", "target_kind"}
@@ -459,8 +478,8 @@ def test_only_nodes_with_memory_count(second, verdict):
 
 @pytest.mark.parametrize("containers, dedicated, planned, because", [
     (0, False, True, None), (3, True, True, None),
-    (3, False, False, "3 running guests are not pinned to CPUs and would lose automatic placement: pin them first, or "
-                      "say that the host is dedicated (gpuhost_dedicated)"),
+    (3, False, False, "running guests that are not pinned to CPUs: 3. They would lose automatic placement: pin them "
+                      "first, or say that the host is dedicated (gpuhost_dedicated)"),
     (None, True, True, None),
     (None, False, False, "guests.unpinned_running could not be read: what was read makes no sense"),
 ])
@@ -580,7 +599,8 @@ def test_unreadable_guests_leave_the_nodes_unknown():
 
 def test_peermem_that_cannot_load_is_not_planned():
     facts = merge(neutral.epyc(), {
-        "rdma": {"devices": [{"name": "mlx5_0", "bdf": None, "node_type": None}]},
+        "rdma": {"devices": [{"name": "mlx5_0", "bdf": None, "node_type": None, "vendor": None,
+                              "virtual_function": False, "pcie": ABSENT, "port": ABSENT}]},
         "nvidia": {"flavour": "proprietary", "peermem": {"symbol": ok(False)}}})
     finding = judged(facts)["nvidia_peermem"]
     assert (finding["verdict"], finding["fix"]["planned"]) == ("fail", False)

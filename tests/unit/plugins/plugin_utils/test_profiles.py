@@ -12,7 +12,9 @@ from ansible_collections.gpuhost.tuning.plugins.plugin_utils._terms import terms
 MISSION = {
     "numa_balancing", "nmi_watchdog", "sched_autogroup_enabled", "swappiness", "dirty_ratio", "dirty_background_ratio",
     "rmem_max", "wmem_max", "cpu_governor", "cpu_epp", "cpu_boost", "thp_enabled", "pcie_maxreadreq"}
-BESIDE = {"zone_reclaim_mode", "thp_defrag", "nvidia_peermem"}
+BESIDE = {"zone_reclaim_mode", "thp_defrag", "thp_size", "thp_shmem", "somaxconn", "netdev_max_backlog",
+          "nvidia_peermem"}
+OF_A_HOST_ALONE = {"ksm", "overcommit_memory", "max_map_count"}
 CONTESTED = {"numa_balancing", "swappiness", "dirty_ratio", "dirty_background_ratio", "rmem_max", "wmem_max",
              "thp_enabled", "pcie_maxreadreq"}
 
@@ -25,7 +27,7 @@ def planned(name):
 @pytest.mark.parametrize("name, ids", [
     ("inference", MISSION | BESIDE),
     ("conservative", (MISSION | BESIDE) - CONTESTED),
-    ("full", MISSION | BESIDE | {"cpu_frequency_limits"}),
+    ("full", MISSION | BESIDE | OF_A_HOST_ALONE | {"cpu_frequency_limits"}),
     ("training_rdma", (MISSION | BESIDE) - {"dirty_ratio", "dirty_background_ratio"}),
 ])
 def test_what_a_profile_may_plan(name, ids):
