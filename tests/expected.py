@@ -95,6 +95,9 @@ STORY_BEFORE = {
     "nvidia_module": "pass P1: live",
     "nvidia_flavour": {STORY: "pass P1: open"},
     **of_nvidia_smi(STORY),
+    "nvidia_xid": {STORY: "pass P1: []"},
+    "nvidia_xid_program": {STORY: "pass info: []"},
+    "nvidia_gpu_count": "pass P0: []",
     "nvidia_library": "pass P0: one version",
     "nvidia_container_library": {("lxc:101", "lxc:102"): 'pass P0: ["570.133.20"]'},
     "nvidia_device_nodes": "pass P1: []",
@@ -206,6 +209,9 @@ REFERENCE = {
     "nvidia_module": "pass P1: live",
     "nvidia_flavour": {BUSES: "pass P1: open"},
     **of_nvidia_smi(BUSES),
+    "nvidia_xid": {BUSES: "pass P1: []"},
+    "nvidia_xid_program": {BUSES: "pass info: []"},
+    "nvidia_gpu_count": "pass P0: []",
     "nvidia_library": "pass P0: one version",
     "nvidia_container_library": "not_applicable P0",
     "nvidia_device_nodes": "not_applicable P1",
@@ -301,6 +307,15 @@ SICK = {
                             (UNBOUND,): "not_applicable P2"},
     "nvidia_recovery": {(OLD_SLOT,): "fail P0: Reset -> None", (DEGRADED, *REST): "pass P0: None",
                         (UNBOUND,): "not_applicable P0"},
+    "nvidia_xid": {
+        (OLD_SLOT,): 'fail P0: ["Xid 48: an uncorrectable error in its memory (double bit ECC)", "Xid 63: a row or '
+                     'page of its memory was given up and is replaced at the next reset"] -> empty true',
+        (DEGRADED,): 'fail P1: ["Xid 109: a context did not switch in time"] -> empty true',
+        (UNBOUND, *REST): "pass P1: []"},
+    "nvidia_xid_program": {
+        (DEGRADED,): 'fail info: ["Xid 31, 2 times: an access of a program to memory that is not mapped"] '
+                     "-> empty true",
+        (UNBOUND, OLD_SLOT, *REST): "pass info: []"},
     "nvidia_device_nodes": 'fail P0: ["/dev/nvidia9"] -> empty true',
     "nvidia_peermem": "fail P1: false -> true, planned",
 }

@@ -62,7 +62,7 @@ def read(host: Host, log: Reading, *, gone: list[str], asleep: list[str], rdma: 
 
 
 def read_gpus(host: Host) -> Reading:
-    """/proc/driver/nvidia/gpus: the GPUs the driver has probed, `[{bdf, model, minor, uuid, firmware}]` by address.
+    """/proc/driver/nvidia/gpus: the GPUs the driver has probed, `[{bdf, ...}]` by address, see parse_information().
 
     The minor number is that of /dev/nvidia<minor> and follows no order of the bus.
     """

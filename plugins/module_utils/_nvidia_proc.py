@@ -50,7 +50,7 @@ def _unquoted(value: str) -> str:
 
 
 def parse_information(text: str) -> dict:
-    """/proc/driver/nvidia/gpus/<bdf>/information: `{model, minor, uuid, firmware}`, None for what it does not say.
+    """/proc/driver/nvidia/gpus/<bdf>/information: `{model, minor, uuid, firmware, excluded}`, None for what it omits.
 
     Tabs and blanks after the colon vary. The UUID is question marks until the GPU was first used; the firmware is
     `N/A` where the GPU runs without GSP.
@@ -60,4 +60,5 @@ def parse_information(text: str) -> dict:
     minor = fields.get("Device Minor", "")
     uuid = fields.get("GPU UUID", "")
     return {"model": fields.get("Model") or None, "minor": int(minor) if minor.isdecimal() else None,
-            "uuid": uuid if uuid and "?" not in uuid else None, "firmware": fields.get("GPU Firmware") or None}
+            "uuid": uuid if uuid and "?" not in uuid else None, "firmware": fields.get("GPU Firmware") or None,
+            "excluded": {"Yes": True, "No": False}.get(fields.get("GPU Excluded", ""))}

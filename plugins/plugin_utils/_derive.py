@@ -21,11 +21,12 @@ from ._derive_guests import gpu_containers, gpu_vms
 from ._derive_managers import boot_sysctls, sysctl_places, tuning_services
 from ._derive_memory import memory_shares, static_pools
 from ._derive_network import rdma_cards
-from ._derive_nvidia import driver_flavours, library_mismatch, missing_nodes, peermem
+from ._derive_nvidia import driver_flavours, gpu_count, library_mismatch, missing_nodes, peermem
 from ._derive_nvidia_smi import smi_facts
 from ._derive_p2p import peer_to_peer
 from ._derive_pcie import path_facts
 from ._derive_reading import value
+from ._xid import xids_by_device
 
 _NVIDIA, _AMD = "10de", "1002"
 _VGA = "0300"       # PCI_CLASS_DISPLAY_VGA, include/linux/pci_ids.h
@@ -64,6 +65,8 @@ def derive(facts: dict[str, Any]) -> dict[str, Any]:
         "gpu_vms": gpu_vms(facts, gpus),
         "peermem": peermem(facts),
         "library_mismatch": library_mismatch(facts["nvidia"]),
+        "gpu_count": gpu_count(gpus, facts["nvidia"]),
+        "xids": xids_by_device(facts),
         "gpu_groups": groups,
         "p2p": peer_to_peer(peers, ports, facts["cpu"]["sockets"]),
     }}

@@ -12,10 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from ._groups import value
-
-# Xids that mean broken hardware or a lost GPU (NVIDIA, "XID Errors"): double bit ECC, row remapping, NVLink, fallen off
-# the bus, contained and uncontained errors, GSP that does not answer, recovery wanted.
-HARDWARE_XIDS = frozenset({48, 63, 64, 74, 79, 94, 95, 119, 120, 154})
+from ._xid import DEVICE_XIDS
 
 
 def observe(facts: dict[str, Any]) -> dict[str, Any]:
@@ -24,7 +21,7 @@ def observe(facts: dict[str, Any]) -> dict[str, Any]:
     return {
         "devices": {device["bdf"]: _health(device) for device in [*facts["gpus"], *facts["ports"]]},
         "paths": {gpu["bdf"]: gpu["path"] for gpu in facts["gpus"]},
-        "xids": sorted({(xid["bdf"], xid["xid"]) for xid in value(nvidia["xids"], []) if xid["xid"] in HARDWARE_XIDS}),
+        "xids": sorted({(xid["bdf"], xid["xid"]) for xid in value(nvidia["xids"], []) if xid["xid"] in DEVICE_XIDS}),
         "guests": sorted(f"{kind}:{guest['id']}" for kind, key in (("lxc", "containers"), ("vm", "vms"))
                          for guest in value(guests[key], []) if guest["running"]),
         "users": {gpu["bdf"]: sorted(f"{user['command']} ({user['pid']})" for user in value(gpu["users"], []))

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from .memory import choice
+from .modules import add_line
 from .tree import Tree
 
 RELEASE = "6.8.12-9-pve"
@@ -34,8 +35,14 @@ def plant_log(tree: Tree, *lines: str | tuple[float, str]) -> None:
     seconds, records = 0.0, []
     for sequence, line in enumerate(lines):
         seconds, text = (seconds + 0.001, line) if isinstance(line, str) else line
-        records.append(f"6,{sequence},{round(seconds * 1e6)},-;{text}\n")
+        records.append(f"6,{sequence},{round(seconds * 1e6)},-;{text}")
     tree.kernel_log("".join(records))
+
+
+def add_to_log(tree: Tree, *lines: tuple[float, str]) -> None:
+    """More records behind those of plant_log()."""
+    for seconds, text in lines:
+        add_line(tree, "/recorded/kmsg.txt", f"4,1000,{round(seconds * 1e6)},-;{text}")
 
 
 def plant_kernel_config(tree: Tree, release: str = RELEASE, *, amd_pstate: bool = True) -> None:

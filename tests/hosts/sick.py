@@ -15,6 +15,14 @@ from .tree import Tree
 
 RDMA_CARD = "0000:e4:00.0"
 DEGRADED, UNBOUND, OLD_SLOT = "0000:41:00.0", "0000:11:00.0", "0000:21:00.0"
+# Seconds, GPU, what newer drivers add inside the parentheses, number and text.
+XIDS = (
+    (812.5, OLD_SLOT, "", "48, pid=4711, name=vllm, DBE (double bit error) ECC Error"),
+    (813.0, OLD_SLOT, "", "63, pid=4711, Row Remapper: New row marked for remapping, reset gpu to activate."),
+    (900.0, DEGRADED, " GPU-I:05", "31, pid=4712, name=vllm, MMU Fault"),
+    (901.0, DEGRADED, "", "31, pid=4713, name=vllm, MMU Fault"),
+    (950.0, DEGRADED, "", "109, pid=4713, name=vllm, Ch 00000008, errorString CTX SWITCH TIMEOUT"),
+)
 SMALL_WINDOW = """\
 0x0000000000000000 0x0000000000000000 0x0000000000000000
 0x0000000000000000 0x0000000000000000 0x0000000000000000
@@ -44,6 +52,8 @@ def sick(tree: Tree) -> Tree:
     _spoil_gpus(tree)
     tree.program("nvidia-smi.xml", smi_xml([Gpu(bdf, minor, smi=SAID.get(bdf, {})) for bdf, minor in GPUS.items()],
                                            DRIVER))
+    kernel.add_to_log(tree, *((seconds, f"NVRM: Xid (PCI:{bdf.rpartition('.')[0]}{suffix}): {text}")
+                              for seconds, bdf, suffix, text in XIDS))
     # The wrong flavour for a Blackwell, a container that wants a node nobody made, and a network card with RDMA.
     tree.file("/proc/driver/nvidia/version", version_text(DRIVER, "proprietary"))
     tree.file("/etc/pve/nodes/pve1/lxc/102.conf", CONTAINERS["102"] + "dev6: /dev/nvidia9\n")

@@ -159,7 +159,7 @@ def other_read_request(tree: Tree, address: str, size: int = 256) -> None:
 def given_to_vfio(tree: Tree, address: str) -> None:
     """One GPU was taken from the NVIDIA driver, which no longer lists it; its device node stays until a reboot."""
     pci.bind(tree, address, "vfio-pci")
-    tree.remove(f"/proc/driver/nvidia/gpus/{address}/information")
+    tree.remove(f"/proc/driver/nvidia/gpus/{address}/information").path(f"/proc/driver/nvidia/gpus/{address}").rmdir()
     tree.program("nvidia-smi.xml", smi_xml([Gpu(*gpu) for gpu in GPUS.items() if gpu[0] != address], DRIVER))
 
 

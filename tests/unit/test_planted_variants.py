@@ -10,8 +10,10 @@ import json
 import pytest
 
 from hosts import boot, cpu, kernel, pci
+from hosts.nvidia import Gpu, smi_xml
 from hosts.others import intel_server
 from hosts.story_before import (
+    DRIVER,
     GPUS,
     all_ones_on,
     asleep,
@@ -90,6 +92,20 @@ def test_only_the_odd_gpu_changes(facts_of, story, change, lines, of_others):
     expected = {**expand({check: {OTHERS: text} for check, text in of_others.items()}),
                 **expand({check: {(ODD,): text} for check, text in lines.items()})}
     assert changes(story, judged(facts_of(variant(change)))) == expected
+
+
+def lost_to_nvidia_smi(tree, address):
+    """The driver has probed it, and it does not start any more."""
+    tree.program("nvidia-smi.xml", smi_xml([Gpu(*gpu) for gpu in GPUS.items() if gpu[0] != address], DRIVER))
+
+
+def test_a_gpu_that_nvidia_smi_lacks_is_named_and_not_judged_by_it(facts_of, story):
+    found = judged(facts_of(variant(lost_to_nvidia_smi)))
+    assert changes(story, found) == {
+        ("nvidia_gpu_count", None): f'fail P0: ["{ODD} is with the driver and not in nvidia-smi"] -> empty true',
+        **{(check, ODD): text for check, text in UNANSWERED.items()}}
+    assert found["nvidia_recovery", ODD]["reason"] == (
+        "derived.nvidia_smi could not be read: nvidia-smi does not list this GPU")
 
 
 MAPPING = "gpu4\n\tmap id=10de:2bb5,iommugroup=64,node=pve1,path=0000:41:00.0,subsystem-id=10de:204e\n"

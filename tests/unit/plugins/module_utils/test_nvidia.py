@@ -36,7 +36,8 @@ def test_open_driver_with_eight_gpus(tree, host):
     assert [(gpu["bdf"], gpu["minor"]) for gpu in facts["proc_gpus"].value] == EIGHT
     assert facts["proc_gpus"].value[2] == {
         "bdf": "0000:75:00.0", "model": "NVIDIA RTX PRO 6000 Blackwell Server Edition", "minor": 0,
-        "uuid": "GPU-00000000-0000-4000-8000-000000000000", "firmware": "570.133.20"}
+        "uuid": "GPU-00000000-0000-4000-8000-000000000000", "firmware": "570.133.20",
+        "excluded": False}
     assert facts["smi"]["state"] == "ok"
     assert [gpu["memory_mib"] for gpu in facts["smi"]["gpus"]] == [97887] * 8
     assert facts["xids"] == ok([])
@@ -211,7 +212,8 @@ def test_files_with_nonsense_do_not_raise(tree, host):
     facts = read(host)
     assert (facts["flavour"], facts["nodes"].status) == (None, "unparsable")
     assert facts["proc_gpus"].value == [
-        {"bdf": "0000:01:00.0", "model": None, "minor": None, "uuid": None, "firmware": None}]
+        {"bdf": "0000:01:00.0", "model": None, "minor": None, "uuid": None, "firmware": None,
+         "excluded": None}]
 
 
 def test_this_machine_is_valid():

@@ -61,16 +61,18 @@ def test_information_with_tabs_and_blanks():
     text = ("Model: \t\t NVIDIA H100 80GB HBM3\nIRQ:   \t\t 412\nGPU UUID: \t GPU-5e5f\nBus Location: \t 0000:19:00.0\n"
             "Device Minor: \t 11\nGPU Firmware: \t 550.54.15\nGPU Excluded:\t No\n")
     assert parse_information(text) == {
-        "model": "NVIDIA H100 80GB HBM3", "minor": 11, "uuid": "GPU-5e5f", "firmware": "550.54.15"}
+        "model": "NVIDIA H100 80GB HBM3", "minor": 11, "uuid": "GPU-5e5f", "firmware": "550.54.15",
+        "excluded": False}
 
 
 def test_information_of_a_gpu_that_was_never_used():
     text = ("Model:           NVIDIA GeForce RTX 4090\nGPU UUID:        GPU-????????-????-????-????-????????????\n"
             "Video BIOS:      ??.??.??.??.??\nDevice Minor:    0\nGPU Firmware:    N/A\n")
     assert parse_information(text) == {
-        "model": "NVIDIA GeForce RTX 4090", "minor": 0, "uuid": None, "firmware": "N/A"}
+        "model": "NVIDIA GeForce RTX 4090", "minor": 0, "uuid": None, "firmware": "N/A", "excluded": None}
 
 
 @pytest.mark.parametrize("text", ["", "no fields\n", "Model:\nDevice Minor: x\nGPU UUID:\n", "\0\xff\n:::\n"])
 def test_information_that_says_nothing(text):
-    assert parse_information(text) == {"model": None, "minor": None, "uuid": None, "firmware": None}
+    assert parse_information(text) == {"model": None, "minor": None, "uuid": None, "firmware": None,
+                                       "excluded": None}

@@ -254,7 +254,7 @@ def _nvidia(gpus: list[dict], version: str, release: str, flavour: str = "open")
         "modules": [module(name, name in _LOADED, version) for name in _MODULES],
         "parameters": ok([{"name": "EnableResizableBar", "value": "0"}]),
         "proc_gpus": ok([{"bdf": its["bdf"], "model": its["model"], "minor": its["minor"]["value"],
-                          "uuid": its["uuid"]["value"], "firmware": version} for its in gpus]),
+                          "uuid": its["uuid"]["value"], "firmware": version, "excluded": False} for its in gpus]),
         "majors": ok([{"name": "nvidia", "major": 195}, {"name": "nvidiactl", "major": 195},
                       {"name": "nvidia-uvm", "major": 509}]),
         "nodes": ok([device_node(f"/dev/nvidia{minor}", 195, minor) for minor in minors]

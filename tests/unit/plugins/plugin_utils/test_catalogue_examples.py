@@ -70,6 +70,7 @@ CATALOGUE = {
     "nvidia_container_library": "P0 vendor",
     "nvidia_device_nodes": "P1 P0 vendor",
     "nvidia_flavour": "P1 P0 vendor",
+    "nvidia_gpu_count": "P0 vendor",
     "nvidia_library": "P0 vendor",
     "nvidia_memory_errors": "P1 P0 vendor",
     "nvidia_module": "P1 P0 vendor",
@@ -79,6 +80,8 @@ CATALOGUE = {
     "nvidia_power_limit": "P2 vendor *",
     "nvidia_recovery": "P0 vendor",
     "nvidia_slowdown": "P1 P0 vendor",
+    "nvidia_xid": "P1 P0 vendor",
+    "nvidia_xid_program": "info vendor",
     "other_managers": "info vendor",
     "overcommit_memory": "P2 kernel_doc",
     "pcie_aer": "P1 P0 kernel_doc",
@@ -243,7 +246,8 @@ def test_a_container_is_told_to_ask_its_host():
 def test_a_gpu_that_a_vm_was_given_is_judged_without_the_emulated_ports():
     facts = merge(neutral.epyc(), {
         "identity": {"kind": "vm", "technology": "kvm"},
-        "gpus": [{"path": ["0000:00:1c.0"], "pcie": {"value": {"link": {"width": 1, "speed_gts": 2.5}}}}]})
+        "gpus": [{"path": ["0000:00:1c.0"], "pcie": {"value": {"link": {"width": 1, "speed_gts": 2.5}}}}],
+        "nvidia": {"proc_gpus": {"value": [{}]}, "smi": {"gpus": [{}]}}})
     found = verdicts(facts)
     assert {name for name, verdict in found.items() if verdict in ("fail", "unknown")} == set()
     assert found["pcie_link_width 0000:03:00.0"] == "not_applicable"
