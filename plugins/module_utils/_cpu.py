@@ -12,6 +12,7 @@ from ._cpuidle import read_idle
 from ._cpuinfo import read_cpuinfo
 from ._cpulist import format_cpulist, parse_cpulist
 from ._host import Host
+from ._irq import read_default_cpus
 from ._kernel_log import read_lines
 from ._reading import Reading, ok
 
@@ -39,6 +40,7 @@ def read(host: Host, cpuinfo: Reading | None = None, release: Reading | None = N
         "acpi_cppc": host.is_dir(f"{CPU}/cpu0/acpi_cppc"),
         "isolated": host.read(f"{CPU}/isolated").map(parse_list),
         "nohz_full": host.read(f"{CPU}/nohz_full").map(parse_list),
+        "interrupt_cpus": read_default_cpus(host),
         "vulnerabilities": read_vulnerabilities(host),
         "clocksource": read_clocksource(host, log),
         "frequency": read_frequency(host, release),

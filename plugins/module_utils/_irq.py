@@ -5,8 +5,26 @@
 """The interrupts of a PCI device and the CPUs that take them (Documentation/core-api/irq/irq-affinity.rst)."""
 from __future__ import annotations
 
+import re
+
+from ._cpulist import format_cpulist
 from ._host import Host
 from ._pci_address import DEVICES
+from ._reading import Reading
+
+
+def read_default_cpus(host: Host) -> Reading:
+    """CPUs that a new interrupt may use, as a list: /proc/irq/default_smp_affinity, which is a mask."""
+    return host.read("/proc/irq/default_smp_affinity").map(parse_mask).map(format_cpulist)
+
+
+def parse_mask(text: str) -> list[int]:
+    """The CPUs of `ffff,00000003`: groups of 32 bits, the highest first. Raises ValueError."""
+    groups = text.strip().split(",")
+    if not all(re.fullmatch(r"[0-9a-f]{1,8}", group) for group in groups):
+        raise ValueError("no mask of CPUs")
+    mask = int("".join(group.zfill(8) for group in groups), 16)
+    return [cpu for cpu in range(32 * len(groups)) if mask >> cpu & 1]
 
 
 def read_interrupts(host: Host, address: str) -> list[dict]:

@@ -21,6 +21,7 @@ from ._derive_guests import gpu_containers, gpu_vms
 from ._derive_managers import boot_sysctls, sysctl_places, tuning_services
 from ._derive_memory import memory_shares, static_pools
 from ._derive_network import rdma_cards
+from ._derive_numa import numa, remote_interrupts
 from ._derive_nvidia import driver_flavours, gpu_count, library_mismatch, missing_nodes, peermem
 from ._derive_nvidia_smi import smi_facts
 from ._derive_p2p import peer_to_peer
@@ -57,6 +58,7 @@ def derive(facts: dict[str, Any]) -> dict[str, Any]:
         "odd_policies": odd_policies(facts["cpu"]["frequency"]["policies"]),
         "vulnerable": open_vulnerabilities(facts["cpu"]["vulnerabilities"]),
         "boost_switches": boost_switches(facts["cpu"]["frequency"]),
+        "numa": numa(facts["numa"]["nodes"], facts["cpu"]),
         "pci_options": pci_options(facts["kernel"]),
         "isolated_guests": isolated_guests(facts["guests"], gpus),
         "stopped_by_reboot": stopped_by_reboot(facts["guests"]),
@@ -81,6 +83,7 @@ def _of_gpu(gpu: dict[str, Any], ports: dict[str, dict], nvidia: dict[str, Any])
         **path,
         **smi_facts(gpu, nvidia["smi"], path["idle"]),
         "flavours": driver_flavours(gpu["generation"]),
+        "remote_interrupts": remote_interrupts(gpu),
     }
 
 

@@ -85,6 +85,7 @@ def plant_cpus(tree: Tree, *, sockets: int = 2, cores: int = 64, threads: int = 
         "isolated": isolated or "\n", "nohz_full": isolated or "(null)",
         "smt/control": smt or ("on" if threads > 1 else "notsupported"), "smt/active": int(threads > 1)})
     tree.files(f"{CPU}/vulnerabilities", vulnerabilities)
+    tree.file("/proc/irq/default_smp_affinity", cpu_mask(present))
     blocks = []
     for cpu in present:
         if cpu not in online:
@@ -189,6 +190,13 @@ def write_files(tree: Tree, folder: str, contents: dict[str, str | int | None]) 
             made.add(folder)
         with open(path, "w", encoding="utf-8") as file:
             file.write(f"{content}\n")
+
+
+def cpu_mask(cpus: Iterable[int]) -> str:
+    """`ffffffff,0000000f` as the kernel prints a mask: groups of 32 bits, no 0x."""
+    bits = sum(1 << cpu for cpu in cpus)
+    groups = [f"{bits >> shift & 0xffffffff:08x}" for shift in range(0, bits.bit_length(), 32)]
+    return ",".join(reversed(groups))
 
 
 def cpu_list(cpus: Iterable[int]) -> str:

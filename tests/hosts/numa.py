@@ -13,18 +13,20 @@ TWO_SOCKETS = ("0-63,128-191", "64-127,192-255")
 GIB = 1 << 20   # KiB
 
 
-def plant_nodes(tree: Tree, cpus: Sequence[str] = TWO_SOCKETS, *, memory_kib: int = 251 * GIB,
+def plant_nodes(tree: Tree, cpus: Sequence[str] = TWO_SOCKETS, *, memory_kib: int | Sequence[int] = 251 * GIB,
                 free_kib: int = 200 * GIB, near: int = 10, far: int = 32,
                 distances: Sequence[Sequence[int]] | None = None) -> None:
-    """One node for every list of CPUs; an empty list is a node that has memory only."""
+    """One node for every list of CPUs; an empty list is a node of memory only. `memory_kib` of all, or of each."""
     count = len(cpus)
     numbers = "0" if count == 1 else f"0-{count - 1}"
     tree.files(NODE, {"online": numbers, "possible": numbers, "has_memory": numbers})
     for node, list_ in enumerate(cpus):
+        total = memory_kib if isinstance(memory_kib, int) else memory_kib[node]
+        free = min(total, free_kib)
         row = distances[node] if distances else [near if other == node else far for other in range(count)]
         tree.files(f"{NODE}/node{node}", {
             "cpulist": list_ or "\n",
             "distance": " ".join(map(str, row)),
-            "meminfo": f"Node {node} MemTotal:       {memory_kib} kB\nNode {node} MemFree:        {free_kib} kB\n"
-                       f"Node {node} MemUsed:        {memory_kib - free_kib} kB\n"
+            "meminfo": f"Node {node} MemTotal:       {total} kB\nNode {node} MemFree:        {free} kB\n"
+                       f"Node {node} MemUsed:        {total - free} kB\n"
                        f"Node {node} AnonHugePages:   2048 kB\n"})

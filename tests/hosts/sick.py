@@ -6,11 +6,11 @@ from __future__ import annotations
 
 import shutil
 
-from . import boot, cpu, kernel, managers, memory, network, pci, processes
+from . import boot, cpu, kernel, managers, memory, network, numa, pci, processes
 from .config_space import ConfigSpace, gpu_space, root_port_space
 from .modules import plant_installed_kernel
 from .nvidia import Gpu, smi_xml, version_text
-from .story_before import ACS_REDIRECT, CONTAINERS, DRIVER, GPUS, root_port, story_before
+from .story_before import ACS_REDIRECT, CONTAINERS, DRIVER, GPUS, NODE_CPUS, root_port, story_before
 from .tree import Tree
 
 RDMA_CARD = "0000:e4:00.0"
@@ -45,6 +45,7 @@ def sick(tree: Tree) -> Tree:
     story_before(tree, cores=1, swap=True)
     _spoil_processors(tree)
     _spoil_next_boot(tree)
+    _spoil_nodes(tree)
     tree.file("/proc/sys/kernel/version", "#1 SMP PREEMPT_RT Debian 6.8.12-9")
     _spoil_memory(tree)
     _spoil_sysctl_files(tree)
@@ -80,6 +81,12 @@ def _spoil_processors(tree: Tree) -> None:
     tree.file("/proc/cpuinfo", tree.path("/proc/cpuinfo").read_text().replace("0xb002147", "0xb002110", 1))
     tree.files(cpu.CPU, {"cpufreq/boost": 0, "online": "0-2", "offline": "3"})
     cpu.plant_clocksource(tree, current="hpet", available="hpet acpi_pm ")
+
+
+def _spoil_nodes(tree: Tree) -> None:
+    """Node 1 lost half of its modules, and the interrupt of a GPU on node 0 went to node 1."""
+    numa.plant_nodes(tree, NODE_CPUS, memory_kib=(251 * numa.GIB, 126 * numa.GIB))
+    tree.files("/proc/irq/203", {"effective_affinity_list": 40, "smp_affinity_list": "0-127"})
 
 
 def _spoil_memory(tree: Tree) -> None:

@@ -17,12 +17,14 @@ _OF_EVERY_MACHINE = ("kernel_release", "next_kernel", "next_kernel_nvidia", "cmd
                      "perf_event_paranoid", "thp_enabled", "thp_defrag", "zone_reclaim_mode",
                      "cpu_governor", "cpu_epp", "cpu_boost", "cpu_scaling_driver", "clocksource", "cpus_offline",
                      "cpu_frequency_limits", "cpu_max_perf_pct", "cpu_consistency", "cpu_microcode", "cpu_smt",
-                     "uncore_frequency", "cpu_mitigations", "cpu_isolation", "iommu_many_cpus")
+                     "uncore_frequency", "cpu_mitigations", "cpu_isolation", "numa_node_memory",
+                     "numa_memory_balance", "numa_nodes_per_socket", "iommu_many_cpus")
 _OF_SETTINGS = ("thp_size", "thp_shmem", "ksm", "zfs_arc_max", "hugepages_unused", "overcommit_memory",
                 "min_free_kbytes", "shm_size", "memlock", "kernel_preemption", "sysctl_at_boot", "sysctl_conf",
                 "other_managers", "somaxconn", "netdev_max_backlog", "nic_duplex", "rdma_link_width",
                 "rdma_maxreadreq")
-_OF_GPUS = ("gpu_driver", "gpu_consistency", "gpu_numa_node", "iommu_acs", "pcie_maxpayload", "pcie_link_width",
+_OF_GPUS = ("gpu_driver", "gpu_consistency", "gpu_numa_node", "gpu_interrupts", "iommu_acs", "pcie_maxpayload",
+            "pcie_link_width",
             "pcie_link_speed", "pcie_bottleneck", "pcie_aer", "pcie_bar_size", "nvidia_module", "nvidia_flavour",
             "nvidia_device_nodes", "nvidia_peermem", "gpu_one_owner", "gpu_runtime_pm", "pcie_bus_tuning",
             "pcie_extended_tags", "pcie_bar_assigned")

@@ -9,7 +9,7 @@ import json
 
 import pytest
 
-from hosts import boot, cpu, kernel, pci
+from hosts import boot, cpu, kernel, numa, pci
 from hosts.nvidia import Gpu, smi_xml
 from hosts.others import intel_server
 from hosts.story_before import (
@@ -45,7 +45,7 @@ SMI = {"nvidia_persistence": "P1", "nvidia_power_limit": "P2", "nvidia_slowdown"
 UNANSWERED = {check: f"unknown {priority}" for check, priority in SMI.items()}
 GIVEN_AWAY = {**{check: f"not_applicable {priority}" for check, priority in {**REGISTERS, **SMI}.items()},
               "gpu_driver": "not_applicable P1", "gpu_runtime_pm": "not_applicable P2",
-              "nvidia_flavour": "not_applicable P1"}
+              "gpu_interrupts": "not_applicable P2", "nvidia_flavour": "not_applicable P1"}
 TO_VFIO = "the GPU is passed through to a guest (vfio-pci)"
 SUSPENDED = "the GPU is suspended, and reading its registers would wake it"
 
@@ -191,7 +191,8 @@ def test_a_virtual_function_and_its_parent_are_skipped(facts_of, story):
         ("pcie_maxreadreq", ODD): "fail P2: 512 -> 4096",
         **{(check, FUNCTION): f"not_applicable {priority}" for check, priority in {**REGISTERS, **SMI}.items()},
         ("gpu_driver", FUNCTION): "not_applicable P1", ("gpu_one_owner", FUNCTION): "not_applicable P1",
-        ("gpu_runtime_pm", FUNCTION): "not_applicable P2", ("gpu_numa_node", FUNCTION): "pass P1: 1",
+        ("gpu_runtime_pm", FUNCTION): "not_applicable P2", ("gpu_interrupts", FUNCTION): "not_applicable P2",
+        ("gpu_numa_node", FUNCTION): "pass P1: 1",
         ("nvidia_flavour", FUNCTION): "pass P1: open",
         ("pcie_aer", FUNCTION): "pass P1: 0"}         # what the port above it counted
 
@@ -293,6 +294,32 @@ def test_why_the_kernel_gave_up_the_time_stamp_counter(facts_of, story):
     assert changes(story, found) == {
         ("clocksource", None): 'fail P1: hpet -> one_of ["tsc", "arch_sys_counter"]'}
     assert "tsc: Marking TSC unstable due to check_tsc_sync_source" in found["clocksource", None]["fix"]["how"]
+
+
+def four_nodes_a_socket(tree):
+    """NPS4, and one quarter of a socket has no modules."""
+    plain(tree)
+    numa.plant_nodes(tree, [f"{8 * node}-{8 * node + 7}" for node in range(8)],
+                     memory_kib=[63 * numa.GIB, 0, *[63 * numa.GIB] * 6])
+
+
+def test_a_socket_in_quarters_one_of_them_empty(facts_of, story):
+    assert changes(story, judged(facts_of(four_nodes_a_socket))) == {
+        ("numa_node_memory", None): 'fail P1: ["node1 (CPUs 8-15)"] -> empty true',
+        ("numa_nodes_per_socket", None): "fail info: 4 -> at_most 1"}
+
+
+def interrupt_far_away(tree, address):
+    tree.file(f"/proc/irq/{200 + GPUS[address]}/effective_affinity_list", 3)
+
+
+def test_an_interrupt_on_the_other_node_comes_with_the_command(facts_of, story):
+    found = judged(facts_of(variant(interrupt_far_away)))
+    assert changes(story, found) == {("gpu_interrupts", ODD): "fail P2: [204] -> empty true"}
+    assert found["gpu_interrupts", ODD]["reason"] == (
+        "interrupt 204 goes to CPUs 3; node 1 has 32-63,96-127")
+    assert found["gpu_interrupts", ODD]["fix"]["how"].startswith(
+        "echo 32-63,96-127 > /proc/irq/204/smp_affinity_list\n")
 
 
 # -- the next boot ----------------------------------------------------------------------------------------------------

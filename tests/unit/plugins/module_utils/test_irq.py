@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
-from ansible_collections.gpuhost.tuning.plugins.module_utils._irq import read_interrupts
+import pytest
+from ansible_collections.gpuhost.tuning.plugins.module_utils._irq import read_default_cpus, read_interrupts
 
 from hosts.pci import plant_device, plant_gpu
 
@@ -13,6 +14,21 @@ GPU = "0000:06:00.0"
 def values(interrupts):
     return [(entry["irq"], entry["affinity"].value, entry["effective"].value, entry["node"].value)
             for entry in interrupts]
+
+
+@pytest.mark.parametrize(("text", "cpus"), [
+    ("3", "0-1"), ("f", "0-3"), ("00000000,ffffffff", "0-31"), ("8000,00000001", "0,47"), ("0", ""),
+    (",".join(["ffffffff"] * 8), "0-255"), ("0,1,2", "1,32")])
+def test_the_cpus_of_new_interrupts(tree, host, text, cpus):
+    tree.file("/proc/irq/default_smp_affinity", text)
+    assert read_default_cpus(host).value == cpus
+
+
+@pytest.mark.parametrize(("text", "status"), [("", "unparsable"), ("0x3g", "unparsable"), (None, "absent")])
+def test_a_mask_that_is_none(tree, host, text, status):
+    if text is not None:
+        tree.file("/proc/irq/default_smp_affinity", text)
+    assert read_default_cpus(host).status == status
 
 
 def test_message_signalled_interrupts_by_number(tree, host):

@@ -91,7 +91,8 @@ def gpu(bdf: str, path: list[str], node: int, minor: int) -> dict:
         "resizable_bar": ok([{"bar": 2, "size": 128 * GIB, "sizes": [64 << 20, 128 * GIB]}]),
         "memory_mib": ok(97887), "minor": ok(minor), "uuid": ok(f"GPU-00000000-0000-4000-8000-00000000000{minor}"),
         "gsp_firmware": ok("595.58.03"), "iommu_group": ok(20 + minor), "iommu_type": ok("identity"),
-        "interrupts": [{"irq": 120 + minor, "affinity": ok("0-255"), "effective": ok("64"), "node": ok(node)}],
+        "interrupts": [{"irq": 120 + minor, "affinity": ok("0-255"), "effective": ok(("8", "72")[node]),
+                        "node": ok(node)}],
         "path": path, "claimed_by": ok([]), "containers": ["101"], "users": ok([]),
     }
 
@@ -331,7 +332,7 @@ def epyc() -> dict:
         "cpu": {
             "vendor": "AuthenticAMD", "family": 26, "model": 2, "stepping": 1,
             "model_name": "AMD EPYC 9575F 64-Core Processor", "microcode": ["0xb00215a"],
-            "microcode_cpus": [], "isolated": ok(""), "nohz_full": ok(""), "uncore": [],
+            "microcode_cpus": [], "isolated": ok(""), "nohz_full": ok(""), "interrupt_cpus": ok("0-255"), "uncore": [],
             "vulnerabilities": ok([{"name": "spectre_v1", "state": "Mitigation: usercopy/swapgs barriers"}]),
             "logical": 256,
             "online": cpus, "offline": [], "sockets": 2, "cores": 128, "smt": {"control": ok("on"), "active": ok(1)},
@@ -401,7 +402,8 @@ def xeon() -> dict:
         root = f"0000:{bus - 1:02x}:01.0"
         gpus.append(merge(gpu(f"0000:{bus:02x}:00.0", [root], node_of, slot), {
             "device": "26b9", "subsystem": "10de:1851", "model": "NVIDIA L40S", "generation": "ada",
-            "local_cpus": ok(("0-31,64-95", "32-63,96-127")[node_of]), "containers": [], "memory_mib": ok(46068),
+            "local_cpus": ok(("0-31,64-95", "32-63,96-127")[node_of]),
+            "interrupts": [{"effective": ok(("8", "40")[node_of])}], "containers": [], "memory_mib": ok(46068),
             "largest_bar": 64 * GIB, "pcie": ok(pcie("legacy_endpoint", link(speed=2.5, max_speed=16.0), 4096)),
             "iommu_type": ABSENT, "iommu_group": ABSENT, "gsp_firmware": ok("580.95.05")}))
         ports.append(merge(port(root, "root_port", node_of, "8086", "352a"), {

@@ -39,6 +39,7 @@ CATALOGUE = {
     "dirty_ratio": "P2 kernel_doc *",
     "gpu_consistency": "P2 community",
     "gpu_driver": "P1 P0 vendor",
+    "gpu_interrupts": "P2 kernel_doc",
     "gpu_numa_node": "P1 kernel_doc",
     "gpu_one_owner": "P1 vendor",
     "gpu_runtime_pm": "P2 vendor *",
@@ -66,6 +67,9 @@ CATALOGUE = {
     "nic_duplex": "P1 kernel_doc",
     "nmi_watchdog": "P2 kernel_doc",
     "numa_balancing": "P1 kernel_doc *",
+    "numa_memory_balance": "P2 vendor",
+    "numa_node_memory": "P1 kernel_doc",
+    "numa_nodes_per_socket": "info vendor *",
     "nvidia_compute_mode": "P2 P1 vendor *",
     "nvidia_container_library": "P0 vendor",
     "nvidia_device_nodes": "P1 P0 vendor",
@@ -311,8 +315,8 @@ OF_NVIDIA_SMI = ("nvidia_persistence", "nvidia_power_limit", "nvidia_slowdown", 
                  "nvidia_pending_modes", "nvidia_compute_mode", "nvidia_recovery")
 PASSED_THROUGH = {f"{check} {ODD}": "not_applicable" for check in (
     "pcie_maxreadreq", "pcie_maxpayload", "pcie_link_width", "pcie_link_speed", "pcie_bottleneck", "pcie_bar_size",
-    "pcie_bar_assigned", "pcie_extended_tags", "gpu_consistency", "gpu_driver", "gpu_runtime_pm", "nvidia_flavour",
-    *OF_NVIDIA_SMI)}
+    "pcie_bar_assigned", "pcie_extended_tags", "gpu_consistency", "gpu_driver", "gpu_runtime_pm", "gpu_interrupts",
+    "nvidia_flavour", *OF_NVIDIA_SMI)}
 
 
 def test_one_on_vfio_pci():
