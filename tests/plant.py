@@ -10,7 +10,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
-from hosts.tree import Tree  # noqa: E402
+from hosts.tree import Tree
 
 
 def main(argv: list[str]) -> int:
