@@ -72,8 +72,9 @@ def read_sysctl_files(host: Host) -> dict:
     """What sets the sysctls of the facts at boot: `{reader, settings, ignored}`.
 
     `settings` is `[{key, value, file, line}]`, the one that wins for each key, in the order in which they are set.
-    `ignored` are settings of /etc/sysctl.conf that nobody reads: systemd-sysctl reads that file only through a link
-    in a sysctl.d folder, which Debian 13 no longer has; `sysctl --system` of procps reads it last.
+    `ignored` are settings of /etc/sysctl.conf that nobody reads and no other file makes: systemd-sysctl reads that
+    file only through a link in a sysctl.d folder, which Debian 13 no longer has; `sysctl --system` of procps reads it
+    last.
     """
     by_systemd = host.is_dir("/run/systemd/system")     # sd_booted(3)
     files = find_sysctl_files(host)
@@ -88,8 +89,14 @@ def read_sysctl_files(host: Host) -> dict:
         "settings": Reading(DENIED, None, f"{hidden[0]} may not be read: needs root") if hidden else
         ok(decide(texts)),
         "ignored": ok([]) if linked or not by_systemd or conf.status == ABSENT else
-        conf.map(lambda text: decide([(SYSCTL_CONF, text)], None)),
+        conf.map(lambda text: unmade(decide([(SYSCTL_CONF, text)], None), decide(texts, None))),
     }
+
+
+def unmade(ignored: list[dict], made: list[dict]) -> list[dict]:
+    """The settings that no other file makes with the same value."""
+    values = {setting["key"]: setting["value"] for setting in made}
+    return [setting for setting in ignored if values.get(setting["key"]) != setting["value"]]
 
 
 def find_sysctl_files(host: Host) -> list[tuple[str, Reading]]:
@@ -123,9 +130,12 @@ def parse_settings(text: str) -> list[tuple[int, str, str | None]]:
     """
     settings = []
     for number, line in enumerate(text.splitlines(), 1):
-        key, equals, value = line.strip().partition("=")
+        line = line.strip()
+        if not line or line[0] in "#;":
+            continue
+        key, equals, value = line.partition("=")
         key = key.strip()
-        if not key or key[0] in "#;" or not (equals or key.startswith("-")):
+        if not key or not (equals or key.startswith("-")):
             continue
         settings.append((number, _with_slashes(key.lstrip("-")), value.strip() if equals else None))
     return settings

@@ -32,7 +32,7 @@ def read_interface(host: Host, name: str, link: str) -> dict:
     """
     folder = f"{_NET}/{name}"
     read = host.read_attributes(folder, ("operstate", "carrier", "speed", "duplex", "mtu"))
-    addresses = _ADDRESS.findall(link)
+    addresses = [] if "/usb" in link else _ADDRESS.findall(link)      # on USB that would be the controller
     return {
         "name": name,
         "bdf": addresses[-1] if addresses else None,

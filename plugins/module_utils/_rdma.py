@@ -22,7 +22,7 @@ def read(host: Host) -> dict:
 
 
 def _device(host: Host, name: str, known_power: dict[str, dict]) -> dict:
-    """The registers of its PCI Express capability and of the port above it; read without waking either."""
+    """With the registers of its PCI Express capability and of the port above it; read without waking either."""
     parent = host.link_name(f"{_FOLDER}/{name}/device")
     bdf = kernel_address(parent) if parent else None
     above = upstream_path(host, bdf) if bdf else []
@@ -31,10 +31,16 @@ def _device(host: Host, name: str, known_power: dict[str, dict]) -> dict:
         "bdf": bdf,
         "node_type": parse_node_type(host.read(f"{_FOLDER}/{name}/node_type").value or ""),
         "vendor": read_id(host, bdf, "vendor") if bdf else None,
+        "ports": [_port(host, f"{_FOLDER}/{name}/ports/{port}", port) for port in host.list(f"{_FOLDER}/{name}/ports")],
         "virtual_function": bool(bdf) and host.link_name(f"{DEVICES}/{bdf}/physfn") is not None,
         "pcie": express_of(read_config(host, bdf, known_power)) if bdf else _NO_DEVICE,
         "port": express_of(read_config(host, above[0], known_power)) if above else _NO_DEVICE,
     }
+
+
+def _port(host: Host, folder: str, port: str) -> dict:
+    """Link layer: InfiniBand, or Ethernet for RoCE; state as `4: ACTIVE`, rate as `100 Gb/sec (4X EDR)`."""
+    return {"port": port, **host.read_attributes(folder, ("link_layer", "state", "rate"))}
 
 
 def parse_node_type(text: str) -> str | None:

@@ -20,7 +20,7 @@ from ._derive_dependents import isolated_guests, stopped_by_reboot
 from ._derive_guests import gpu_containers, gpu_vms
 from ._derive_managers import boot_sysctls, sysctl_places, tuning_services
 from ._derive_memory import memory_shares, static_pools
-from ._derive_network import rdma_cards
+from ._derive_network import dropped_per_million, rdma_cards
 from ._derive_numa import numa, remote_interrupts
 from ._derive_nvidia import driver_flavours, gpu_count, library_mismatch, missing_nodes, peermem
 from ._derive_nvidia_smi import smi_facts
@@ -50,6 +50,7 @@ def derive(facts: dict[str, Any]) -> dict[str, Any]:
         "sysctl_places": sysctl_places(facts),
         "tuning_services": tuning_services(facts),
         "rdma_cards": rdma_cards(facts),
+        "dropped_per_million": dropped_per_million(facts["network"]),
         "compute_gpus": sum(1 for gpu in gpus if gpu["derived"]["compute"]),
         "nvidia_gpus": [gpu["bdf"] for gpu in gpus if gpu["vendor"] == _NVIDIA and is_for_host(gpu)],
         "boot": boot(facts),

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from typing import Any
 
 from ._derive_reading import value
@@ -28,27 +29,34 @@ _ACT_ONCE = ("tlp", "cpufrequtils", "cpupower", "ondemand")
 # The value at run time is not what was written: the kernel, or whoever starts guests, adds to it.
 _ADDED_TO = ("vm.nr_hugepages", "vm.min_free_kbytes")
 _FACES = {"vm.dirty_ratio": "vm.dirty_bytes", "vm.dirty_background_ratio": "vm.dirty_background_bytes"}
+_HEXADECIMAL = re.compile(r"0[xX][0-9a-fA-F]+")
 _OTHER_FACE = {**_FACES, **{face: ratio for ratio, face in _FACES.items()}}
 
 
 def boot_sysctls(facts: dict[str, Any]) -> list[dict[str, Any]]:
     """Every key that a file sets at boot, with that value and the running one: `{key, value, runs, file, line}`.
 
-    Both texts have single blanks between numbers. Left out is what tells nothing: a key that this kernel lacks, one
-    to which the kernel adds, one whose other face a later line sets, and the watchdog of a virtual machine, which
-    may be without the counter it needs.
+    Of both texts as many words as the shorter one has, for the kernel takes no more, and leaves alone what it is not
+    given. Left out is what tells nothing: a key that this kernel lacks, one to which the kernel adds, one whose other
+    face a later line sets, and the watchdog of a virtual machine, which may be without the counter it needs.
     """
     settings = value(facts["managers"]["sysctl"]["settings"]) or []
     found = []
     for place, setting in enumerate(settings):
-        key, wanted = setting["key"], " ".join(setting["value"].split())
+        key, wanted = setting["key"], setting["value"]
         runs = value(facts["sysctl"][key])
         later = {other["key"] for other in settings[place + 1:] if other["value"] != "0"}
         if runs is None or _OTHER_FACE.get(key) in later or _tells_nothing(key, wanted, facts["identity"]["kind"]):
             continue
-        found.append({"key": key, "value": wanted, "runs": " ".join(runs.split()), "file": setting["file"],
-                      "line": setting["line"]})
+        pairs = list(zip(_words(wanted), _words(runs)))
+        found.append({"key": key, "value": " ".join(word for word, _now in pairs),
+                      "runs": " ".join(now for _word, now in pairs), "file": setting["file"], "line": setting["line"]})
     return found
+
+
+def _words(text: str) -> list[str]:
+    """The words, hexadecimal numbers as the kernel prints them."""
+    return [str(int(word, 16)) if _HEXADECIMAL.fullmatch(word) else word for word in text.split()]
 
 
 def _tells_nothing(key: str, wanted: str, kind: str) -> bool:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""RDMA devices in their slots."""
+"""RDMA devices in their slots, and how many packets were lost before the kernel looked at them."""
 from __future__ import annotations
 
 from typing import Any
@@ -24,3 +24,11 @@ def rdma_cards(facts: dict[str, Any]) -> list[dict[str, Any]]:
                       "expected_width": min(own, above) if own and above else None})
     return found
 
+
+def dropped_per_million(network: dict[str, Any]) -> float | None:
+    """Packets that found a CPU's queue full, of a million that came; None where nobody counts."""
+    backlog = value(network["backlog"])
+    if backlog is None:
+        return None
+    came = backlog["received"] + backlog["dropped"]
+    return round(1e6 * backlog["dropped"] / came, 1) if came else 0.0

@@ -39,4 +39,5 @@ def plant_rdma(tree: Tree, name: str, address: str) -> None:
     """An RDMA device of a PCI function that is planted already."""
     folder = f"/{tree.path(f'{DEVICES}/{address}').resolve().relative_to(tree.root.resolve())}/infiniband/{name}"
     tree.file(f"{folder}/node_type", "1: CA").link(f"{folder}/device", f"../../../{address}")
+    tree.files(f"{folder}/ports/1", {"link_layer": "InfiniBand", "state": "4: ACTIVE", "rate": "100 Gb/sec (4X EDR)"})
     tree.link(f"/sys/class/infiniband/{name}", f"../..{folder.removeprefix('/sys')}")

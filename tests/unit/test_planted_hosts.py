@@ -106,7 +106,7 @@ def test_what_does_not_apply_is_left_out_of_the_plan_with_its_reason(facts_of, s
     assert skipped(facts_of(story_before), story, "sysctl") == {
         "vm.swappiness": "not applicable: no swap is active, so vm.swappiness does nothing",
         "vm.max_map_count": "it is planned only for those who name it: gpuhost_include, or a value in gpuhost_values",
-        "net.core.netdev_max_backlog": "not applicable: packets that this queue dropped since boot: 2"}
+        "net.core.netdev_max_backlog": "not applicable: packets that this queue dropped since boot: 2 of 171600"}
 
 
 @pytest.mark.parametrize("profile, overrides", [
@@ -158,7 +158,7 @@ def test_one_pinned_container_less_changes_the_plan(facts_of):
     assert skipped(facts, after, "sysctl") == {
         "kernel.numa_balancing": "running guests that are not pinned to CPUs: 1. They would lose automatic placement: "
                                  "pin them first, or say that the host is dedicated (gpuhost_dedicated)",
-        "net.core.netdev_max_backlog": "not applicable: packets that this queue dropped since boot: 0"}
+        "net.core.netdev_max_backlog": "not applicable: packets that this queue dropped since boot: 0 of 81200"}
     assert judged(facts, dedicated=True)["numa_balancing", None]["fix"]["planned"] is True
 
 

@@ -61,7 +61,18 @@ def pages_promised(tree):
 
 
 def many_dropped(tree):
+    network.plant_softnet(tree, (1 << 28, 700, 0), (1 << 28, 300, 0))
+
+
+def one_in_two_millions_dropped(tree):
     network.plant_softnet(tree, (1 << 30, 700, 0), (1 << 30, 300, 0))
+
+
+def a_card_on_usb_with_half_duplex(tree):
+    """Most servers have one that leads to their management controller."""
+    folder = "/sys/devices/pci0000:e0/0000:e0:14.0/usb1/1-1/1-1:1.0/net/usb0"
+    tree.files(folder, {"operstate": "up", "carrier": 1, "speed": 10, "duplex": "half", "mtu": 1500})
+    tree.link("/sys/class/net/usb0", f"../..{folder.removeprefix('/sys')}")
 
 
 def tuned(tree):
@@ -110,6 +121,8 @@ def real_time(tree):
     (pages_for_nobody, {"hugepages_unused": "fail P2: 6.4 -> at_most 1"}),
     (pages_promised, {"hugepages_unused": "pass P2: 0.0"}),
     (many_dropped, {"netdev_max_backlog": "fail P2: 1000 -> at_least 10000, planned"}),
+    (one_in_two_millions_dropped, {}),
+    (a_card_on_usb_with_half_duplex, {}),
     (tuned, {"other_managers": {("tuned",): "fail info: true -> false"}}),
     (power_profiles_not_started, {"other_managers": {("power-profiles-daemon",): "pass info: false"}}),
     (files_agree, {"sysctl_at_boot": {("net.ipv4.tcp_rmem",): "pass P2: 4096 131072 6291456",

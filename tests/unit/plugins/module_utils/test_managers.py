@@ -127,6 +127,14 @@ def test_without_the_link_systemd_does_not_read_sysctl_conf(tree, host):
         {"key": "kernel.sysrq", "value": "1", "file": "/etc/sysctl.conf", "line": 3}]
 
 
+def test_what_another_file_sets_alike_is_not_lost(tree, host):
+    plant_debian_13(tree)
+    tree.file("/etc/sysctl.conf", "kernel.sysrq=1\nvm.swappiness=5\nvm.dirty_ratio=3\n")
+    tree.file("/etc/sysctl.d/own.conf", "kernel/sysrq = 1\nvm.swappiness = 6\n")
+    assert [setting["key"] for setting in read_sysctl_files(host)["ignored"].value] == [
+        "vm.swappiness", "vm.dirty_ratio"]
+
+
 def test_without_systemd_procps_reads_sysctl_conf_last(tree, host):
     tree.file("/etc/sysctl.d/99-x.conf", "vm.swappiness = 99\n").file("/etc/sysctl.conf", "vm.swappiness = 5\n")
     found = read_sysctl_files(host)

@@ -33,8 +33,9 @@ def test_a_virtio_card_is_found_by_the_function_above_it(tree, host):
     assert (card["bdf"], card["driver"], card["speed_mbps"].value) == ("0000:05:03.0", None, -1)
 
 
-def test_a_card_without_a_pci_function(tree, host):
-    tree.link(f"{NET}/usb0", "../../devices/platform/soc/usb1/1-1/net/usb0")
+@pytest.mark.parametrize("link", ["platform/soc/eth/net/x0", "pci0000:00/0000:00:14.0/usb1/1-1/1-1:1.0/net/x0"])
+def test_a_card_without_a_pci_function_of_its_own(tree, host, link):
+    tree.link(f"{NET}/x0", f"../../devices/{link}")
     assert read(host)["interfaces"][0]["bdf"] is None
 
 

@@ -37,6 +37,10 @@ def test_registers_of_a_card_and_of_the_port_above_it(tree, host):
     assert (card["vendor"], card["virtual_function"]) == ("15b3", False)
     assert (card["pcie"].value["max_read_request"], card["pcie"].value["link"]["max_width"]) == (4096, 16)
     assert card["port"].value["link"]["max_width"] == 8
+    assert as_facts(card["ports"]) == [{
+        "port": "1", "link_layer": {"status": "ok", "value": "InfiniBand"},
+        "state": {"status": "ok", "value": "4: ACTIVE"}, "rate": {"status": "ok", "value": "100 Gb/sec (4X EDR)"}}]
+    assert problems("rdma", as_facts(_rdma.read(host))) == []
 
 
 def test_a_suspended_card_is_not_woken_and_a_virtual_function_is_told(tree, host):

@@ -30,6 +30,17 @@ def test_numbers_are_held_against_each_other_however_they_are_spaced():
         "net.ipv4.tcp_rmem": ("4096 131072 6291456", "4096 131072 6291456"), "vm.swappiness": ("60", "10")}
 
 
+@pytest.mark.parametrize("written, runs, said", [
+    ("10 # low", "10", ("10", "10")), ("0x0a", "10", ("10", "10")), ("", "10", ("", "")),
+    ("60 99", "10", ("60", "10"))])
+def test_what_the_kernel_does_not_take_is_not_compared(written, runs, said):
+    assert at_boot(("vm.swappiness", written), vm__swappiness=runs) == {"vm.swappiness": said}
+
+
+def test_numbers_that_are_not_given_stay():
+    assert at_boot(("net.ipv4.tcp_rmem", "4096 200000")) == {"net.ipv4.tcp_rmem": ("4096 200000", "4096 131072")}
+
+
 def test_a_face_that_a_later_line_overrules_tells_nothing():
     """Running: dirty_bytes, so dirty_ratio reads 0."""
     running = {"vm__dirty_ratio": "0", "vm__dirty_bytes": "1073741824"}
@@ -120,12 +131,18 @@ def test_what_is_not_known_has_no_share():
     assert found["static_pools"] is None
 
 
+@pytest.mark.parametrize("backlog, share", [
+    ({"received": 999000, "dropped": 1000}, 1000.0), ({"received": 0, "dropped": 0}, 0.0)])
+def test_share_of_dropped_packets(backlog, share):
+    assert host(network={"backlog": ok({**backlog, "squeezed": 0})})["dropped_per_million"] == share
+
+
 # -- RDMA cards -------------------------------------------------------------------------------------------------------
 
 def card(name, bdf, width, port_width, *, virtual=False):
     def registers(lanes):
         return ABSENT if lanes is None else ok({"max_read_request": 512, "link": {"width": 8, "max_width": lanes}})
-    return {"name": name, "bdf": bdf, "node_type": "CA", "vendor": "15b3", "virtual_function": virtual,
+    return {"name": name, "bdf": bdf, "node_type": "CA", "vendor": "15b3", "ports": [], "virtual_function": virtual,
             "pcie": registers(width), "port": registers(port_width)}
 
 
