@@ -121,7 +121,7 @@ class Controller:
         done = self.ansible(
             "playbook", str(path) if path.exists() else playbook, "-i", str(self.inventory(hosts)),
             "-e", json.dumps(given), *words, cwd=cwd, timeout=timeout,
-            ANSIBLE_CALLBACK_PLUGINS=str(CALLBACKS), ANSIBLE_CALLBACKS_ENABLED="task_results",
+            ANSIBLE_CALLBACK_PLUGINS=str(CALLBACKS), ANSIBLE_CALLBACKS_ENABLED="task_results,gpuhost.tuning.fleet",
             GPUHOST_TASK_RESULTS=str(record), **environment)
         run = Run(done.returncode, done.stdout, done.stderr, *_parse(record))
         for sign in ("[DEPRECATION WARNING]", "Traceback (most recent call last)"):

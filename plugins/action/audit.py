@@ -3,16 +3,20 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
-from ansible.errors import AnsibleActionFail
+from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure
 from ansible.plugins.action import ActionBase
 from ansible.utils.color import stringc
 from ansible.utils.display import Display
 
+from ..plugin_utils import _rollout
 from ..plugin_utils._audit import PROBLEMS, Audit
 from ..plugin_utils._plain import plain
+from ..plugin_utils._report_changes import outcome_counts
 from ..plugin_utils._report_terminal import full_report, short_line
+from ..plugin_utils._text import clean, one_line
 
 ARGUMENTS = {
     "sysroot": {"type": "str", "default": "/"},
@@ -43,22 +47,40 @@ class ActionModule(ActionBase):
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         result = super().run(tmp, task_vars)
         _checked, arguments = self.validate_argument_spec(argument_spec=ARGUMENTS)
+        host, arguments = plain(task_vars["inventory_hostname"]), {**plain(arguments), "check": self._task.check_mode}
         try:
-            audit = Audit(plain(task_vars["inventory_hostname"]), plain(arguments))
+            audit = Audit(host, arguments)
             read = self._execute_module(
                 module_name="gpuhost.tuning.host_info", task_vars=task_vars,
                 module_args={"sysroot": arguments["sysroot"], "tunables": audit.named_tunables()})
             if read.get("failed") or "facts" not in read:
+                _note(host, arguments, _rollout.FAILED, read.get("msg", "host_info failed without a message"))
                 return {**result, **read}
             outcome = audit.judge(plain(read["facts"]))
+        except AnsibleConnectionFailure as lost:
+            _note(host, arguments, _rollout.UNREACHABLE, str(lost))
+            raise
         except PROBLEMS as problem:
+            _note(host, arguments, _rollout.FAILED, str(problem))
             raise AnsibleActionFail(str(problem)) from problem
-        self._show(audit, alone=len(task_vars["ansible_play_hosts_all"]) == 1)
+        self._show(audit, outcome, alone=len(task_vars["ansible_play_hosts_all"]) == 1)
         return {**result, "changed": False, **outcome}
 
-    def _show(self, audit: Audit, alone: bool) -> None:
+    def _show(self, audit: Audit, outcome: dict[str, Any], alone: bool) -> None:
         display = Display()
         if alone or display.verbosity > 0:
             display.display(full_report(audit.document, audit.paths(), stringc))
         else:
-            display.display(short_line(audit.document))
+            given = audit.arguments
+            changes = {"before": outcome.get("planned"), "after": given["changes"]}.get(given["stage"])
+            display.display(short_line(audit.document) if changes is None
+                            else clean(f"{audit.host}: {outcome_counts(changes)}"))
+
+
+def _note(host: str, arguments: dict[str, Any], state: str, reason: str) -> None:
+    """Put down that this run ended here, where it is part of a rollout."""
+    if not arguments["run_id"] or arguments["stage"] not in ("before", "after"):
+        return
+    said = f"{'not audited after its changes: ' if arguments['stage'] == 'after' else ''}{clean(one_line(reason))}"
+    with contextlib.suppress(*PROBLEMS):    # the problem itself may be the folder or the id
+        _rollout.note(arguments["report_dir"], arguments["run_id"], host, state, reasons=[said])

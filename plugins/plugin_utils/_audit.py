@@ -12,9 +12,10 @@ from typing import Any
 
 import yaml
 
-from . import _catalogue, _checks, _guard, _leave_alone, _plan, _record
+from . import _catalogue, _checks, _guard, _leave_alone, _plan, _record, _rollout
 from ._errors import MissingPackage
 from ._groups import PRIORITIES, to_do, value
+from ._report_changes import change_lines
 from ._report_markdown import markdown_report
 from ._text import count
 
@@ -44,6 +45,11 @@ class Audit:
 
     def judge(self, facts: dict[str, Any]) -> dict[str, Any]:
         """Judge `facts`, write what belongs to this stage, and return what the task registers."""
+        self._judge(facts)
+        outcome = {"run_id": self.run_id, "summary": self.document["summary"], **self.paths(), **self._stage()}
+        return outcome | self._verdict()
+
+    def _judge(self, facts: dict[str, Any]) -> None:
         findings = _checks.judge(facts, self.catalogue, self.profile, host=self.host, waivers=self.waivers,
                                  today=datetime.date.today(), dedicated=self.arguments["dedicated"],
                                  allow_busy=self.arguments["allow_busy"], **self.choices)
@@ -52,8 +58,6 @@ class Audit:
             "collected_at": facts["collected_at"], "boot_id": value(facts["identity"]["boot_id"]), "facts": facts,
             "summary": _checks.summary(findings, self.waivers, host=self.host), "findings": findings,
         }
-        outcome = {"run_id": self.run_id, "summary": self.document["summary"], **self.paths(), **self._stage()}
-        return outcome | self._verdict()
 
     def _stage(self) -> dict[str, Any]:
         stage = self.arguments["stage"]
@@ -94,7 +98,20 @@ class Audit:
         _record.write_json(run / "before.json", {**head, "values": plan.befores, "changes": plan.changes,
                                                  "guard": _guard.observe(self.document["facts"])})
         _record.write_json(run / "plan.json", {**head, "values": plan.values, "changes": plan.changes})
+        self._note_plan(plan, reasons)
         return {"plan": plan.values, "planned": plan.changes, "left_alone": reasons}
+
+    def _note_plan(self, plan: _plan.Plan, reasons: list[str]) -> None:
+        state = _rollout.UNCHANGED
+        if reasons:
+            state = _rollout.REFUSED
+        elif plan.planned:
+            state = _rollout.WOULD_CHANGE if self.arguments["check"] else _rollout.CHANGING
+        self.note(state, reasons=reasons, sysroot=self.arguments["sysroot"])
+
+    def note(self, state: str, **more: Any) -> None:
+        """Put down what became of the host, where the run is part of a rollout."""
+        _rollout.note(self.arguments["report_dir"], self.run_id, self.host, state, **more)
 
     def _write_after(self) -> dict[str, Any]:
         run = self.folder.run(self.run_id)
@@ -104,7 +121,23 @@ class Audit:
         _record.write_json(run / "after.json", self.document)
         self._write_reports({"run_id": self.run_id, "time": self.document["collected_at"], "planned": before["changes"],
                              "changes": self.arguments["changes"], "harm": harm, "notes": notes})
+        self._note_changes(harm)
         return {"harm": harm, "notes": notes}
+
+    def _note_changes(self, harm: list[dict[str, Any]]) -> None:
+        by_outcome: dict[str, list[dict[str, Any]]] = {}
+        for change in self.arguments["changes"]:
+            by_outcome.setdefault(change["outcome"], []).append(change)
+        changed, refused = by_outcome.get("changed", []), by_outcome.get("refused", [])
+        more: dict[str, Any] = {"reasons": []}
+        state = _rollout.CHANGED if changed else _rollout.UNCHANGED
+        if harm:
+            state, more = _rollout.HARMED, {"reasons": [f"{entry['device']}: {entry['what']}" for entry in harm]}
+        elif refused:
+            # Why a node is left alone was put down before.
+            alone = all(change["reason"] == _leave_alone.REASON for change in refused)
+            state, more = _rollout.REFUSED, {} if alone else {"reasons": change_lines(refused)}
+        self.note(state, changed={change["address"]: change["after"] for change in changed}, **more)
 
     def _write_reports(self, run: dict[str, Any] | None) -> None:
         _record.write_json(self.folder.path / "audit.json", self.document)

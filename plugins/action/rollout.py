@@ -1,0 +1,140 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure
+from ansible.plugins.action import ActionBase
+from ansible.utils.display import Display
+
+from ..plugin_utils import _gate, _look_again, _record, _rollout, _serial
+from ..plugin_utils._plain import plain
+from ..plugin_utils._text import clean, count, one_line
+
+ARGUMENTS = {
+    "stage": {"type": "str", "required": True, "choices": ["begin", "soak", "again", "gate", "restored"]},
+    "report_dir": {"type": "str", "default": "reports"},
+    "run_id": {"type": "str"},
+    "folder": {"type": "str"},
+    "host": {"type": "str"},
+    "soak_seconds": {"type": "int", "default": 30},
+    "look_again": {"type": "int", "default": 100},
+    "max_failed": {"type": "int", "default": 0},
+}
+REGISTERED = "rollout_batch"      # where a playbook keeps what the stage `begin` returns
+
+
+class ActionModule(ActionBase):
+    """Takes a rollout from batch to batch. Only the stage `again` speaks to a host, and it never fails for one."""
+
+    _supports_check_mode = True
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        result = super().run(tmp, task_vars)
+        _checked, arguments = self.validate_argument_spec(argument_spec=ARGUMENTS)
+        try:
+            return {**result, "changed": False, **getattr(self, f"_{arguments['stage']}")(plain(arguments), task_vars)}
+        except (_record.RecordError, ValueError) as problem:
+            raise AnsibleActionFail(str(problem)) from problem
+
+    # -- begin ------------------------------------------------------------------------------------------------
+
+    def _begin(self, arguments: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
+        hosts, batch = plain(task_vars["ansible_play_hosts_all"]), plain(task_vars["ansible_play_batch"])
+        folder = self._under_way(hosts[:hosts.index(batch[0])], task_vars)
+        if folder is None:
+            rollout = _rollout.start(arguments["report_dir"], arguments["run_id"] or _record.new_run_id(), hosts,
+                                     bool(self._task.check_mode))
+        else:
+            rollout = _rollout.load(folder)
+            _gate.require_passed(rollout)
+        rollout.document["batches"].append({"hosts": batch, "passed": None})
+        rollout.save()
+        if len(hosts) > 1:
+            self._say(f"rollout {rollout.run_id}, batch {len(rollout.batches)}: {count(len(batch), 'host')}, "
+                      f"{len(rollout.reached)} of {len(hosts)} with it")
+        return {"run_id": rollout.run_id, "folder": str(rollout.folder), "batch": len(rollout.batches)}
+
+    @staticmethod
+    def _under_way(earlier: list[str], task_vars: dict[str, Any]) -> str | None:
+        """Where the rollout is recorded that has come to the batch before this one: what its hosts registered tells."""
+        for host in reversed(earlier):
+            registered = task_vars["hostvars"][host].get(REGISTERED)
+            if registered and "folder" in registered:
+                return plain(registered["folder"])
+        return None
+
+    # -- between batches --------------------------------------------------------------------------------------
+
+    def _soak(self, arguments: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
+        rollout = _rollout.load(arguments["folder"])
+        states = _gate.judge(rollout, self._alive(task_vars))
+        fine = {host for host, entry in states.items() if entry["state"] in (_rollout.CHANGED, _rollout.UNCHANGED)}
+        changed = [host for host in rollout.batches[-1] if states[host]["state"] == _rollout.CHANGED]
+        if rollout.is_last or rollout.document["check"] or not changed \
+                or len(_gate.bad(states)) > arguments["max_failed"]:
+            return {"hosts": [], "seconds": 0}
+        self._say(f"soaking for {count(arguments['soak_seconds'], 'second')}")
+        time.sleep(arguments["soak_seconds"])
+        looked = rollout.document["looked"]
+        chosen = _serial.look_again(rollout.batches, fine, arguments["look_again"], looked)
+        looked.update(dict.fromkeys(chosen, len(rollout.batches)))
+        rollout.save()
+        return {"hosts": chosen, "seconds": arguments["soak_seconds"]}
+
+    def _again(self, arguments: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
+        host = arguments["host"]
+        rollout = _rollout.load(arguments["folder"])
+        state, reasons = self._look_at(host, rollout, rollout.states()[host], task_vars)
+        if reasons:
+            rollout.note(host, state, reasons)
+            self._say(f"{host}: looked at again: {state}: {'; '.join(reasons)}")
+        return {"host": host, "state": state, "reasons": reasons}
+
+    def _look_at(self, host: str, rollout: _rollout.Rollout, entry: dict[str, Any],
+                 task_vars: dict[str, Any]) -> tuple[str, list[str]]:
+        """The state of the host to which the task is delegated, and why it is not the one that it was left in."""
+        changed = entry.get("changed", {})
+        try:
+            before = _record.read_json(rollout.records_of(host).run(rollout.run_id) / "before.json")
+            read = plain(self._execute_module(
+                module_name="gpuhost.tuning.host_info", task_vars=task_vars,
+                module_args={"sysroot": entry["sysroot"], "tunables": sorted(changed)}))
+        except AnsibleConnectionFailure as lost:
+            return _rollout.UNREACHABLE, [one_line(str(lost))]
+        except _record.RecordError as problem:
+            return _rollout.FAILED, [one_line(str(problem))]
+        if read.get("failed") or "facts" not in read:
+            return _rollout.FAILED, [one_line(read.get("msg", "host_info failed without a message"))]
+        harm = _look_again.harm(before, read["facts"])
+        if harm:
+            return _rollout.HARMED, harm
+        drift = _look_again.drift(changed, read["facts"])
+        return (_rollout.DRIFTED, drift) if drift else (entry["state"], [])
+
+    def _gate(self, arguments: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
+        rollout = _rollout.load(arguments["folder"])
+        states = _gate.judge(rollout, self._alive(task_vars))
+        stopped = _gate.verdict(rollout, states, arguments["max_failed"])
+        _gate.record(rollout, states, stopped)
+        if len(states) > 1 and not stopped:
+            self._say(f"gate after batch {len(rollout.batches)}: passed, {len(_gate.bad(states))} of "
+                      f"{count(len(rollout.reached), 'host')} failed so far")
+        answer = {"failed_hosts": _gate.bad(states), "passed": not stopped}
+        return {**answer, "failed": True, "msg": stopped} if stopped else answer
+
+    def _restored(self, arguments: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
+        host = plain(task_vars["inventory_hostname"])
+        _rollout.note(arguments["report_dir"], arguments["run_id"], host, _rollout.RESTORED)
+        return {}
+
+    @staticmethod
+    def _alive(task_vars: dict[str, Any]) -> set[str]:
+        return set(plain(task_vars["ansible_play_hosts"]))
+
+    @staticmethod
+    def _say(text: str) -> None:
+        Display().display(clean(text))

@@ -1,0 +1,110 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""The record of one rollout on the controller: which batches there were, and what became of every host.
+
+`<report_dir>/.rollouts/<run id>/rollout.json` is written by one task at a time; `hosts/<inventory_hostname>.json`
+beside it by whoever works on that host, before and after everything that may fail. So a host that is in a batch and
+has no file was not reached, and one that was being changed when everything stopped still says so.
+"""
+from __future__ import annotations
+
+import datetime
+import pathlib
+import shutil
+from typing import Any, NamedTuple
+
+from . import _record
+
+FOLDER = ".rollouts"
+SCHEMA = "gpuhost.rollout/1"
+
+# States of a host. The first four are fine.
+CHANGED, UNCHANGED, WOULD_CHANGE, WAITING = "changed", "unchanged", "would_change", "waiting"
+CHANGING = "changing"           # changes are under way; found afterwards: it was left in the middle of them
+REFUSED = "refused"             # a planned change was refused, or the host was left alone
+HARMED, RESTORED = "harmed", "restored"     # a device is worse off than before; the run on it was taken back
+FAILED, UNREACHABLE = "failed", "unreachable"
+UNGATED = "ungated"             # it was in a batch, and nothing is known about it
+DRIFTED = "drifted"             # looked at again, it is no longer as it was left
+DONE = frozenset({CHANGED, UNCHANGED, WOULD_CHANGE})
+FINE = DONE | {WAITING}
+
+
+class Rollout(NamedTuple):
+    folder: pathlib.Path
+    document: dict[str, Any]
+
+    @property
+    def run_id(self) -> str:
+        return self.document["run_id"]
+
+    @property
+    def batches(self) -> list[list[str]]:
+        return [batch["hosts"] for batch in self.document["batches"]]
+
+    @property
+    def reached(self) -> list[str]:
+        return [host for batch in self.batches for host in batch]
+
+    @property
+    def is_last(self) -> bool:
+        return len(self.reached) >= len(self.document["hosts"])
+
+    def records_of(self, host: str) -> _record.HostFolder:
+        return _record.HostFolder(str(self.folder.parents[1]), host)
+
+    def save(self) -> None:
+        _record.write_json(self.folder / "rollout.json", self.document)
+
+    def note(self, host: str, state: str, reasons: list[str]) -> None:
+        _note(self.folder, host, state, reasons=reasons)
+
+    def states(self) -> dict[str, dict[str, Any]]:
+        """What is on record about every host of the rollout; `waiting` for one whose batch has not come."""
+        reached = set(self.reached)
+        return {host: _read(self.folder, host) or {"state": UNGATED if host in reached else WAITING, "reasons": []}
+                for host in self.document["hosts"]}
+
+
+def folder_of(report_dir: str, run_id: str) -> pathlib.Path:
+    # The folder of a host that cannot be called so: HostFolder checks names, and this one is ours alone.
+    return _record.HostFolder(report_dir, FOLDER).path / _record.check_run_id(run_id)
+
+
+def start(report_dir: str, run_id: str, hosts: list[str], check: bool) -> Rollout:
+    """A new rollout; what an earlier one of the same id left is put away."""
+    folder = folder_of(report_dir, run_id)
+    shutil.rmtree(folder, ignore_errors=True)
+    document = {"schema": SCHEMA, "run_id": run_id, "started_at": now(), "check": check, "hosts": hosts, "batches": [],
+                "looked": {}, "stopped": None, "ended_at": None}
+    rollout = Rollout(folder, document)
+    rollout.save()
+    return rollout
+
+
+def load(folder: str | pathlib.Path) -> Rollout:
+    path = pathlib.Path(folder)
+    return Rollout(path, _record.read_json(path / "rollout.json"))
+
+
+def note(report_dir: str, run_id: str, host: str, state: str, **more: Any) -> None:
+    """Put down the state of a host, if a rollout of that id is under way; what was known of it stays beside it."""
+    folder = folder_of(report_dir, run_id)
+    if (folder / "rollout.json").exists():
+        _note(folder, host, state, **more)
+
+
+def _note(folder: pathlib.Path, host: str, state: str, **more: Any) -> None:
+    known = _read(folder, host) or {}
+    _record.write_json(folder / "hosts" / f"{host}.json", {**known, **more, "host": host, "state": state, "at": now()})
+
+
+def _read(folder: pathlib.Path, host: str) -> dict[str, Any] | None:
+    path = folder / "hosts" / f"{host}.json"
+    return _record.read_json(path) if path.exists() else None
+
+
+def now() -> str:
+    return datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")

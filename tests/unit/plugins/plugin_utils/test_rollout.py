@@ -1,0 +1,59 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import json
+
+import pytest
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils import _rollout
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._record import RecordError
+
+RUN = "20261129T183000Z-4f2a"
+
+
+def start(reports, hosts=("a", "b", "c"), batches=(("a",),)):
+    rollout = _rollout.start(str(reports), RUN, list(hosts), check=False)
+    rollout.document["batches"] = [{"hosts": list(batch), "passed": None} for batch in batches]
+    rollout.save()
+    return rollout
+
+
+def test_a_host_is_waiting_then_ungated_then_what_was_put_down(tmp_path):
+    rollout = start(tmp_path, batches=[["a", "b"]])
+    _rollout.note(str(tmp_path), RUN, "a", _rollout.CHANGING, sysroot="/", reasons=[])
+    assert {host: entry["state"] for host, entry in rollout.states().items()} == {
+        "a": "changing", "b": "ungated", "c": "waiting"}
+
+
+def test_what_was_known_of_a_host_stays(tmp_path):
+    rollout = start(tmp_path)
+    _rollout.note(str(tmp_path), RUN, "a", _rollout.CHANGING, sysroot="/", reasons=[])
+    _rollout.note(str(tmp_path), RUN, "a", _rollout.CHANGED, changed={"sysctl:vm.swappiness": "10"})
+    entry = rollout.states()["a"]
+    assert (entry["state"], entry["sysroot"], entry["changed"]) == ("changed", "/", {"sysctl:vm.swappiness": "10"})
+
+
+def test_without_a_rollout_nothing_is_put_down(tmp_path):
+    _rollout.note(str(tmp_path), RUN, "a", _rollout.CHANGED)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_rollout_is_found_again_and_knows_its_last_batch(tmp_path):
+    first = start(tmp_path, batches=[["a"], ["b"]])
+    again = _rollout.load(first.folder)
+    assert (again.run_id, again.reached, again.is_last) == (RUN, ["a", "b"], False)
+    assert start(tmp_path, batches=[["a"], ["b", "c"]]).is_last
+
+
+def test_the_same_id_once_more_starts_anew(tmp_path):
+    start(tmp_path)
+    _rollout.note(str(tmp_path), RUN, "a", _rollout.CHANGED)
+    assert start(tmp_path, batches=[]).states()["a"]["state"] == "waiting"
+
+
+def test_a_record_that_is_cut_says_so(tmp_path):
+    rollout = start(tmp_path)
+    (rollout.folder / "rollout.json").write_text(json.dumps({})[:1])
+    with pytest.raises(RecordError, match="is not JSON"):
+        _rollout.load(rollout.folder)
