@@ -85,6 +85,7 @@ STORY_BEFORE = {
     "gpu_one_owner": {STORY: "not_applicable P1"},
     "gpu_runtime_pm": {STORY: "pass P2: active"},
     "iommu_many_cpus": "not_applicable P1",
+    "pcie_aspm": "not_applicable P2",
     "pcie_bus_tuning": "pass P2: []",
     "pcie_extended_tags": {STORY: "pass P2: true"},
     "pcie_bar_assigned": {STORY: "pass P1: 137438953472"},
@@ -203,6 +204,7 @@ REFERENCE = {
     "gpu_one_owner": {BUSES: "not_applicable P1"},
     "gpu_runtime_pm": {BUSES: "pass P2: active"},
     "iommu_many_cpus": "fail P1: false -> true",
+    "pcie_aspm": "not_applicable P2",
     "pcie_bus_tuning": "pass P2: []",
     "pcie_extended_tags": {BUSES: "pass P2: true"},
     "pcie_bar_assigned": {BUSES: "pass P1: 137438953472"},
@@ -280,9 +282,11 @@ SICK = {
                      '"extended tags is off, of the others on", '
                      '"link width is 8, of the others 16", "largest BAR is 268435456, of the others 137438953472"] '
                      "-> empty true",
-        (OLD_SLOT,): 'fail P2: ["link speed its slot allows is 16.0, of the others 32.0"] -> empty true',
+        (OLD_SLOT,): 'fail P2: ["ASPM is l1, of the others disabled", '
+                     '"link speed its slot allows is 16.0, of the others 32.0"] -> empty true',
         (UNBOUND, *REST): "pass P2: []"},
     "gpu_runtime_pm": {(UNBOUND,): "not_applicable P2", (DEGRADED, OLD_SLOT, *REST): "pass P2: active"},
+    "pcie_aspm": "fail P2: default -> performance",
     "pcie_bus_tuning": 'fail P2: ["pcie_bus_perf"] -> empty true',
     "pcie_extended_tags": {(DEGRADED,): "fail P2: false -> true", OTHERS: "pass P2: true"},
     "pcie_bar_assigned": {(UNBOUND,): "fail P0: null -> not_equals null", (DEGRADED,): "pass P1: 268435456",

@@ -31,6 +31,7 @@ ARGUMENTS = {
     "include": {"type": "list", "elements": "str", "default": []},
     "dedicated": {"type": "bool", "default": False},
     "allow_busy": {"type": "bool", "default": False},
+    "link_samples": {"type": "int", "default": 0},
     "fail_on": {"type": "str", "default": "", "choices": ["", "P0", "P1", "P2"]},
     "stage": {"type": "str", "default": "audit", "choices": ["audit", "compare", "before", "after"]},
     "run_id": {"type": "str"},
@@ -52,7 +53,8 @@ class ActionModule(ActionBase):
             audit = Audit(host, arguments)
             read = self._execute_module(
                 module_name="gpuhost.tuning.host_info", task_vars=task_vars,
-                module_args={"sysroot": arguments["sysroot"], "tunables": audit.named_tunables()})
+                module_args={"sysroot": arguments["sysroot"], "tunables": audit.named_tunables(),
+                             "link_samples": arguments["link_samples"]})
             if read.get("failed") or "facts" not in read:
                 _note(host, arguments, _rollout.FAILED, read.get("msg", "host_info failed without a message"))
                 return {**result, **read}

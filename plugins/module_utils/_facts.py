@@ -41,13 +41,14 @@ from ._reading import ASLEEP, DENIED, GONE, Reading, as_facts
 SCHEMA = "gpuhost.facts/1"
 
 
-def collect(host: Host, tunables: list[str]) -> dict[str, Any]:
+def collect(host: Host, tunables: list[str], link_samples: int = 0) -> dict[str, Any]:
     """The facts as plain JSON types, with the tunables that were asked for by address.
 
+    `link_samples`: how often the links of the GPUs are looked at beyond the first time.
     Nothing is opened for writing, and no suspended device is woken. ValueError: an address is none.
     """
     named = read_named(host, tunables)
-    facts = _read_sections(host)
+    facts = _read_sections(host, link_samples)
     return as_facts({
         "schema": SCHEMA,
         "collected_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
@@ -58,14 +59,14 @@ def collect(host: Host, tunables: list[str]) -> dict[str, Any]:
     })
 
 
-def _read_sections(host: Host) -> dict[str, Any]:
+def _read_sections(host: Host, link_samples: int) -> dict[str, Any]:
     log = read_lines(host)
     cpuinfo = read_cpuinfo(host)
     firmware = _firmware.read(host)
     kernel = _boot.read(host, log)
     guests = _guests.read(host)
     rdma = _rdma.read(host)
-    devices = _gpus.read(host)
+    devices = _gpus.read(host, link_samples)
     own = [gpu for gpu in devices["gpus"] if gpu["vendor"] == _gpus.NVIDIA]
     users = read_users(host)
     nvidia = _nvidia.read(host, log, rdma=bool(rdma["devices"]), containers=find_processes(host, guests, users),
@@ -86,6 +87,7 @@ def _read_sections(host: Host) -> dict[str, Any]:
         "network": _network.read(host),
         "gpus": gpus,
         "ports": devices["ports"],
+        "pcie": devices["pcie"],
         "iommu": _iommu.read(host, gpus),
         "nvidia": nvidia,
         "rdma": rdma,

@@ -35,7 +35,8 @@ def with_use(host: Host, gpus: list[dict], *, proc_gpus: Reading, smi: dict, gue
             "minor": minor,
             "uuid": _driver_fact(proc_gpus, driver, "uuid"),
             "gsp_firmware": _driver_fact(proc_gpus, driver, "firmware"),
-            "memory_mib": _present(seen and seen["memory_mib"], "nvidia-smi does not say"),
+            "memory_mib": gpu["amd"]["memory_bytes"].map(_mib) if gpu["amd"] else _present(
+                seen and seen["memory_mib"], "nvidia-smi does not say"),
             **_claims(gpu, guests),
             "containers": containers_given(guests, nodes),
             "users": users_of(users, nodes) if minor.status in (OK, ABSENT) else minor,
@@ -52,6 +53,10 @@ def _claims(gpu: dict, guests: dict) -> dict:
     claimed = claims(guests, gpu["bdf"])
     return {"claimed_by": claimed,
             "state": PASSED_THROUGH if claimed.value and gpu["state"] != GONE else gpu["state"]}
+
+
+def _mib(size: int) -> int:
+    return size >> 20
 
 
 def _driver_fact(proc_gpus: Reading, entry: dict | None, name: str) -> Reading:

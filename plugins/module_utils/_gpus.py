@@ -9,10 +9,11 @@ GPUs is added by _gpu_use.py.
 """
 from __future__ import annotations
 
+from ._choice import chosen
 from ._host import Host
 from ._irq import read_interrupts
 from ._nvidia_ids import architecture
-from ._pci import acs_of, express_of, read_config, resizable_bars_of
+from ._pci import acs_of, express_of, look_at_links, read_config, resizable_bars_of
 from ._pci_address import DEVICES, read_classes, upstream_path
 from ._pci_sysfs import (
     read_aer,
@@ -36,6 +37,8 @@ PROCESSING_ACCELERATOR = "1200"
 # ES1000 and Rage XL: displays of management controllers from the years when ATI made them.
 _BMC_DISPLAYS = ("515e", "5969", "4752")
 
+ASPM_POLICY = "/sys/module/pcie_aspm/parameters/policy"
+
 _NOT_READ = Reading(ABSENT, None, "not asked for")
 
 
@@ -55,12 +58,25 @@ def is_gpu(class_: str, vendor: str | None, device: str | None, path: list[str])
     return vendor == NVIDIA or (vendor == INTEL and bool(path))
 
 
-def read(host: Host) -> dict:
-    """`{gpus, ports}`; of a GPU all keys are there, those of _gpu_use.py as if nobody had been asked."""
+def read(host: Host, link_samples: int = 0) -> dict:
+    """`{gpus, ports, pcie}`; of a GPU all keys are there, those of _gpu_use.py as if nobody had been asked.
+
+    With `link_samples` the links of the GPUs are looked at that often.
+    """
     known_power: dict[str, dict] = {}
     gpus = [_read_gpu(host, address, class_, known_power) for address, class_ in find_gpus(host)]
     ports = sorted({port for gpu in gpus for port in gpu["path"]})
-    return {"gpus": gpus, "ports": [_read_port(host, address, known_power) for address in ports]}
+    if link_samples:
+        looked = look_at_links(host, _awake_links(gpus), link_samples)
+        gpus = [{**gpu, "link_samples": looked.get(gpu["bdf"])} for gpu in gpus]
+    return {"gpus": gpus, "ports": [_read_port(host, address, known_power) for address in ports],
+            "pcie": {"aspm_policy": host.read(ASPM_POLICY).map(chosen)}}
+
+
+def _awake_links(gpus: list[dict]) -> dict[str, int]:
+    """Where the PCI Express capability lies, of the GPUs of this host that have a link."""
+    return {gpu["bdf"]: gpu["pcie"].value["capability"] for gpu in gpus
+            if gpu["state"] == "ok" and gpu["pcie"].ok and gpu["pcie"].value["link"]}
 
 
 def find_gpus(host: Host) -> list[tuple[str, str]]:
@@ -113,8 +129,26 @@ def _read_gpu(host: Host, address: str, class_: str, known_power: dict) -> dict:
         "iommu_type": group_type,
         "interrupts": read_interrupts(host, address),
         "path": upstream_path(host, address),
+        "link_samples": None,
+        "amd": _read_amd(host, address) if common["driver"] == "amdgpu" and common["state"] == "ok" else None,
         "model": None, "minor": _NOT_READ, "uuid": _NOT_READ, "gsp_firmware": _NOT_READ, "memory_mib": _NOT_READ,
         "claimed_by": _NOT_READ, "containers": [], "users": _NOT_READ,
+    }
+
+
+def _read_amd(host: Host, address: str) -> dict:
+    """What amdgpu says of a GPU in its folder (Documentation/gpu/amdgpu). To be read of a GPU that is awake only.
+
+    `performance_level`: power_dpm_force_performance_level (auto, low, high, manual ...); the partitions of an
+    Instinct: SPX, DPX, CPX ... and NPS1, NPS4 ...; `xgmi_hive`: the same number for all that xGMI links join.
+    """
+    folder = f"{DEVICES}/{address}"
+    return {
+        "performance_level": host.read(f"{folder}/power_dpm_force_performance_level"),
+        "compute_partition": host.read(f"{folder}/current_compute_partition"),
+        "memory_partition": host.read(f"{folder}/current_memory_partition"),
+        "xgmi_hive": host.read(f"{folder}/xgmi_hive_info/xgmi_hive_id"),
+        "memory_bytes": host.read_int(f"{folder}/mem_info_vram_total"),
     }
 
 

@@ -10,6 +10,7 @@ power is read first, and where the device or a port above it sleeps, those files
 """
 from __future__ import annotations
 
+import time
 from typing import Any, Callable
 
 from ._host import Host
@@ -22,10 +23,19 @@ from ._pci_capabilities import (
     PCI_STD_HEADER_SIZEOF,
     find_pcie_capability,
     is_gone,
+    read_u16,
     read_u32,
     walk_extended_capabilities,
 )
-from ._pci_config import PCI_ACS_SIZEOF, PCI_REBAR_MAX_SIZEOF, parse_acs, parse_express, parse_resizable_bars
+from ._pci_config import (
+    PCI_ACS_SIZEOF,
+    PCI_EXP_LNKSTA,
+    PCI_REBAR_MAX_SIZEOF,
+    parse_acs,
+    parse_express,
+    parse_link_status,
+    parse_resizable_bars,
+)
 from ._reading import ABSENT, ASLEEP, DENIED, GONE, UNPARSABLE, Reading, from_error, ok
 
 # The registers that a decoder looks at. The rest of the extended space is not read: registers that no capability
@@ -33,6 +43,9 @@ from ._reading import ABSENT, ASLEEP, DENIED, GONE, UNPARSABLE, Reading, from_er
 _EXTENDED_SIZES = {PCI_EXT_CAP_ID_ACS: PCI_ACS_SIZEOF, PCI_EXT_CAP_ID_REBAR: PCI_REBAR_MAX_SIZEOF}
 
 _CARDBUS_HEADER_SIZEOF = 128
+
+LINK_LOOKS_LIMIT = 100
+LINK_LOOK_SECONDS = 0.05
 
 
 # -- power ----------------------------------------------------------------------------------------------------------
@@ -146,3 +159,44 @@ def _decode_extended(config: Reading, parse: Callable[[bytes], Any], without: An
             return ok(without)
         return Reading(ABSENT, None, "this kernel cannot reach the extended config space")
     return _decode(config, parse)
+
+
+# -- links over a while -----------------------------------------------------------------------------------------------
+
+
+def look_at_links(host: Host, capabilities: dict[str, int], looks: int) -> dict[str, dict]:
+    """What the links of devices show in `looks` looks, LINK_LOOK_SECONDS apart: one look shows one phase of a link.
+
+    `capabilities` are the offsets of the PCI Express capabilities by address. Each look reads the two bytes of Link
+    Status (GT/s, lanes), and power before them: a device that fell asleep meanwhile is not woken, and one that no
+    longer answers is left out.
+    """
+    seen: dict[str, list] = {address: [] for address in capabilities}
+    for look in range(min(looks, LINK_LOOKS_LIMIT)):
+        if look:
+            time.sleep(LINK_LOOK_SECONDS)
+        power: dict[str, dict] = {}
+        for address, capability in capabilities.items():
+            status = _read_link_status(host, address, capability, power)
+            if status not in (None, 0xFFFF):
+                seen[address].append(parse_link_status(status))
+    return {address: summarize_looks(found) for address, found in seen.items() if found}
+
+
+def _read_link_status(host: Host, address: str, capability: int, power: dict[str, dict]) -> int | None:
+    if find_sleeper(host, address, power) is not None:
+        return None
+    try:
+        return read_u16(host.read_at(f"{DEVICES}/{address}/config", capability + PCI_EXP_LNKSTA, 2), 0)
+    except OSError:
+        return None
+
+
+def summarize_looks(found: list[tuple[float | None, int]]) -> dict:
+    """Least and greatest of `[(speed, width)]`, and how often it changed from one look to the next."""
+    speeds, widths = [speed for speed, _width in found if speed is not None], [width for _speed, width in found]
+    return {
+        "looks": len(found), "changes": sum(1 for one, other in zip(found, found[1:]) if one != other),
+        "min_speed_gts": min(speeds, default=None), "max_speed_gts": max(speeds, default=None),
+        "min_width": min(widths), "max_width": max(widths),
+    }

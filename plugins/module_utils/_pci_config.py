@@ -42,6 +42,7 @@ PCI_EXP_DEVCTL_READRQ = 0x7000
 PCI_EXP_DEVCTL_READRQ_SHIFT = 12
 PCI_EXP_DEVCTL_BCR_FLR = 0x8000             # written as 1 it resets an endpoint
 PCI_EXP_DEVCAP2_10BIT_TAG_REQ = 0x00020000
+PCI_EXP_DEVCTL2_COMP_TIMEOUT = 0x000F
 PCI_EXP_DEVCTL2_COMP_TMOUT_DIS = 0x0010
 PCI_EXP_DEVCTL2_10BIT_TAG_REQ = 0x1000
 PCI_EXP_LNKCAP_SLS = 0x0000000F
@@ -60,6 +61,9 @@ PORT_TYPES = {
 TYPES_WITH_LINK = ("endpoint", "legacy_endpoint", "root_port", "upstream_port", "downstream_port",
                    "pcie_pci_bridge", "pci_pcie_bridge")            # the others are part of the root complex
 LINK_SPEEDS = {1: 2.5, 2: 5.0, 3: 8.0, 4: 16.0, 5: 32.0, 6: 64.0}   # GT/s, PCI_EXP_LNKCAP_SLS_*
+# Base Specification, Device Control 2: Completion Timeout Value; the other codes are reserved.
+COMPLETION_TIMEOUTS = {0x0: "50us-50ms", 0x1: "50us-100us", 0x2: "1ms-10ms", 0x5: "16ms-55ms", 0x6: "65ms-210ms",
+                       0x9: "260ms-900ms", 0xA: "1s-3.5s", 0xD: "4s-13s", 0xE: "17s-64s"}
 ASPM_STATES = ("disabled", "l0s", "l1", "l0s_l1")
 
 PCI_ACS_CTRL = 0x06
@@ -149,6 +153,8 @@ def _parse_second_set(config: bytes, capability: int, present: bool) -> dict:
     return {
         "ten_bit_tags": _bit(control, PCI_EXP_DEVCTL2_10BIT_TAG_REQ),
         "ten_bit_tags_supported": _bit(capabilities, PCI_EXP_DEVCAP2_10BIT_TAG_REQ),
+        "completion_timeout": None if control is None else COMPLETION_TIMEOUTS.get(
+            control & PCI_EXP_DEVCTL2_COMP_TIMEOUT),
         "completion_timeout_disabled": _bit(control, PCI_EXP_DEVCTL2_COMP_TMOUT_DIS),
     }
 
@@ -160,15 +166,21 @@ def _parse_link(config: bytes, capability: int, second: bool) -> dict | None:
     control2 = read_u16(config, capability + PCI_EXP_LNKCTL2) if second else None
     if capabilities is None or control is None or status is None:
         return None
+    speed, width = parse_link_status(status)
     return {
-        "speed_gts": LINK_SPEEDS.get(status & PCI_EXP_LNKSTA_CLS),
-        "width": (status & PCI_EXP_LNKSTA_NLW) >> PCI_EXP_LNKSTA_NLW_SHIFT,
+        "speed_gts": speed,
+        "width": width,
         "max_speed_gts": LINK_SPEEDS.get(capabilities & PCI_EXP_LNKCAP_SLS),
         "max_width": (capabilities & PCI_EXP_LNKCAP_MLW) >> PCI_EXP_LNKSTA_NLW_SHIFT,
         "target_speed_gts": None if control2 is None else LINK_SPEEDS.get(control2 & PCI_EXP_LNKCTL2_TLS),
         "autonomous_speed_disabled": _bit(control2, PCI_EXP_LNKCTL2_HASD),
         "aspm": ASPM_STATES[control & PCI_EXP_LNKCTL_ASPMC],
     }
+
+
+def parse_link_status(status: int) -> tuple[float | None, int]:
+    """Speed now in GT/s, None for a code that is not known, and lanes of a Link Status word."""
+    return LINK_SPEEDS.get(status & PCI_EXP_LNKSTA_CLS), (status & PCI_EXP_LNKSTA_NLW) >> PCI_EXP_LNKSTA_NLW_SHIFT
 
 
 def parse_acs(config: bytes) -> dict | None:

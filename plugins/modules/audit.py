@@ -78,6 +78,12 @@ options:
     description: Plan changes of GPUs that a process holds open too.
     type: bool
     default: false
+  link_samples:
+    description:
+      - How often to look at the link of every GPU beyond the one look of every audit, 50 milliseconds apart and at most
+        V(100) times. Of use while there is load - one look shows one phase of a link.
+    type: int
+    default: 0
   fail_on:
     description: Fail when something of this priority or above is to be improved. Empty for never.
     type: str

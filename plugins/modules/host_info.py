@@ -33,6 +33,14 @@ options:
     type: list
     elements: str
     default: []
+  link_samples:
+    description:
+      - How often to look at the link of every GPU, 50 milliseconds apart, beyond the one look of every call. A link
+        that rests, flaps or falls back under load shows another speed each time; the least and the greatest are
+        returned in RV(facts.gpus).
+      - V(0) takes no further look. The most is V(100), which takes five seconds.
+    type: int
+    default: 0
 """
 
 EXAMPLES = r"""
@@ -66,6 +74,13 @@ facts:
       returned: always
       type: list
       elements: dict
+    gpus:
+      description:
+        - The GPUs. Each has C(link_samples), null or C(looks), C(changes) and the least and the greatest speed (GT/s)
+          and width (lanes) of the looks that O(link_samples) asked for.
+      returned: always
+      type: list
+      elements: dict
     tunables:
       description: The readings of O(tunables), by address.
       returned: always
@@ -83,11 +98,12 @@ def main() -> None:
         argument_spec={
             "sysroot": {"type": "path", "default": "/"},
             "tunables": {"type": "list", "elements": "str", "default": []},
+            "link_samples": {"type": "int", "default": 0},
         },
         supports_check_mode=True,
     )
     try:
-        facts = collect(Host(module.params["sysroot"]), module.params["tunables"])
+        facts = collect(Host(module.params["sysroot"]), module.params["tunables"], module.params["link_samples"])
     except ValueError as error:
         module.fail_json(msg=str(error))
     module.exit_json(changed=False, facts=facts)

@@ -60,6 +60,8 @@ def derive(facts: dict[str, Any]) -> dict[str, Any]:
         "vulnerable": open_vulnerabilities(facts["cpu"]["vulnerabilities"]),
         "boost_switches": boost_switches(facts["cpu"]["frequency"]),
         "numa": numa(facts["numa"]["nodes"], facts["cpu"]),
+        "aspm_links": sorted({bdf for gpu in gpus if gpu["derived"]["compute"] and gpu["derived"]["left_alone"] is None
+                              for bdf in gpu["derived"]["aspm_links"]}),
         "pci_options": pci_options(facts["kernel"]),
         "isolated_guests": isolated_guests(facts["guests"], gpus),
         "stopped_by_reboot": stopped_by_reboot(facts["guests"]),

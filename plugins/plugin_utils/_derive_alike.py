@@ -12,11 +12,16 @@ from ._derive_reading import value
 
 _REGISTERS = {
     "max_read_request": "MaxReadReq", "max_payload": "MaxPayload", "relaxed_ordering": "relaxed ordering",
-    "extended_tags": "extended tags", "ten_bit_tags": "10-bit tags",
+    "extended_tags": "extended tags", "ten_bit_tags": "10-bit tags", "no_snoop": "No Snoop",
+    "completion_timeout": "completion timeout", "completion_timeout_disabled": "Completion Timeout Disable",
 }
-_LINK = {"width": "link width", "max_width": "possible link width", "max_speed_gts": "possible link speed"}
-_DEVICE = {"largest_bar": "largest BAR", "memory_mib": "memory", "gsp_firmware": "GSP firmware"}
-_NAMES = {**_REGISTERS, **_LINK, "slot_speed_gts": "link speed its slot allows", **_DEVICE}
+_LINK = {"width": "link width", "max_width": "possible link width", "max_speed_gts": "possible link speed",
+         "aspm": "ASPM"}
+_DEVICE = {"largest_bar": "largest BAR", "memory_mib": "memory", "gsp_firmware": "GSP firmware",
+           "iommu_type": "IOMMU domain type"}
+_OF_AMD = {"performance_level": "performance level", "compute_partition": "compute partition",
+           "memory_partition": "memory partition", "xgmi_hive": "xGMI hive"}
+_NAMES = {**_REGISTERS, **_LINK, "slot_speed_gts": "link speed its slot allows", **_DEVICE, **_OF_AMD}
 
 
 def compare_alike(gpus: list[dict]) -> list[dict]:
@@ -56,6 +61,8 @@ def _fact(fact: str, gpu: dict) -> Any:
     if fact in _DEVICE:
         seen = gpu[fact]
         return value(seen) if isinstance(seen, dict) else seen
+    if fact in _OF_AMD:
+        return value(gpu["amd"][fact]) if gpu["amd"] else None
     registers = value(gpu["pcie"])
     if registers is None:
         return None

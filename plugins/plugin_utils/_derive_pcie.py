@@ -47,7 +47,9 @@ def path_facts(gpu: dict[str, Any], ports: dict[str, dict], smi: dict[str, Any])
         "expected_speed_gts": ends and ends.speed_gts,
         "speed_port": above[0]["bdf"] if ends and ends.speed_gts < own["max_speed_gts"] else None,
         "idle": idle,
-        **_speed(own, slot, ends, idle, load),
+        **_speed(own, slot, ends, idle, load, gpu["link_samples"]),
+        "seen_width": _seen_width(own, gpu["link_samples"]),
+        "aspm_links": [device["bdf"] for device in [gpu, *above] if saves_power(device)],
         **_narrowest(gpu, own, above),
         **_errors([gpu, *above]),
         "redirect_ports": [port["bdf"] for port in above if redirects(port)],
@@ -69,6 +71,13 @@ def redirects(port: dict[str, Any]) -> bool | None:
         return None
     control = port["acs"]["value"]
     return bool(control and (control["request_redirect"] or control["completion_redirect"]))
+
+
+def saves_power(device: dict[str, Any]) -> bool:
+    """Whether ASPM may put the link of a device to rest; False where its registers are unread."""
+    registers = value(device["pcie"])
+    link = registers and registers["link"]
+    return bool(link) and link["aspm"] != "disabled"
 
 
 def _link(device: dict[str, Any]) -> dict[str, Any] | None:
@@ -109,30 +118,56 @@ def _load(bdf: str, smi: dict[str, Any]) -> tuple[bool | None, str | None]:
     return (True if percent == 0 and number is None else None), text
 
 
-def _speed(own: dict | None, slot: dict | None, ends: Hop | None, idle: bool | None, load: str | None) -> dict:
-    """The least speed that the link must show now, and why: a link at rest may be at its lowest."""
+def _speed(own: dict | None, slot: dict | None, ends: Hop | None, idle: bool | None, load: str | None,
+           samples: dict | None) -> dict[str, Any]:
+    """The least speed that the link must show now, and why: a link at rest may be at its lowest.
+
+    Of several looks the fastest counts, for a link that has reached a speed can do it; under load the slowest does.
+    """
     if not ends:
-        return _speed_is(None, None, None)
-    now, best = own["speed_gts"], ends.speed_gts
+        return _speed_is(None, None, None, None)
+    now, best = _seen_speed(own["speed_gts"], idle is False, samples), ends.speed_gts
+    looks = _looks(samples)
     if now is None:
-        return _speed_is("unknown", None, "the link reports no speed that has a known code")
+        return _speed_is("unknown", None, None, "the link reports no speed that has a known code")
     if now >= best:
         limited = best < own["max_speed_gts"]
-        return _speed_is("slot" if limited else "full", best, f"{now:g} GT/s, all that both ends can do")
+        return _speed_is("slot" if limited else "full", now, best, f"{now:g} GT/s, all that both ends can do{looks}")
     if own["autonomous_speed_disabled"] or slot["autonomous_speed_disabled"]:
-        return _speed_is("locked", best, "locked: Hardware Autonomous Speed Disable is set (LnkCtl2)")
+        return _speed_is("locked", now, best, f"locked: Hardware Autonomous Speed Disable is set (LnkCtl2){looks}")
     target = slot["target_speed_gts"]
     if target and target < best:
-        return _speed_is("locked", best, f"locked: the port's target speed is {target:g} GT/s (LnkCtl2)")
+        return _speed_is("locked", now, best, f"locked: the port's target speed is {target:g} GT/s (LnkCtl2){looks}")
     if idle is False:
-        return _speed_is("degraded", best, f"under load: {load}")
+        return _speed_is("degraded", now, best, f"under load: {load}{looks}")
     state = "idle" if idle else "no load seen, perhaps idle"
-    return _speed_is("idle" if idle else "unknown", SLOWEST_GTS,
-                     f"speed not judged: {state} ({now:g} of {best:g} GT/s{f', {load}' if load else ''})")
+    return _speed_is("idle" if idle else "unknown", now, SLOWEST_GTS,
+                     f"speed not judged: {state} ({now:g} of {best:g} GT/s{f', {load}' if load else ''}){looks}")
 
 
-def _speed_is(state: str | None, floor: float | None, note: str | None) -> dict[str, Any]:
-    return {"speed_state": state, "speed_floor_gts": floor, "speed_note": note}
+def _seen_speed(now: float | None, busy: bool, samples: dict | None) -> float | None:
+    sampled = samples and samples["min_speed_gts" if busy else "max_speed_gts"]
+    speeds = [speed for speed in (now, sampled) if speed is not None]
+    return (min if busy else max)(speeds, default=None)
+
+
+def _seen_width(own: dict | None, samples: dict | None) -> int | None:
+    """Lanes at the worst look: unlike speed, width is not saved at rest."""
+    if not own:
+        return None
+    return min(own["width"], samples["min_width"]) if samples else own["width"]
+
+
+def _looks(samples: dict | None) -> str:
+    """What several looks showed, as the end of a sentence."""
+    if not samples or samples["min_speed_gts"] is None:
+        return ""
+    return (f"; {samples['min_speed_gts']:g} to {samples['max_speed_gts']:g} GT/s in {samples['looks']} looks, with "
+            f"{samples['changes']} changes")
+
+
+def _speed_is(state: str | None, seen: float | None, floor: float | None, note: str | None) -> dict[str, Any]:
+    return {"speed_state": state, "seen_speed_gts": seen, "speed_floor_gts": floor, "speed_note": note}
 
 
 def _narrowest(gpu: dict[str, Any], own: dict | None, above: list[dict]) -> dict[str, Any]:

@@ -70,10 +70,12 @@ class ConfigSpace:
                 relaxed_ordering: bool = True, no_snoop: bool = True, error_reporting: int = 0x7,
                 extended_tags: bool = True, extended_tags_supported: bool = True,
                 ten_bit_tags: bool = False, ten_bit_tags_supported: bool = True,
-                completion_timeout_disabled: bool = False, speed: float | None = 2.5, width: int = 16,
-                max_speed: float = 32.0, max_width: int = 16, target_speed: float | None = None,
-                autonomous_speed_disabled: bool = False, aspm: int = 0) -> ConfigSpace:
-        """The PCI Express capability. Sizes in bytes, speeds in GT/s, `aspm` as in Link Control (1 L0s, 2 L1).
+                completion_timeout: int = 0, completion_timeout_disabled: bool = False,
+                speed: float | None = 2.5, width: int = 16, max_speed: float = 32.0, max_width: int = 16,
+                target_speed: float | None = None, autonomous_speed_disabled: bool = False,
+                aspm: int = 0) -> ConfigSpace:
+        """The PCI Express capability. Sizes in bytes, speeds in GT/s, `aspm` as in Link Control (1 L0s, 2 L1),
+        `completion_timeout` the code in Device Control 2.
 
         The defaults are a 2bb5 at idle: Device Control 0x2937, link 2.5 GT/s x16 of 32 GT/s x16.
         """
@@ -89,7 +91,7 @@ class ConfigSpace:
         self.put(offset + 0x12, SPEED_CODES[speed] | width << 4, 2)
         if version >= 2:
             self.put(offset + 0x24, ten_bit_tags_supported << 16 | ten_bit_tags_supported << 17 | 1 << 4, 4)
-            self.put(offset + 0x28, completion_timeout_disabled << 4 | ten_bit_tags << 12, 2)
+            self.put(offset + 0x28, completion_timeout | completion_timeout_disabled << 4 | ten_bit_tags << 12, 2)
             self.put(offset + 0x30, SPEED_CODES[target_speed or max_speed] | autonomous_speed_disabled << 5, 2)
         return self
 

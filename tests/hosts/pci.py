@@ -18,6 +18,7 @@ from .config_space import (
     root_port_space,
     switch_port_space,
 )
+from .memory import choice
 from .tree import Tree
 
 DEVICES = "/sys/bus/pci/devices"
@@ -148,6 +149,11 @@ def plant_aer(tree: Tree, address: str, counts: dict[str, dict[str, int]]) -> No
 def write_config(tree: Tree, address: str, config: ConfigSpace | bytes) -> None:
     """Another config space for a planted device."""
     tree.file(f"{DEVICES}/{address}/config", config.bytes() if isinstance(config, ConfigSpace) else config)
+
+
+def plant_aspm_policy(tree: Tree, policy: str = "default") -> None:
+    tree.file("/sys/module/pcie_aspm/parameters/policy",
+              choice("default performance powersave powersupersave", policy) + " ")
 
 
 def suspend(tree: Tree, address: str, power_state: str = "D3cold") -> None:

@@ -132,4 +132,6 @@ def _spoil_gpus(tree: Tree) -> None:
     tree.files(pci.device_path(tree, DEGRADED), {"numa_node": -1, "resource": SMALL_WINDOW})
     pci.bind(tree, UNBOUND, None)
     tree.files(pci.device_path(tree, UNBOUND), {"resource": WITHOUT_WINDOW})
-    pci.write_config(tree, root_port(OLD_SLOT), root_port_space(acs=ACS_REDIRECT, max_speed=16.0, speed=2.5))
+    pci.write_config(tree, OLD_SLOT, gpu_space(aspm=2))
+    pci.write_config(tree, root_port(OLD_SLOT), root_port_space(acs=ACS_REDIRECT, max_speed=16.0, speed=2.5, aspm=2))
+    pci.plant_aspm_policy(tree)

@@ -4,6 +4,7 @@
 """What went wrong with other tools in the field, on whole planted hosts; docs/field-cases.md lists all."""
 from __future__ import annotations
 
+import copy
 import functools
 import os
 import re
@@ -277,6 +278,26 @@ def test_a52_a_speed_that_is_held_down_is_a_finding_at_rest_too(facts_of):
     said = gpu_reasons(facts_of(changed_by(held_at_gen2)), "pcie_link_speed")
     assert {gpu: line for gpu, line in said.items() if line[0] != "pass"} == {
         SIXTH: ("fail", "5.0 of 32.0 GT/s, locked: Hardware Autonomous Speed Disable is set (LnkCtl2)")}
+
+
+def test_a52_a_gpu_that_looks_healthy_at_one_moment(facts_of):
+    """A-52: full speed at the first look, Gen1 at another one under load; lanes that were missing for a moment."""
+    def judged_with(low, width):
+        facts = copy.deepcopy(facts_of(changed_by(busy, all_at_full_speed)))
+        sixth = next(gpu for gpu in facts["gpus"] if gpu["bdf"] == SIXTH)
+        sixth["link_samples"] = {"looks": 20, "changes": 12, "min_speed_gts": low, "max_speed_gts": 32.0,
+                                 "min_width": width, "max_width": 16}
+        return gpu_reasons(facts, "pcie_link_speed")[SIXTH], gpu_reasons(facts, "pcie_link_width")[SIXTH][0]
+
+    looks = "32 GT/s in 20 looks, with 12 changes"
+    assert judged_with(32.0, 16) == (("pass", f"32 GT/s, all that both ends can do; 32 to {looks}"), "pass")
+    assert judged_with(2.5, 16) == (("fail", f"2.5 of 32.0 GT/s, under load: P0, 97 % used; 2.5 to {looks}"), "pass")
+    assert judged_with(32.0, 8)[1] == "fail"
+
+
+def all_at_full_speed(tree):
+    for gpu in GPUS:
+        pci.write_config(tree, gpu, gpu_space(speed=32.0))
 
 
 def a_network_card_and_a_disk(tree):

@@ -20,6 +20,8 @@ from hosts.config_space import ConfigSpace, all_ones, gpu_space, switch_port_spa
 
 SCHEMAS = pathlib.Path(__file__).parents[4] / "plugins" / "plugin_utils" / "schemas" / "facts"
 GPU = "0000:06:00.0"
+NOTHING = {"gpus": [], "ports": [],
+           "pcie": {"aspm_policy": ("absent", None, "ENOENT (No such file or directory)")}}
 PATH = ["0000:02:01.0", "0000:01:00.0", "0000:00:01.1"]
 
 
@@ -94,11 +96,11 @@ def test_case_A49_every_gpu_has_its_own_values(tree, host):
 
 def test_a_host_without_gpus(tree, host):
     pci.plant_bmc_display(tree, "0000:52:00.0")
-    assert _gpus.read(host) == {"gpus": [], "ports": []}
+    assert _gpus.read(host) == NOTHING
 
 
 def test_a_host_without_pci(host):
-    assert _gpus.read(host) == {"gpus": [], "ports": []}
+    assert _gpus.read(host) == NOTHING
 
 
 # -- what is said of one --------------------------------------------------------------------------------------------
@@ -258,3 +260,39 @@ def test_facts_of_any_bytes_are_as_the_schema_says(tree, host, lone_gpu, config,
     for name in ("aer_dev_fatal", "device", "revision", "numa_node", "sriov_numvfs", "power_state", "subsystem_device"):
         tree.file(f"/sys/bus/pci/devices/{GPU}/{name}", short)
     validate("gpus", _gpus.read(host)["gpus"])
+
+
+# -- AMD, and power of links ------------------------------------------------------------------------------------------
+
+
+def test_what_amdgpu_says_of_its_own_gpus_only(tree, host):
+    root = pci.plant_root_port(tree, "0000:00:01.1")
+    fields = {"vendor": 0x1002, "device": 0x74A1, "class_": 0x120000, "config": gpu_space()}
+    pci.plant_gpu(tree, GPU, parent=root, driver="amdgpu", **fields)
+    pci.plant_gpu(tree, "0000:07:00.0", parent=root, driver=None, **fields)
+    for address in (GPU, "0000:07:00.0"):
+        tree.files(pci.device_path(tree, address), {
+            "power_dpm_force_performance_level": "high", "current_memory_partition": "NPS4",
+            "mem_info_vram_total": 1024})
+    said = read_gpu(host)["amd"]
+    assert {key: (reading.status, reading.value) for key, reading in said.items()} == {
+        "performance_level": ("ok", "high"), "compute_partition": ("absent", None),
+        "memory_partition": ("ok", "NPS4"), "xgmi_hive": ("absent", None), "memory_bytes": ("ok", 1024)}
+    assert read_gpu(host, "0000:07:00.0")["amd"] is None
+    validate("gpus", _gpus.read(host)["gpus"])
+
+
+def test_the_policy_of_aspm(tree, host):
+    pci.plant_aspm_policy(tree, "powersave")
+    assert _gpus.read(host)["pcie"]["aspm_policy"] == ("ok", "powersave", None)
+    validate("pcie", _gpus.read(host)["pcie"])
+
+
+def test_links_are_looked_at_again_only_where_asked(switched, tree, host, monkeypatch):
+    monkeypatch.setattr("time.sleep", lambda seconds: None)
+    pci.bind(tree, "0000:81:00.0", "vfio-pci")
+    assert {gpu["link_samples"] for gpu in _gpus.read(host)["gpus"]} == {None}
+    found = {gpu["bdf"]: gpu["link_samples"] for gpu in _gpus.read(host, 3)["gpus"]}
+    at_rest = {"looks": 3, "changes": 0, "min_speed_gts": 2.5, "max_speed_gts": 2.5, "min_width": 16, "max_width": 16}
+    assert found == {GPU: at_rest, "0000:07:00.0": at_rest, "0000:81:00.0": None}      # a guest's is left alone
+    validate("gpus", _gpus.read(host, 3)["gpus"])

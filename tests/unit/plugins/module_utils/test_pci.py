@@ -9,6 +9,7 @@ from ansible_collections.gpuhost.tuning.plugins.module_utils._pci import (
     acs_of,
     express_of,
     find_sleeper,
+    look_at_links,
     read_config,
     read_power,
     resizable_bars_of,
@@ -183,3 +184,70 @@ def test_a_config_file_of_any_bytes_is_read_to_an_end(tree, host, content):
         # What was picked out register by register decodes as the whole file does.
         whole = config._replace(value=content[:4096])
         assert [decode(config) for decode in (express_of, acs_of)] == [decode(whole) for decode in (express_of, acs_of)]
+
+
+# -- links over a while -----------------------------------------------------------------------------------------------
+
+
+class ChangingHost(Host):
+    """Its GPU shows another link at each look: `(speed code | lanes << 4)`; None is an error."""
+
+    looks = ()
+
+    def read_at(self, path, offset, size):
+        assert (offset, size) == (0x72, 2)          # Link Status of a capability at 0x60, and nothing else
+        status, self.looks = self.looks[0], self.looks[1:]
+        if status is None:
+            raise OSError(5, "Input/output error")
+        return status.to_bytes(2, "little")
+
+
+@pytest.fixture
+def naps(monkeypatch):
+    """The pauses that were made."""
+    made = []
+    monkeypatch.setattr("time.sleep", made.append)
+    return made
+
+
+def look(tree, *looks):
+    plant_gpu(tree, GPU, parent=plant_root_port(tree, ROOT))
+    host = ChangingHost(str(tree.root))
+    host.looks = looks
+    return look_at_links(host, {GPU: 0x60}, len(looks))
+
+
+def test_case_A52_several_looks_give_the_least_and_the_greatest(tree, naps):
+    found = look(tree, 0x101, 0x105, 0x105, 0x102)          # Gen1, Gen5, Gen5, Gen2 with sixteen lanes
+    assert found == {GPU: {"looks": 4, "changes": 2, "min_speed_gts": 2.5, "max_speed_gts": 32.0, "min_width": 16,
+                           "max_width": 16}}
+    assert naps == [0.05] * 3
+
+
+def test_lanes_that_come_and_go(tree, naps):
+    assert look(tree, 0x105, 0x085)[GPU]["min_width"] == 8
+
+
+def test_looks_without_an_answer_do_not_count(tree, naps):
+    assert look(tree, 0xFFFF, None, 0x105)[GPU]["looks"] == 1
+    assert look(tree, 0xFFFF, None) == {}
+
+
+def test_a_speed_without_a_known_code(tree, naps):
+    found = look(tree, 0x107)[GPU]
+    assert (found["min_speed_gts"], found["max_speed_gts"], found["max_width"]) == (None, None, 16)
+
+
+def test_looks_are_bounded(tree, naps):
+    plant_gpu(tree, GPU, parent=plant_root_port(tree, ROOT))
+    assert look_at_links(Host(str(tree.root)), {GPU: 0x60}, 100000)[GPU]["looks"] == 100
+    assert look_at_links(Host(str(tree.root)), {GPU: 0x60}, -1) == {}
+
+
+def test_one_that_falls_asleep_between_two_looks_is_not_woken(tree, monkeypatch):
+    plant_gpu(tree, GPU, parent=plant_root_port(tree, ROOT))
+    watched = WatchedHost(str(tree.root))
+    monkeypatch.setattr("time.sleep", lambda seconds: suspend(tree, GPU))
+    assert look_at_links(watched, {GPU: 0x60}, 3)[GPU]["looks"] == 1
+    assert [opened for opened in watched.opened if "config" in str(opened)] == [
+        (f"/sys/bus/pci/devices/{GPU}/config", 0x72, 2)]

@@ -9,6 +9,7 @@ from ansible_collections.gpuhost.tuning.plugins.module_utils._pci_config import 
     max_read_request,
     parse_acs,
     parse_express,
+    parse_link_status,
     parse_resizable_bars,
     size_of_code,
     with_max_read_request,
@@ -33,7 +34,7 @@ def test_a_gpu_at_idle():
         "capability": 0x60, "type": "legacy_endpoint", "max_payload": 256, "max_payload_supported": 256,
         "max_read_request": 512, "relaxed_ordering": True, "no_snoop": True, "extended_tags": True,
         "extended_tags_supported": True, "ten_bit_tags": True, "ten_bit_tags_supported": True,
-        "completion_timeout_disabled": False, "device_control": 0x2937,
+        "completion_timeout": "50us-50ms", "completion_timeout_disabled": False, "device_control": 0x2937,
         "link": {"speed_gts": 2.5, "width": 16, "max_speed_gts": 32.0, "max_width": 16, "target_speed_gts": 32.0,
                  "autonomous_speed_disabled": False, "aspm": "disabled"},
     }
@@ -88,10 +89,25 @@ def test_aspm(bits, name):
     assert parse_express(gpu_space(aspm=bits).bytes())["link"]["aspm"] == name
 
 
+@pytest.mark.parametrize("code, timeout", [
+    (0x0, "50us-50ms"), (0x1, "50us-100us"), (0x2, "1ms-10ms"), (0x5, "16ms-55ms"), (0x6, "65ms-210ms"),
+    (0x9, "260ms-900ms"), (0xA, "1s-3.5s"), (0xD, "4s-13s"), (0xE, "17s-64s"), (0x3, None), (0xF, None)])
+def test_completion_timeout(code, timeout):
+    express = parse_express(gpu_space(completion_timeout=code).bytes())
+    assert (express["completion_timeout"], express["completion_timeout_disabled"]) == (timeout, False)
+
+
+@pytest.mark.parametrize("status, speed, width", [
+    (0x1101, 2.5, 16), (0x0105, 32.0, 16), (0x0084, 16.0, 8), (0x0000, None, 0), (0x0017, None, 1)])
+def test_link_status(status, speed, width):
+    assert parse_link_status(status) == (speed, width)
+
+
 def test_version_1_has_no_second_set_of_registers():
     space = ConfigSpace().express(version=1)
     space.put(0x60 + 0x24, 0xFFFFFFFF, 4).put(0x60 + 0x28, 0xFFFF, 2).put(0x60 + 0x30, 0xFFFF, 2)
     express = parse_express(space.bytes())
+    assert express["completion_timeout"] is None
     assert [express[name] for name in ("ten_bit_tags", "ten_bit_tags_supported", "completion_timeout_disabled")] == [
         None, None, None]
     assert (express["link"]["target_speed_gts"], express["link"]["autonomous_speed_disabled"]) == (None, None)

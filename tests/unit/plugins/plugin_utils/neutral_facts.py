@@ -54,7 +54,8 @@ def pcie(kind: str, its_link: dict | None, read_request: int, payload_supported:
     return {"capability": 0x60, "type": kind, "max_payload": 256, "max_payload_supported": payload_supported,
             "max_read_request": read_request, "relaxed_ordering": True, "extended_tags": True,
             "extended_tags_supported": True, "no_snoop": True, "ten_bit_tags": True, "ten_bit_tags_supported": True,
-            "completion_timeout_disabled": False, "link": its_link, "device_control": 0x2937}
+            "completion_timeout": "50us-50ms", "completion_timeout_disabled": False, "link": its_link,
+            "device_control": 0x2937}
 
 
 POWER = {"state": ok("D0"), "runtime_status": ok("active"), "control": ok("on")}
@@ -93,7 +94,7 @@ def gpu(bdf: str, path: list[str], node: int, minor: int) -> dict:
         "gsp_firmware": ok("595.58.03"), "iommu_group": ok(20 + minor), "iommu_type": ok("identity"),
         "interrupts": [{"irq": 120 + minor, "affinity": ok("0-255"), "effective": ok(("8", "72")[node]),
                         "node": ok(node)}],
-        "path": path, "claimed_by": ok([]), "containers": ["101"], "users": ok([]),
+        "path": path, "link_samples": None, "amd": None, "claimed_by": ok([]), "containers": ["101"], "users": ok([]),
     }
 
 
@@ -352,7 +353,7 @@ def epyc() -> dict:
         "memory": _memory(1536), "sysctl": _sysctls(), "gpus": gpus, "ports": ports,
         "managers": _managers("irqbalance", "ksmtuned", "nvidia-persistenced"),
         "network": _network("enp65s0f0np0", "0000:41:00.0", 25000, "bnxt_en"),
-        "iommu": {"active": True, "groups": 90, "default_type": ok("identity")},
+        "pcie": {"aspm_policy": ok("default")}, "iommu": {"active": True, "groups": 90, "default_type": ok("identity")},
         "nvidia": {**_nvidia(gpus, "595.58.03", "6.17.13-2-pve"),
                    "container_libraries": ok([{"name": "lxc:101", "versions": ok(["595.58.03"])}])},
         "rdma": {"devices": []}, "tunables": {},
@@ -414,7 +415,7 @@ def xeon() -> dict:
         "kernel": _kernel("6.8.0-88-generic", "BOOT_IMAGE=/vmlinuz-6.8.0-88-generic ro"),
         "numa": {"nodes": [node(0, "0-31,64-95", [10, 21], 256), node(1, "32-63,96-127", [21, 10], 256)]},
         "memory": _memory(512), "gpus": gpus, "ports": ports,
-        "iommu": {"active": False, "groups": 0, "default_type": ABSENT},
+        "pcie": {"aspm_policy": ok("default")}, "iommu": {"active": False, "groups": 0, "default_type": ABSENT},
         "nvidia": _nvidia(gpus, "580.95.05", "6.8.0-88-generic"), "guests": _guests(), "cluster": no_cluster(),
         "firmware": _firmware("Supermicro", "SYS-421GE"),
     })

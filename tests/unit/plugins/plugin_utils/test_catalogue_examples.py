@@ -89,6 +89,7 @@ CATALOGUE = {
     "other_managers": "info vendor",
     "overcommit_memory": "P2 kernel_doc",
     "pcie_aer": "P1 P0 kernel_doc",
+    "pcie_aspm": "P2 kernel_doc",
     "pcie_bar_assigned": "P1 P0 kernel_doc *",
     "pcie_bar_size": "P1 vendor",
     "pcie_bottleneck": "P2 kernel_doc",

@@ -224,6 +224,46 @@ def test_why_a_link_is_slow(mine, slot, nvidia, state):
     assert its["speed_state"] == state
 
 
+def looks(low: float | None, high: float | None, width: int = 16, changes: int = 1) -> dict:
+    return {"looks": 10, "changes": changes, "min_speed_gts": low, "max_speed_gts": high, "min_width": width,
+            "max_width": 16}
+
+
+@pytest.mark.parametrize("now, samples, nvidia, seen, state, note", [
+    (2.5, looks(2.5, 32.0, changes=3), {}, 32.0, "full",
+     "32 GT/s, all that both ends can do; 2.5 to 32 GT/s in 10 looks, with 3 changes"),
+    (32.0, looks(2.5, 32.0), BUSY, 2.5, "degraded",
+     "under load: P0, 97 % used; 2.5 to 32 GT/s in 10 looks, with 1 changes"),
+    (32.0, looks(32.0, 32.0, changes=0), BUSY, 32.0, "full",
+     "32 GT/s, all that both ends can do; 32 to 32 GT/s in 10 looks, with 0 changes"),
+    (2.5, looks(2.5, 2.5, changes=0), {}, 2.5, "idle",
+     "speed not judged: idle (2.5 of 32 GT/s, P8, 0 % used); 2.5 to 2.5 GT/s in 10 looks, with 0 changes"),
+    (None, looks(None, None), {}, None, "unknown", "the link reports no speed that has a known code"),
+])
+def test_case_A52_the_fastest_look_counts_and_under_load_the_slowest(now, samples, nvidia, seen, state, note):
+    its = one_gpu({"pcie": {"value": {"link": {"speed_gts": now}}}, "link_samples": samples}, nvidia=nvidia)
+    assert (its["seen_speed_gts"], its["speed_state"], its["speed_note"]) == (seen, state, note)
+
+
+@pytest.mark.parametrize("now, samples, width", [
+    (16, None, 16), (16, looks(32.0, 32.0, width=8), 8), (8, looks(32.0, 32.0), 8)])
+def test_lanes_of_the_worst_look(now, samples, width):
+    assert one_gpu({"pcie": {"value": {"link": {"width": now}}}, "link_samples": samples})["seen_width"] == width
+
+
+@pytest.mark.parametrize("mine, above, links", [
+    ("disabled", "disabled", []), ("l1", "disabled", ["0000:03:00.0"]), ("l0s_l1", "l0s", ["0000:03:00.0", ROOT])])
+def test_links_that_may_rest(mine, above, links):
+    gpu, port = ({"pcie": {"value": {"link": {"aspm": states}}}} for states in (mine, above))
+    assert one_gpu(gpu, port)["aspm_links"] == links
+
+
+def test_links_of_guests_are_not_counted_among_those_that_may_rest():
+    resting = {"pcie": {"value": {"link": {"aspm": "l1"}}}}
+    assert host(gpus=[resting])["aspm_links"] == ["0000:03:00.0"]
+    assert host(gpus=[{**resting, "driver": "vfio-pci", "state": "passed_through"}])["aspm_links"] == []
+
+
 # -- errors ---------------------------------------------------------------------------------------------------
 
 def test_errors_are_summed_over_the_gpu_and_its_path():
@@ -355,6 +395,17 @@ def test_slots_and_switches_are_part_of_the_comparison():
     facts = alike({}, {}, {"pcie": {"value": {"relaxed_ordering": False, "link": {"width": 8}}}})
     assert facts["gpus"][2]["derived"]["differs"] == [
         "relaxed ordering is off, of the others on", "link width is 8, of the others 16"]
+
+
+def test_partitions_of_amd_gpus_are_compared():
+    def amd(partition: str) -> dict:
+        return {"vendor": "1002", "device": "74a1", "class": "120000", "driver": "amdgpu", "amd": {
+            "performance_level": ok("auto"), "compute_partition": ok(partition), "memory_partition": ABSENT,
+            "xgmi_hive": ok("7"), "memory_bytes": ok(1 << 37)}}
+
+    facts = alike(amd("SPX"), amd("CPX"), amd("SPX"))
+    assert [gpu["derived"]["differs"] for gpu in facts["gpus"]] == [
+        [], ["compute partition is CPX, of the others SPX"], []]
 
 
 def test_nothing_to_compare():

@@ -27,7 +27,7 @@ def planned(name):
 @pytest.mark.parametrize("name, ids", [
     ("inference", MISSION | BESIDE),
     ("conservative", (MISSION | BESIDE) - CONTESTED),
-    ("full", MISSION | BESIDE | OF_A_HOST_ALONE | {"cpu_frequency_limits"}),
+    ("full", MISSION | BESIDE | OF_A_HOST_ALONE | {"cpu_frequency_limits", "pcie_aspm"}),
     ("training_rdma", (MISSION | BESIDE) - {"dirty_ratio", "dirty_background_ratio"}),
 ])
 def test_what_a_profile_may_plan(name, ids):
