@@ -118,6 +118,7 @@ STORY_BEFORE = {
                             ("lxc:102",): "pass info: []"},
     "guest_cpus": {CONTAINERS: "pass P2: []"},
     "vm_hostpci": "not_applicable P1",
+    "vm_survives_reboot": "not_applicable info",
 }
 
 # The reboot took back all that was set at run time, and brought amd-pstate in active mode.
@@ -230,7 +231,7 @@ REFERENCE = {
                     "not_applicable P1"),
     **dict.fromkeys(("lxc_stale_rules", "lxc_overbroad_rules", "lxc_ignored_settings", "guest_cpus"),
                     "not_applicable P2"),
-    "lxc_survives_reboot": "not_applicable info",
+    **dict.fromkeys(("lxc_survives_reboot", "vm_survives_reboot"), "not_applicable info"),
 }
 
 REST = tuple(gpu for gpu in GPUS if gpu not in (DEGRADED, UNBOUND, OLD_SLOT))

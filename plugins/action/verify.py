@@ -9,7 +9,7 @@ from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
-from ..plugin_utils import _way_back
+from ..plugin_utils import _reboot, _way_back
 from ..plugin_utils._plain import plain
 from ..plugin_utils._record import HostFolder, RecordError
 from ..plugin_utils._text import clean
@@ -38,9 +38,10 @@ class ActionModule(ActionBase):
             journal = self._ask("gpuhost.tuning.journal_info", {"run_id": arguments["run_id"]}, arguments, task_vars)
             lines, said = self._compare(journal, folder, arguments, task_vars)
             lines += _way_back.driver_lines(journal["driver_mismatch"])
+            reboot = self._after_reboot(journal["boot_id"], folder, arguments, task_vars)
         except (RecordError, ValueError) as problem:
             raise AnsibleActionFail(str(problem)) from problem
-        return {**result, "changed": False, **self._answer(host, lines, said)}
+        return {**result, "changed": False, **self._answer(host, lines, said, reboot)}
 
     def _compare(self, journal: dict[str, Any], folder: HostFolder, arguments: dict[str, Any],
                  task_vars: dict[str, Any]) -> tuple[list[dict[str, Any]], str | None]:
@@ -56,6 +57,15 @@ class ActionModule(ActionBase):
             changes += self._ask(_way_back.MODULES[kind], options, arguments, task_vars)["changes"]
         return _way_back.compare(journal["expected_values"], changes), None
 
+    def _after_reboot(self, boot_id: str | None, folder: HostFolder, arguments: dict[str, Any],
+                      task_vars: dict[str, Any]) -> dict[str, Any]:
+        """What the last reboot broke and changed, where the controller has an audit of the boot before."""
+        document = _reboot.previous(folder, boot_id)
+        if document is None:
+            return {"since": None, "broken": [], "changed": []}
+        read = self._ask("gpuhost.tuning.host_info", {"tunables": []}, arguments, task_vars)
+        return _reboot.compare(document, read["facts"])
+
     def _ask(self, module: str, options: dict[str, Any], arguments: dict[str, Any],
              task_vars: dict[str, Any]) -> dict[str, Any]:
         answer = plain(self._execute_module(module_name=module, task_vars=task_vars,
@@ -64,9 +74,15 @@ class ActionModule(ActionBase):
             raise AnsibleActionFail(f"{module}: {answer.get('msg', 'failed without a message')}")
         return answer
 
-    def _answer(self, host: str, lines: list[dict[str, Any]], said: str | None) -> dict[str, Any]:
+    def _answer(self, host: str, lines: list[dict[str, Any]], said: str | None,
+                reboot: dict[str, Any]) -> dict[str, Any]:
         shown = [f"{host}: {_way_back.tally(lines)}" + (f" ({said})" if said else "")]
         shown += [f"  {_way_back.describe(line)}" for line in lines if line["state"] != _way_back.FINE]
+        broken = [text for one in reboot["broken"] for text in _reboot.describe(**one)]
+        if reboot["since"]:
+            shown.append(f"{host}: {_reboot.tally(reboot)}")
+            shown += [f"  {text}" for text in [*reboot["changed"], *broken]]
         Display().display("\n".join(clean(line) for line in shown))
         by_state = {state: [line for line in lines if line["state"] == state] for state in _way_back.STATES}
-        return {**by_state, "said": said, "msg": "\n".join(map(_way_back.describe, by_state[_way_back.DRIFT]))}
+        return {**by_state, "said": said, "broken": reboot["broken"], "changed_by_reboot": reboot["changed"],
+                "broken_msg": "\n".join(broken), "msg": "\n".join(map(_way_back.describe, by_state[_way_back.DRIFT]))}

@@ -15,6 +15,8 @@ description:
     P(gpuhost.tuning.verify#role) fails on drift.
   - Without a journal of this boot the controller's record of the last run is read, whose other boot id tells that what
     it set ended with the reboot.
+  - After a reboot the last audit of the boot before is held against what is now, if the controller has one. What passed
+    then and fails now, a device that is gone and a guest that no longer runs are C(broken).
   - Nothing is written on the host.
 extends_documentation_fragment:
   - gpuhost.tuning.attributes
@@ -73,6 +75,22 @@ msg:
   description: A line for each drift.
   returned: always
   type: str
+broken:
+  description:
+    - What a reboot broke since the last audit of the boot before, each with C(subject), C(check), C(reason) and C(how)
+      to mend it. C(check) is V(null) for a device that is gone or worse off, and for a guest that no longer runs.
+  returned: always
+  type: list
+  elements: dict
+broken_msg:
+  description: A line for each of them, and what mends it.
+  returned: always
+  type: str
+changed_by_reboot:
+  description: What another boot changed without breaking it, such as the kernel and majors of device nodes.
+  returned: always
+  type: list
+  elements: str
 said:
   description: Why there is nothing to verify, or why it all expired.
   returned: always

@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from . import _catalogue, _checks, _guard, _leave_alone, _plan, _record, _rollout
+from . import _catalogue, _checks, _guard, _leave_alone, _plan, _reboot, _record, _rollout
 from ._errors import MissingPackage
 from ._groups import PRIORITIES, to_do, value
 from ._report_changes import change_lines
@@ -140,7 +140,8 @@ class Audit:
         self.note(state, changed={change["address"]: change["after"] for change in changed}, **more)
 
     def _write_reports(self, run: dict[str, Any] | None) -> None:
-        _record.write_json(self.folder.path / "audit.json", self.document)
+        _reboot.keep_previous(self.folder, self.document["boot_id"])
+        _record.write_json(self.folder.path / _reboot.LATEST, self.document)
         _record.write_text(self.folder.path / "system-improve.md", markdown_report(self.document, run))
 
     def _verdict(self) -> dict[str, Any]:

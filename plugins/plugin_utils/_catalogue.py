@@ -24,13 +24,14 @@ _TUNABLE = re.compile(r'host\.tunables\."([^"]+)"')
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What a tune plans, and other values and priorities. The keys are explained in schemas/profile.schema.json."""
+    """What is judged, what a tune plans, other values and priorities; schemas/profile.schema.json explains the keys."""
 
     name: str
     description: str = ""
     file: str = ""
     plan: frozenset[str] = frozenset()
     leave: frozenset[str] = frozenset()
+    only: frozenset[str] = frozenset()
     evidence: frozenset[str] | None = None
     values: dict[str, Any] = field(default_factory=dict)
     priorities: dict[str, str] = field(default_factory=dict)
@@ -75,7 +76,7 @@ def load_profile(given: str, checks: Sequence[Check] | None = None) -> Profile:
     """A shipped profile by name, or a user's by the path of its file. `checks` are those that it may name."""
     profile = _profile(given, pathlib.Path(), ())
     known = {check.id: check for check in (shipped() if checks is None else checks)}
-    for key in ("plan", "leave", "values", "priorities"):
+    for key in ("plan", "leave", "only", "values", "priorities"):
         for name in getattr(profile, key):
             if name not in known:
                 raise CatalogueError(profile.file, None, key, f"there is no check {name!r}{nearest(name, known)}")
@@ -114,7 +115,8 @@ def _extend(base: Profile, data: dict[str, Any], file: str) -> Profile:
     evidence = frozenset(data["evidence"]) if "evidence" in data else base.evidence
     return Profile(
         name=data["name"], description=data["description"], file=file, plan=base.plan - leave | plan,
-        leave=base.leave - plan | leave, evidence=evidence, values={**base.values, **data.get("values", {})},
+        leave=base.leave - plan | leave, only=frozenset(data.get("only", base.only)), evidence=evidence,
+        values={**base.values, **data.get("values", {})},
         priorities={**base.priorities, **data.get("priorities", {})})
 
 

@@ -51,7 +51,7 @@ def agree(checks: Sequence[Check], profile: Profile, *, overrides: Mapping[str, 
     It needs no facts: what the user got wrong can be told before any host is asked.
     """
     agreed = terms(checks, profile, overrides or {}, include)
-    chosen = [agreed[check.id] for check in select(checks, only, skip)]
+    chosen = [agreed[check.id] for check in select(checks, only or profile.only, skip)]
     return chosen, _waivers.parse_waivers(waivers, agreed)
 
 

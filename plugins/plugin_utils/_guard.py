@@ -75,7 +75,11 @@ def notes(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
     for bdf, users in before["users"].items():
         now = after["users"].get(bdf, [])
         said += [f"{user} no longer holds {bdf}" for user in users if user not in now]
-    said += [f"device node {path} was {numbers} and is {after['nodes'].get(path, 'gone')}"
-             for path, numbers in before["nodes"].items() if after["nodes"].get(path) != numbers]
-    said += [f"character device {major} is gone" for major in before["majors"] if major not in after["majors"]]
-    return said
+    return said + moved(before, after)
+
+
+def moved(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
+    """Device nodes and majors that are not what they were, one sentence each."""
+    said = [f"device node {path} was {numbers} and is {after['nodes'].get(path, 'gone')}"
+            for path, numbers in before["nodes"].items() if after["nodes"].get(path) != numbers]
+    return said + [f"character device {major} is gone" for major in before["majors"] if major not in after["majors"]]

@@ -31,7 +31,7 @@ class Terms(NamedTuple):
 
 
 def select(checks: Sequence[Check], only: Collection[str], skip: Collection[str]) -> list[Check]:
-    """The checks that gpuhost_only and gpuhost_skip leave, in the order of the catalogue."""
+    """The checks that gpuhost_only, or else the profile, and gpuhost_skip leave, in the order of the catalogue."""
     require_known(only, checks, "gpuhost_only")
     require_known(skip, checks, "gpuhost_skip")
     return [check for check in checks if (not only or check.id in only) and check.id not in skip]
@@ -91,6 +91,8 @@ def _left_out(check: Check, profile: Profile, override: Mapping[str, Any], inclu
         return None if override["plan"] else f"{_OVERRIDES} says plan: false"
     if included or "value" in override or check.id in profile.plan:
         return None
+    if profile.only and check.id not in profile.only:
+        return f"the profile {profile.name} does not judge it"
     if check.id in profile.leave:
         return f"the profile {profile.name} leaves it alone"
     if check.contested:

@@ -8,6 +8,8 @@ import functools
 
 import pytest
 
+from hosts import boot
+from hosts.kernel import RELEASE
 from hosts.modules import plant_char_devices
 from hosts.story_before import CONTAINERS, story_before
 from verdicts import changes, judged
@@ -59,7 +61,7 @@ def other_majors(tree):
 def test_by_devn_nothing_is_to_be_said(story):
     assert {check: finding["verdict"] for (check, subject), finding in story.items() if subject == "lxc:101"} == \
         dict.fromkeys(("lxc_gpu_access", "lxc_stale_rules", "lxc_overbroad_rules", "lxc_ignored_settings",
-                       "lxc_survives_reboot", "guest_cpus"), "pass")
+                       "lxc_survives_reboot", "guest_cpus", "nvidia_container_library"), "pass")
 
 
 def test_a68_cuda_is_lost_although_nvidia_smi_works(facts_of):
@@ -195,3 +197,35 @@ def managed(tree):
 def test_a_node_has_to_be_there_before_the_container(facts_of, extra, change, risk):
     found = judged(facts_of(with_container(RIGHT + extra, change)))["lxc_survives_reboot", "lxc:101"]
     assert found["actual"] == ([risk] if risk else [])
+
+
+# -- before a reboot, with the profile of that name -------------------------------------------------------------------
+
+def failing_before_reboot(facts):
+    return {(check, subject): (finding["priority"], finding["reason"]) for (check, subject), finding
+            in judged(facts, "before_reboot").items() if finding["verdict"] == "fail"}
+
+
+def test_before_the_reboot_the_story_has_one_container_to_mend(facts_of):
+    assert failing_before_reboot(facts_of(story_before)) == {
+        ("lxc_survives_reboot", "lxc:101"): ("P1", "c 509:* rwm is nvidia-uvm in this boot only")}
+
+
+def story_with_much_to_come(tree):
+    """A newer kernel that has no NVIDIA module starts next, and the IOMMU goes off with it."""
+    story_before(tree, cores=1, vms={"200": "name: desk\nhostpci0: 0000:c1:00.0\n"})
+    tree.folder("/sys/bus/pci/devices/0000:c1:00.0")
+    boot.plant_grub(tree, RELEASE, normally="quiet amd_pstate=active amd_iommu=off")
+    boot.plant_installed_kernel(tree, "6.14.11-4-pve", ())
+
+
+def test_before_the_reboot_kernel_containers_and_vms_are_judged(facts_of):
+    assert failing_before_reboot(facts_of(story_with_much_to_come)) == {
+        ("next_kernel", None): ("info", "6.14.11-4-pve starts next (the newest that is installed), 6.8.12-9-pve runs"),
+        ("next_kernel_nvidia", None): ("P1", "kernel 6.14.11-4-pve starts next (the newest that is installed) "
+                                             "and has no nvidia.ko; built for 6.8.12-9-pve"),
+        ("cmdline_configured", None): ("info", "GRUB starts this host: amd_pstate=active amd_iommu=off in "
+                                               "/etc/default/grub waits for a reboot"),
+        ("lxc_survives_reboot", "lxc:101"): ("P1", "c 509:* rwm is nvidia-uvm in this boot only"),
+        ("vm_survives_reboot", "vm:200"): ("P1", "amd_iommu=off waits for the next boot: without an IOMMU the VM does "
+                                                 "not start")}

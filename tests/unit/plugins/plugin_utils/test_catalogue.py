@@ -226,6 +226,15 @@ def test_a_profile_extends_another_beside_it(profile, checks):
     assert found.values == {"alpha": 1, "beta": 3}
 
 
+def test_a_profile_may_judge_some_checks_only(profile, checks):
+    base = profile("only: [alpha, beta]", "base.yml")
+    assert load_profile(base, checks).only == {"alpha", "beta"}
+    assert load_profile(profile("extends: base.yml\nplan: [gamma]"), checks).only == {"alpha", "beta"}
+    assert load_profile(profile("extends: base.yml\nonly: [gamma]"), checks).only == {"gamma"}
+    with pytest.raises(CatalogueError, match="only: there is no check 'delta'"):
+        load_profile(profile("only: [delta]"), checks)
+
+
 def test_a_profile_extends_a_shipped_one(profile):
     found, base = load_profile(profile("extends: inference")), load_profile("inference")
     assert (found.plan, found.values) == (base.plan, base.values)
@@ -240,8 +249,8 @@ def test_a_profile_extends_a_shipped_one(profile):
     ("priorities: {alpha: P7}", "priorities.alpha: 'P7' is none of P0, P1, P2, info"),
     ("plans: [alpha]", "unknown key 'plans': did you mean 'plan'?"),
     ("extends: mine.yml", "extends: goes in a circle: "),
-    ("extends: inferenze", "there is no profile 'inferenze' (shipped: conservative, full, inference, training_rdma; "
-                           "your own is named by the path of its file): did you mean 'inference'?"),
+    ("extends: inferenze", "there is no profile 'inferenze' (shipped: before_reboot, conservative, full, inference, "
+                           "training_rdma; your own is named by the path of its file): did you mean 'inference'?"),
 ])
 def test_a_mistake_in_a_profile_is_one_message(profile, checks, text, message):
     path = profile(text)
@@ -253,7 +262,7 @@ def test_a_mistake_in_a_profile_is_one_message(profile, checks, text, message):
 def test_a_profile_nobody_knows():
     with pytest.raises(CatalogueError) as caught:
         load_profile("conservativ")
-    assert str(caught.value) == ("gpuhost_profile: there is no profile 'conservativ' (shipped: conservative, full, "
-                                 "inference, training_rdma; your own is named by the path of its file): did you mean "
-                                 "'conservative'?")
-    assert profile_names() == ["conservative", "full", "inference", "training_rdma"]
+    assert str(caught.value) == ("gpuhost_profile: there is no profile 'conservativ' (shipped: before_reboot, "
+                                 "conservative, full, inference, training_rdma; your own is named by the path of its "
+                                 "file): did you mean 'conservative'?")
+    assert profile_names() == ["before_reboot", "conservative", "full", "inference", "training_rdma"]

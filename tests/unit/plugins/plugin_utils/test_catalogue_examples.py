@@ -116,6 +116,7 @@ CATALOGUE = {
     "thp_size": "P1 kernel_doc",
     "uncore_frequency": "P2 kernel_doc",
     "vm_hostpci": "P1 P0 vendor",
+    "vm_survives_reboot": "info vendor",
     "wmem_max": "P2 kernel_doc *",
     "zfs_arc_max": "P2 vendor *",
     "zone_reclaim_mode": "P1 kernel_doc",

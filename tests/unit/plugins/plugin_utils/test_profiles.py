@@ -34,6 +34,10 @@ def test_what_a_profile_may_plan(name, ids):
     assert planned(name) == ids
 
 
+def test_before_a_reboot_nothing_is_planned():
+    assert planned("before_reboot") == set()
+
+
 @pytest.mark.parametrize("check, value", [
     ("numa_balancing", 0), ("nmi_watchdog", 0), ("sched_autogroup_enabled", 0), ("swappiness", 10), ("dirty_ratio", 10),
     ("dirty_background_ratio", 5), ("rmem_max", 16777216), ("wmem_max", 16777216), ("cpu_governor", "performance"),
