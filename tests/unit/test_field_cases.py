@@ -342,6 +342,15 @@ def test_a61_where_a_vm_relies_on_redirection_nobody_is_told_to_clear_it(facts_o
     assert "setpci" not in how
 
 
+def test_a63_nothing_here_moves_data_between_gpus():
+    """A-63: an audit that tries a transfer hangs where transfers hang; no program that does is called anywhere."""
+    programs = re.compile(r"p2pBandwidthLatencyTest|nvbandwidth|simpleP2P|(all_reduce|sendrecv)_perf|rocm_bandwidth")
+    files = [*REPOSITORY.glob("plugins/module*/*.py"), *REPOSITORY.glob("plugins/action/*.py"),
+             *REPOSITORY.glob("roles/*/tasks/*.yml"), *REPOSITORY.glob("playbooks/*.yml")]
+    assert len(files) > 50
+    assert [path.name for path in files if programs.search(path.read_text(encoding="utf-8"))] == []
+
+
 def test_a65_a_parameter_that_this_kernel_ignores_is_named(facts_of):
     """A-65: pcie_acs_override without its patch; what the public host's kernel calls unknown has effect and is none."""
     found = judged(facts_of(changed_by(without_the_patch)))["cmdline_ignored", None]

@@ -99,6 +99,18 @@ def test_a_restart_names_who_it_stops_and_who_keeps_isolation(facts_of, plant, i
     assert fix["risk"].endswith("a restart stops container 101, container 102.")
 
 
+def reference_with_a_vm(tree):
+    reference(tree)
+    plant_proxmox(tree, vms=WITH_A_CARD)
+
+
+def test_a_vm_with_a_device_needs_the_iommu(facts_of):
+    finding = judged(facts_of(reference_with_a_vm))["iommu_for_guests", None]
+    assert (finding["verdict"], finding["priority"]) == ("fail", "P1")
+    assert finding["reason"] == "no IOMMU is in use, and these cannot start: VM 200 (hostpci0)"
+    assert judged(facts_of(story_with_a_vm))["iommu_for_guests", None]["reason"] == "for VM 200 (hostpci0)"
+
+
 # -- more CPUs than an interrupt can name -----------------------------------------------------------------------------
 
 def test_the_cpu_that_is_offline_has_its_cause(facts_of):

@@ -46,6 +46,7 @@ CATALOGUE = {
     "guest_cpus": "P2 vendor",
     "hugepages_unused": "P2 kernel_doc",
     "iommu_acs": "P2 P0 vendor *",
+    "iommu_for_guests": "P1 kernel_doc",
     "iommu_many_cpus": "P1 vendor *",
     "kernel_preemption": "P1 vendor",
     "kernel_release": "info kernel_doc",
