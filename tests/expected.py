@@ -101,6 +101,10 @@ STORY_BEFORE = {
     "nvidia_module": "pass P1: live",
     "nvidia_flavour": {STORY: "pass P1: open"},
     **of_nvidia_smi(STORY),
+    "nvidia_options": "pass P2: []",
+    "nvidia_nouveau": "pass P1: []",
+    "nvidia_relaxed_ordering": 'pass P2: ["0"]',
+    "nvidia_registry_keys": "pass P2: []",
     "nvidia_xid": {STORY: "pass P1: []"},
     "nvidia_xid_program": {STORY: "pass info: []"},
     "nvidia_gpu_count": "pass P0: []",
@@ -222,6 +226,10 @@ REFERENCE = {
     "nvidia_module": "pass P1: live",
     "nvidia_flavour": {BUSES: "pass P1: open"},
     **of_nvidia_smi(BUSES),
+    "nvidia_options": "not_applicable P2",
+    "nvidia_nouveau": "not_applicable P1",
+    "nvidia_relaxed_ordering": 'pass P2: ["0"]',
+    "nvidia_registry_keys": "pass P2: []",
     "nvidia_xid": {BUSES: "pass P1: []"},
     "nvidia_xid_program": {BUSES: "pass info: []"},
     "nvidia_gpu_count": "pass P0: []",
@@ -325,6 +333,16 @@ SICK = {
                             (UNBOUND,): "not_applicable P2"},
     "nvidia_recovery": {(OLD_SLOT,): "fail P0: Reset -> None", (DEGRADED, *REST): "pass P0: None",
                         (UNBOUND,): "not_applicable P0"},
+    "nvidia_options": 'fail P2: ["nvidia runs with NVreg_EnableResizableBar=0, /etc/modprobe.d/rebar.conf '
+                      "(2026-11-20T08:00:00Z) says 1: /boot/initrd.img-6.8.12-9-pve (2026-11-01T06:00:00Z) is older "
+                      'and does not know of it"] -> empty true',
+    "nvidia_nouveau": 'fail P1: ["nouveau is loaded although /etc/modprobe.d/nvidia.conf (2026-10-30T06:00:00Z) bars '
+                      "it: /boot/initrd.img-6.8.12-9-pve (2026-11-01T06:00:00Z) was made after it, so a reboot is "
+                      'missing, or something loads it by name"] -> empty true',
+    "nvidia_relaxed_ordering": 'fail P2: ["1"] -> subset ["0"]',
+    "nvidia_registry_keys": 'fail P2: ["EnableResizableBar is a parameter of the module and no registry key, so it has '
+                            'no effect here: write NVreg_EnableResizableBar", "ForceP2P=0x11 overrides what the driver '
+                            'found out about transfers between GPUs"] -> empty true',
     "nvidia_xid": {
         (OLD_SLOT,): 'fail P0: ["Xid 48: an uncorrectable error in its memory (double bit ECC)", "Xid 63: a row or '
                      'page of its memory was given up and is replaced at the next reset"] -> empty true',

@@ -70,6 +70,7 @@ def _read_sections(host: Host, link_samples: int) -> dict[str, Any]:
     own = [gpu for gpu in devices["gpus"] if gpu["vendor"] == _gpus.NVIDIA]
     users = read_users(host)
     nvidia = _nvidia.read(host, log, rdma=bool(rdma["devices"]), containers=find_processes(host, guests, users),
+                          release=kernel["release"].value, present=bool(own),
                           gone=[gpu["bdf"] for gpu in own if gpu["state"] == GONE],
                           asleep=[gpu["bdf"] for gpu in own if gpu["state"] == ASLEEP])
     users = read_users(host)

@@ -15,6 +15,7 @@ import fnmatch
 import json
 import os
 import stat
+import time
 from collections.abc import Iterable
 
 from ._program import run_program
@@ -100,6 +101,13 @@ class Host(Sysroot):
         try:
             return stat.S_IMODE(os.stat(self.local(path)).st_mode)
         except OSError:
+            return None
+
+    def modified(self, path: str) -> str | None:
+        """When a file was last written, `2026-11-29T18:30:00Z`, None where it cannot be looked at."""
+        try:
+            return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(os.stat(self.local(path)).st_mtime))
+        except (OSError, ValueError, OverflowError):
             return None
 
     # -- reading ----------------------------------------------------------------------------------------------

@@ -100,9 +100,13 @@ def unmade(ignored: list[dict], made: list[dict]) -> list[dict]:
 
 
 def find_sysctl_files(host: Host) -> list[tuple[str, Reading]]:
-    """The files that count, with their texts, in the order of their names; a link to /dev/null takes a name out."""
+    return find_drop_ins(host, _SYSCTL_FOLDERS)
+
+
+def find_drop_ins(host: Host, folders: tuple[str, ...]) -> list[tuple[str, Reading]]:
+    """The `.conf` files that count, with their texts, in the order of their names; a link to /dev/null hides one."""
     found: dict[str, tuple[str, Reading]] = {}
-    for folder in _SYSCTL_FOLDERS:
+    for folder in folders:
         for name in host.list(folder):
             if not name.endswith(".conf") or name in found:
                 continue

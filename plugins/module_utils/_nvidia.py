@@ -5,6 +5,7 @@
 """NVIDIA's driver on this host: modules, version and flavour, GPUs it drives, device nodes, errors it logged."""
 from __future__ import annotations
 
+from . import _modprobe
 from . import _nvidia_smi as smi
 from ._device_majors import read_majors
 from ._host import Host
@@ -24,12 +25,14 @@ MODULES = (CORE_MODULE, "nvidia_uvm", "nvidia_modeset", "nvidia_drm", "nvidia_pe
 PEER_SYMBOL = "ib_register_peer_memory_client"
 
 
-def read(host: Host, log: Reading, *, gone: list[str], asleep: list[str], rdma: bool, containers: Reading) -> dict:
+def read(host: Host, log: Reading, *, gone: list[str], asleep: list[str], rdma: bool, containers: Reading,
+         release: str | None, present: bool) -> dict:
     """The `nvidia` section of the facts.
 
     `log` is what _kernel_log.read_lines() gave, `gone` and `asleep` are addresses of NVIDIA GPUs that read all ones
     or are suspended, `rdma` says whether the host has an RDMA device, `containers` is what
-    _nvidia_libraries.find_processes() gave.
+    _nvidia_libraries.find_processes() gave, `release` is the running kernel's, `present` says whether the host has a
+    GPU of NVIDIA.
     """
     modules = read_modules(host, MODULES)
     core, peermem = modules[0], modules[MODULES.index("nvidia_peermem")]
@@ -49,6 +52,7 @@ def read(host: Host, log: Reading, *, gone: list[str], asleep: list[str], rdma: 
         "container_libraries": read_container_libraries(host, containers),
         "modules": modules,
         "kernels": read_installed_kernels(host, CORE_MODULE),
+        **_modprobe.read(host, release, present),
         "parameters": host.read(f"{_PROC}/params").map(parse_parameters),
         "proc_gpus": gpus,
         "majors": read_majors(host).map(

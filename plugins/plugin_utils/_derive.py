@@ -20,6 +20,7 @@ from ._derive_dependents import isolated_guests, stopped_by_reboot
 from ._derive_guests import gpu_containers, gpu_vms
 from ._derive_managers import boot_sysctls, sysctl_places, tuning_services
 from ._derive_memory import memory_shares, static_pools
+from ._derive_modprobe import modprobe
 from ._derive_network import dropped_per_million, rdma_cards
 from ._derive_numa import numa, remote_interrupts
 from ._derive_nvidia import driver_flavours, gpu_count, library_mismatch, missing_nodes, peermem
@@ -72,6 +73,7 @@ def derive(facts: dict[str, Any]) -> dict[str, Any]:
         "library_mismatch": library_mismatch(facts["nvidia"]),
         "gpu_count": gpu_count(gpus, facts["nvidia"]),
         "xids": xids_by_device(facts),
+        "modprobe": modprobe(facts),
         "gpu_groups": groups,
         "p2p": peer_to_peer(peers, ports, facts["cpu"]["sockets"]),
     }}

@@ -87,6 +87,16 @@ def plant_nvidia(tree: Tree, version: str = "570.133.20", flavour: str = "open",
     return tree
 
 
+def plant_modprobe(tree: Tree, text: str, *, path: str = "/etc/modprobe.d/nvidia.conf",
+                   time: str = "2026-10-30T06:00:00Z") -> Tree:
+    """A file of modprobe.d that was last written at that time."""
+    return tree.file(path, text).made(path, time)
+
+
+def plant_initramfs(tree: Tree, release: str, time: str = "2026-11-01T06:00:00Z") -> Tree:
+    return tree.file(f"/boot/initrd.img-{release}", b"\x1f\x8b").made(f"/boot/initrd.img-{release}", time)
+
+
 def plant_libraries(tree: Tree, version: str, root: str = "") -> Tree:
     """libnvidia-ml and libcuda of one version below `root`, with the links that ldconfig makes."""
     for library in ("libnvidia-ml.so", "libcuda.so"):

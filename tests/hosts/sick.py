@@ -8,8 +8,8 @@ import shutil
 
 from . import boot, cpu, kernel, managers, memory, network, numa, pci, processes
 from .config_space import ConfigSpace, gpu_space, root_port_space
-from .modules import plant_installed_kernel
-from .nvidia import Gpu, smi_xml, version_text
+from .modules import plant_installed_kernel, plant_module
+from .nvidia import PARAMETERS, Gpu, plant_modprobe, smi_xml, version_text
 from .story_before import ACS_REDIRECT, CONTAINERS, DRIVER, GPUS, NODE_CPUS, root_port, story_before
 from .tree import Tree
 
@@ -55,6 +55,13 @@ def sick(tree: Tree) -> Tree:
                                            DRIVER))
     kernel.add_to_log(tree, *((seconds, f"NVRM: Xid (PCI:{bdf.rpartition('.')[0]}{suffix}): {text}")
                               for seconds, bdf, suffix, text in XIDS))
+    # Options that came after the initramfs, keys that do nothing or too much, nouveau in spite of the line against it.
+    plant_modprobe(tree, "options nvidia NVreg_EnableResizableBar=1 \\\n  NVreg_DeviceFileMode=0666\n",
+                   path="/etc/modprobe.d/rebar.conf", time="2026-11-20T08:00:00Z")
+    tree.file("/proc/driver/nvidia/params", "\n".join(f"{name}: {value}" for name, value in {
+        **PARAMETERS, "EnablePCIERelaxedOrderingMode": 1,
+        "RegistryDwords": '"ForceP2P=0x11;EnableResizableBar=1"'}.items()))
+    plant_module(tree, "nouveau")
     # The wrong flavour for a Blackwell, a container that wants a node nobody made, and a network card with RDMA.
     tree.file("/proc/driver/nvidia/version", version_text(DRIVER, "proprietary"))
     tree.file("/etc/pve/nodes/pve1/lxc/102.conf", CONTAINERS["102"] + "dev6: /dev/nvidia9\n")

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from . import boot, cpu, kernel, managers, memory, network, numa, pci, processes
 from .config_space import all_ones, gpu_space, root_port_space
-from .nvidia import MAJORS, Gpu, plant_libraries, plant_nvidia, smi_xml
+from .nvidia import MAJORS, Gpu, plant_initramfs, plant_libraries, plant_modprobe, plant_nvidia, smi_xml
 from .proxmox import plant_proxmox
 from .sysctl import plant_sysctls
 from .tree import Tree
@@ -121,6 +121,11 @@ def plant_node(tree: Tree, uvm_major: int, *, swap: bool = False, vms: dict[str,
     plant_gpus(tree)
     plant_nvidia(tree, DRIVER, gpus=[Gpu(address, minor) for address, minor in GPUS.items()],
                  majors=[(name, uvm_major if name == "nvidia-uvm" else major) for name, major in MAJORS])
+    plant_modprobe(tree, "blacklist nouveau\noptions nvidia NVreg_DynamicPowerManagement=0x03\n"
+                         "options nvidia-drm modeset=1\n")
+    tree.file("/sys/module/nvidia_drm/parameters/modeset", "Y")
+    tree.file("/sys/module/nvidia_uvm/parameters/uvm_disable_hmm", "N")
+    plant_initramfs(tree, tree.path("/proc/sys/kernel/osrelease").read_text().strip())
     plant_proxmox(tree, version="8.4.1", containers=CONTAINERS, vms=vms, running=("101", "102"), mapping=mapping)
     for number in CONTAINERS:
         plant_libraries(tree, DRIVER, processes.plant_container_init(tree, 5000 + int(number), number))

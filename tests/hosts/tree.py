@@ -7,7 +7,10 @@ Nothing in it imitates a kernel: a file takes any text. What only a kernel can s
 """
 from __future__ import annotations
 
+import calendar
+import datetime
 import json
+import os
 import pathlib
 
 MARKER = ".gpuhost-sysroot"
@@ -43,6 +46,12 @@ class Tree:
         """Several files of one folder."""
         for name, content in contents.items():
             self.file(f"{folder}/{name}", content)
+        return self
+
+    def made(self, path: str, time: str) -> Tree:
+        """A file or folder as it was written last, `2026-11-29T18:30:00Z`."""
+        seconds = calendar.timegm(datetime.datetime.fromisoformat(time.removesuffix("Z")).timetuple())
+        os.utime(self.path(path), (seconds, seconds))
         return self
 
     def folder(self, path: str) -> Tree:

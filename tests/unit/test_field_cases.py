@@ -18,7 +18,8 @@ from ansible_collections.gpuhost.tuning.plugins.plugin_utils._plan import plan
 from checkout import REPOSITORY
 from hosts import boot, cpu, kernel, pci
 from hosts.config_space import gpu_space, root_port_space
-from hosts.nvidia import Gpu, plant_libraries, smi_xml
+from hosts.modules import plant_module
+from hosts.nvidia import Gpu, plant_libraries, plant_modprobe, smi_xml
 from hosts.others import container
 from hosts.proxmox import plant_proxmox
 from hosts.reference import SWITCHES, reference
@@ -193,14 +194,54 @@ def test_a32_the_setter_refuses_registers_but_not_the_way_back(tree):
 
 
 def nouveau_took_one(tree):
-    tree.file("/etc/modprobe.d/no-nouveau.conf", "blacklist nouveau\n")
+    plant_modprobe(tree, "blacklist nouveau\n", path="/etc/modprobe.d/no-nouveau.conf", time="2026-11-20T08:00:00Z")
+    tree.remove("/etc/modprobe.d/nvidia.conf")
+    plant_module(tree, "nouveau")
     pci.bind(tree, SIXTH, "nouveau")
 
 
-def test_a36_what_a_stale_initramfs_leads_to_is_found(facts_of):
-    """A-36: nouveau is loaded although modprobe.d forbids it. The GPU it took is named; why it was loaded is not."""
-    said = gpu_reasons(facts_of(changed_by(nouveau_took_one)), "gpu_driver")
-    assert {gpu: line for gpu, line in said.items() if line[0] == "fail"} == {SIXTH: ("fail", "bound to nouveau")}
+def test_a36_a_stale_initramfs_is_told_with_both_times(facts_of):
+    """A-36: nouveau is loaded although modprobe.d forbids it: the initramfs is older than the file."""
+    facts = facts_of(changed_by(nouveau_took_one))
+    finding = judged(facts)["nvidia_nouveau", None]
+    assert (finding["verdict"], finding["priority"]) == ("fail", "P0")
+    assert finding["actual"] == [
+        "nouveau is loaded although /etc/modprobe.d/no-nouveau.conf (2026-11-20T08:00:00Z) bars it: "
+        "/boot/initrd.img-6.8.12-9-pve (2026-11-01T06:00:00Z) is older and does not know of it"]
+    assert "update-initramfs" in finding["fix"]["how"]
+    assert {gpu: line for gpu, line in gpu_reasons(facts, "gpu_driver").items() if line[0] == "fail"} == {
+        SIXTH: ("fail", "bound to nouveau")}
+
+
+def an_option_of_today(tree):
+    plant_modprobe(tree, "options nvidia NVreg_EnableResizableBar=1\n", path="/etc/modprobe.d/rebar.conf",
+                   time="2026-11-29T08:00:00Z")
+
+
+def test_a36_an_option_that_the_initramfs_does_not_know_is_not_in_force(facts_of):
+    """A-36: the same of an option: what runs is told, not what the file says."""
+    finding = judged(facts_of(changed_by(an_option_of_today)))["nvidia_options", None]
+    assert finding["actual"] == [
+        "nvidia runs with NVreg_EnableResizableBar=0, /etc/modprobe.d/rebar.conf (2026-11-29T08:00:00Z) says 1: "
+        "/boot/initrd.img-6.8.12-9-pve (2026-11-01T06:00:00Z) is older and does not know of it"]
+
+
+def no_answer(tree):
+    tree.program("nvidia-smi.xml", "")
+
+
+def test_a87_without_an_answer_of_nvidia_smi_the_rest_is_judged(facts_of):
+    """A-87: what only nvidia-smi tells is unknown and says why; all else has the verdict that it had."""
+    facts = facts_of(changed_by(no_answer))
+    before, after = judged(facts_of(small_story)), judged(facts)
+    unknown = {pair for pair, finding in after.items() if finding["verdict"] == "unknown"}
+    assert {check for check, _gpu in unknown} == {
+        "nvidia_persistence", "nvidia_power_limit", "nvidia_slowdown", "nvidia_memory_errors", "nvidia_pending_modes",
+        "nvidia_compute_mode", "nvidia_recovery"}
+    assert {pair: finding["verdict"] for pair, finding in after.items() if pair not in unknown} == {
+        pair: finding["verdict"] for pair, finding in before.items() if pair not in unknown}
+    assert {after[pair]["reason"] for pair in unknown} == {
+        "derived.nvidia_smi could not be read: nvidia-smi: no XML: no output"}
 
 
 # -- PCI Express ------------------------------------------------------------------------------------------------------

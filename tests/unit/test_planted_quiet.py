@@ -30,7 +30,8 @@ _OF_GPUS = ("gpu_driver", "gpu_consistency", "gpu_numa_node", "gpu_interrupts", 
             "pcie_bus_tuning", "pcie_extended_tags", "pcie_bar_assigned")
 _OF_NVIDIA = ("nvidia_persistence", "nvidia_power_limit", "nvidia_slowdown", "nvidia_memory_errors",
               "nvidia_pending_modes", "nvidia_compute_mode", "nvidia_recovery", "nvidia_library",
-              "nvidia_container_library", "nvidia_gpu_count", "nvidia_xid", "nvidia_xid_program")
+              "nvidia_container_library", "nvidia_gpu_count", "nvidia_xid", "nvidia_xid_program",
+              "nvidia_options", "nvidia_nouveau", "nvidia_relaxed_ordering", "nvidia_registry_keys")
 # Nobody hands a GPU of this host to a guest of Proxmox VE.
 _OF_GUESTS = ("lxc_gpu_access", "lxc_stale_rules", "lxc_overbroad_rules", "lxc_ignored_settings", "lxc_library_mounts",
               "lxc_memlock", "lxc_shm_size", "lxc_survives_reboot", "guest_cpus", "vm_hostpci",

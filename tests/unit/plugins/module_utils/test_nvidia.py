@@ -19,7 +19,7 @@ EIGHT = [("0000:06:00.0", 2), ("0000:07:00.0", 3), ("0000:75:00.0", 0), ("0000:7
 
 def read(host, *, log=None, gone=(), asleep=(), rdma=False):
     facts = _nvidia.read(host, log or ok([]), gone=list(gone), asleep=list(asleep), rdma=rdma,
-                         containers=ok({}))
+                         containers=ok({}), release="6.8.12-9-pve", present=True)
     assert problems("nvidia", as_facts(facts)) == []
     return facts
 
