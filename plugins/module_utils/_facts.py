@@ -25,6 +25,7 @@ from . import (
     _numa,
     _nvidia,
     _pve_cluster,
+    _ras,
     _rdma,
     _sysctl,
 )
@@ -95,6 +96,7 @@ def _read_sections(host: Host, link_samples: int) -> dict[str, Any]:
         "guests": {**guests, **read_details(host, guests)},
         "cluster": _pve_cluster.read(host, guests),
         "firmware": firmware,
+        "ras": _ras.read(host, log),
     }
 
 

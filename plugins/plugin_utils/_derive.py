@@ -18,6 +18,7 @@ from ._derive_cpu import frequency_limits, odd_policies, open_vulnerabilities
 from ._derive_cpufreq import boost_switches, scaling_driver
 from ._derive_dependents import isolated_guests, stopped_by_reboot
 from ._derive_guests import gpu_containers, gpu_vms
+from ._derive_hardware import firmware_settings, memory_errors
 from ._derive_managers import boot_sysctls, sysctl_places, tuning_services
 from ._derive_memory import memory_shares, static_pools
 from ._derive_modprobe import modprobe
@@ -63,6 +64,8 @@ def derive(facts: dict[str, Any]) -> dict[str, Any]:
         "numa": numa(facts["numa"]["nodes"], facts["cpu"]),
         "aspm_links": sorted({bdf for gpu in gpus if gpu["derived"]["compute"] and gpu["derived"]["left_alone"] is None
                               for bdf in gpu["derived"]["aspm_links"]}),
+        "memory_errors": memory_errors(facts["ras"]),
+        "firmware": firmware_settings(facts),
         "pci_options": pci_options(facts["kernel"]),
         "isolated_guests": isolated_guests(facts["guests"], gpus),
         "stopped_by_reboot": stopped_by_reboot(facts["guests"]),

@@ -4,7 +4,7 @@
 """Hosts on which most of the catalogue has nothing to say: a workstation, an Intel server, a guest, containers."""
 from __future__ import annotations
 
-from . import boot, cpu, kernel, managers, memory, network, numa, pci
+from . import boot, cpu, kernel, managers, memory, network, numa, pci, ras
 from .config_space import ConfigSpace
 from .nvidia import GEFORCE, Gpu, plant_nvidia
 from .story_before import GPUS, plant_gpus, root_port
@@ -70,6 +70,7 @@ def intel_server(tree: Tree) -> Tree:
     cpu.plant_idle(tree, online, states=cpu.XEON_STATES, driver="intel_idle")
     cpu.plant_uncore(tree, "package_00_die_00")
     cpu.plant_uncore(tree, "package_01_die_00")
+    ras.plant_controllers(tree, 8, name="Intel_i10nm EDAC")
     cpu.plant_clocksource(tree)
     numa.plant_nodes(tree, ["0-15,32-47", "16-31,48-63"], far=21)
     memory.plant_memory(tree)

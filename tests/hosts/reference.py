@@ -9,7 +9,7 @@ and swap; these are planted as Ubuntu 24.04 ships them.
 """
 from __future__ import annotations
 
-from . import boot, cpu, kernel, managers, memory, network, numa, pci
+from . import boot, cpu, kernel, managers, memory, network, numa, pci, ras
 from .nvidia import Gpu, plant_nvidia
 from .sysctl import plant_sysctls
 from .tree import Tree
@@ -66,6 +66,7 @@ def _plant(tree: Tree, *, node_cpus: tuple[str, str], vulnerabilities: dict[str,
                         max_khz=5008929, hardware_max_khz=5008929, min_khz=1500000, amd_pstate="active")
     cpu.plant_idle(tree, online)
     cpu.plant_clocksource(tree)
+    ras.plant_controllers(tree)
     numa.plant_nodes(tree, node_cpus, memory_kib=773676 << 10, free_kib=770559 << 10)
     memory.plant_memory(tree, total_kib=1584851968, available_kib=1578136576)
     memory.plant_thp(tree)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import shutil
 
-from . import boot, cpu, kernel, managers, memory, network, numa, pci, processes
+from . import boot, cpu, kernel, managers, memory, network, numa, pci, processes, ras
 from .config_space import ConfigSpace, gpu_space, root_port_space
 from .modules import plant_installed_kernel, plant_module
 from .nvidia import PARAMETERS, Gpu, plant_modprobe, smi_xml, version_text
@@ -46,6 +46,7 @@ def sick(tree: Tree) -> Tree:
     _spoil_processors(tree)
     _spoil_next_boot(tree)
     _spoil_nodes(tree)
+    _spoil_hardware(tree)
     tree.file("/proc/sys/kernel/version", "#1 SMP PREEMPT_RT Debian 6.8.12-9")
     _spoil_memory(tree)
     _spoil_sysctl_files(tree)
@@ -88,6 +89,16 @@ def _spoil_processors(tree: Tree) -> None:
     tree.file("/proc/cpuinfo", tree.path("/proc/cpuinfo").read_text().replace("0xb002147", "0xb002110", 1))
     tree.files(cpu.CPU, {"cpufreq/boost": 0, "online": "0-2", "offline": "3"})
     cpu.plant_clocksource(tree, current="hpet", available="hpet acpi_pm ")
+
+
+def _spoil_hardware(tree: Tree) -> None:
+    """One module is corrected 400 times a day, another had an error that was not, and the BIOS hides CPPC."""
+    ras.count_errors(tree, 0, 2, correctable=4000)
+    ras.count_errors(tree, 1, 0, uncorrectable=1)
+    kernel.add_to_log(tree, (700.0, "mce: [Hardware Error]: Machine check events logged"),
+                      (700.1, "[Hardware Error]: Uncorrected, software containable error."))
+    for folder in tree.path(cpu.CPU).glob("cpu*/acpi_cppc"):
+        folder.rmdir()
 
 
 def _spoil_nodes(tree: Tree) -> None:

@@ -11,7 +11,7 @@ switched ACS redirection on, as it does on every port when an IOMMU is active. T
 """
 from __future__ import annotations
 
-from . import boot, cpu, kernel, managers, memory, network, numa, pci, processes
+from . import boot, cpu, kernel, managers, memory, network, numa, pci, processes, ras
 from .config_space import all_ones, gpu_space, root_port_space
 from .nvidia import MAJORS, Gpu, plant_initramfs, plant_libraries, plant_modprobe, plant_nvidia, smi_xml
 from .proxmox import plant_proxmox
@@ -101,6 +101,7 @@ def plant_processors(tree: Tree, cores: int = 32) -> list[int]:
     online = cpu.plant_cpus(tree, sockets=2, cores=cores, model_name="AMD EPYC 9335 32-Core Processor")
     cpu.plant_idle(tree, online)
     cpu.plant_clocksource(tree)
+    ras.plant_controllers(tree)
     numa.plant_nodes(tree, NODE_CPUS)
     return online
 

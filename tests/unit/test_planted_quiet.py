@@ -17,7 +17,8 @@ _OF_EVERY_MACHINE = ("kernel_release", "next_kernel", "next_kernel_nvidia", "cmd
                      "perf_event_paranoid", "thp_enabled", "thp_defrag", "zone_reclaim_mode",
                      "cpu_governor", "cpu_epp", "cpu_boost", "cpu_scaling_driver", "clocksource", "cpus_offline",
                      "cpu_frequency_limits", "cpu_max_perf_pct", "cpu_consistency", "cpu_microcode", "cpu_smt",
-                     "uncore_frequency", "cpu_mitigations", "cpu_isolation", "numa_node_memory",
+                     "uncore_frequency", "cpu_mitigations", "cpu_isolation", "memory_uncorrectable",
+                     "memory_correctable", "hardware_errors", "firmware_settings", "numa_node_memory",
                      "numa_memory_balance", "numa_nodes_per_socket", "iommu_many_cpus")
 _OF_SETTINGS = ("thp_size", "thp_shmem", "ksm", "zfs_arc_max", "hugepages_unused", "overcommit_memory",
                 "min_free_kbytes", "shm_size", "memlock", "kernel_preemption", "sysctl_at_boot", "sysctl_conf",

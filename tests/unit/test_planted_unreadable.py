@@ -113,7 +113,8 @@ def test_a_host_of_which_nothing_can_be_read_has_no_verdict_about_its_settings(h
                            if finding["verdict"] in ("pass", "fail")}
     # Told by plain facts: what kind of machine it is, which CPUs are there, which driver and module are loaded, what
     # the command line asks for, what nvidia-smi answered as a whole, and which services are installed.
-    assert judged_all_the_same <= {"target_kind", "cpus_offline", "cpu_microcode", "cpu_scaling_driver",
+    assert judged_all_the_same <= {"target_kind", "cpus_offline", "cpu_microcode", "firmware_settings",
+                                   "cpu_scaling_driver",
                                    "cstate_latency", "gpu_driver", "pcie_bus_tuning",
                                    "nvidia_module", "nvidia_flavour", "nvidia_peermem", "nvidia_persistence",
                                    "nvidia_power_limit", "nvidia_slowdown", "nvidia_memory_errors",

@@ -321,6 +321,11 @@ def lxc(number: str, devices: list[str], running: bool = True) -> dict:
             "shm_size": None, "ignored": [], "cpus": "0-31,64-95", "pinned": True}
 
 
+def controller(number: int) -> dict:
+    return {"controller": f"mc{number}", "name": "F1A_M00h", "size_mib": ok(786432), "correctable": ok(0),
+            "uncorrectable": ok(0), "seconds": ok(864000), "modules": []}
+
+
 def _firmware(vendor: str, product: str) -> dict:
     return {"system_vendor": ok(vendor), "product_name": ok(product), "board_name": ok(product),
             "bios_vendor": ok("American Megatrends Inc."), "bios_version": ok("1203"), "bios_date": ok("03/02/2026")}
@@ -367,6 +372,8 @@ def epyc() -> dict:
         "rdma": {"devices": []}, "tunables": {},
         "guests": _guests([lxc("101", nodes)], running=1), "cluster": cluster(),
         "firmware": _firmware("ASUSTeK", "ESC8000A-E13P"),
+        "ras": {"controllers": ok([controller(0), controller(1)]),
+                "errors": ok({"lines": 0, "uncorrected": 0, "first": []})},
     }
 
 
