@@ -5,7 +5,7 @@
 """The only door to a machine: its files, its device nodes and its programs.
 
 A host is either the machine itself (sysroot `/`) or a folder that mirrors one: `proc/`, `sys/`, `etc/`, and for
-what a folder cannot hold `recorded/` (`dev.json`, `kmsg.txt`, `nvidia-smi.xml`, `<program>.txt`).
+what a folder cannot hold `recorded/` (`dev.json`, `kmsg.txt`, `nvidia-smi.xml`, `<program>.txt`, `answers.json`).
 Paths are the host's own (`/proc/cmdline`), whatever the sysroot. Links are resolved inside it.
 """
 from __future__ import annotations
@@ -20,7 +20,7 @@ from collections.abc import Iterable
 
 from ._program import run_program
 from ._reading import ABSENT, UNPARSABLE, Reading, from_error, ok
-from ._sysroot import Sysroot
+from ._sysroot import READ_FLAGS, Sysroot
 
 READ_LIMIT = 4 << 20    # bytes; /proc/interrupts of a 256-CPU host is a little over 2 MiB
 
@@ -51,6 +51,8 @@ class Host(Sysroot):
     def read_list(self, path: str) -> Reading:
         """Names in a folder, sorted, with the status that tells an empty folder from an unreadable one."""
         try:
+            if self.failures:
+                self.fail_as_recorded(path)
             return ok(sorted(os.listdir(self.local(path))))
         except OSError as error:
             return from_error(error)
@@ -74,7 +76,8 @@ class Host(Sysroot):
         """The text of the link `path` itself."""
         folder, _slash, name = path.rstrip("/").rpartition("/")
         try:
-            return ok(os.readlink(f"{self.local(folder or '/').rstrip('/')}/{name}"))
+            here = self.local(folder or "/").rstrip("/")
+            return ok(self.link_text(here, name))
         except OSError as error:
             return from_error(error)
 
@@ -84,6 +87,8 @@ class Host(Sysroot):
         One call for /proc/<pid>/fd, where resolving each path anew would cost more than all the reading.
         """
         try:
+            if self.failures:
+                self.fail_as_recorded(folder)
             here = self.local(folder)
             names = os.listdir(here)
         except OSError as error:
@@ -91,7 +96,7 @@ class Host(Sysroot):
         found = {}
         for name in names:
             try:
-                found[name] = os.readlink(f"{here}/{name}")
+                found[name] = self.link_text(here, name)
             except OSError:
                 continue
         return ok(found)
@@ -114,8 +119,7 @@ class Host(Sysroot):
 
     def read_bytes(self, path: str, limit: int = READ_LIMIT) -> bytes:
         """Up to `limit` bytes of a file. Raises OSError."""
-        # O_NONBLOCK: a FIFO planted where a file belongs must not stop us; regular files ignore it.
-        handle = os.open(self.local(path), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        handle = self.open(path)
         try:
             pieces = []
             while limit > 0:
@@ -130,7 +134,7 @@ class Host(Sysroot):
 
     def read_at(self, path: str, offset: int, size: int) -> bytes:
         """One pread(2): `size` bytes from `offset`, fewer where the file ends. Raises OSError."""
-        handle = os.open(self.local(path), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        handle = self.open(path)
         try:
             return os.pread(handle, size, offset)
         finally:
@@ -157,7 +161,9 @@ class Host(Sysroot):
 
     def _read_attribute(self, folder: str, here: str, name: str) -> Reading:
         try:
-            handle = os.open(f"{here}/{name}", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW)
+            if self.failures:
+                self.fail_as_recorded(f"{folder}/{name}")
+            handle = os.open(f"{here}/{name}", READ_FLAGS | os.O_NOFOLLOW)
         except OSError as error:
             # A link has to be resolved inside the sysroot.
             return self.read(f"{folder}/{name}") if error.errno == errno.ELOOP else from_error(error)
@@ -175,7 +181,7 @@ class Host(Sysroot):
     def contains(self, path: str, text: bytes) -> Reading:
         """Whether a file holds `text`; read in blocks, for /proc/kallsyms and its like, which are too large to keep."""
         try:
-            handle = os.open(self.local(path), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+            handle = self.open(path)
         except OSError as error:
             return from_error(error)
         try:
@@ -219,6 +225,9 @@ class Host(Sysroot):
         """The text of `recorded/<name>` of a recorded host."""
         return self.read(f"/recorded/{name}")
 
+    def keep(self, name: str, answer: str | OSError) -> None:
+        """Told what came from elsewhere than a file; a host that is recorded has it as `recorded/<name>` then."""
+
     def device_nodes(self, folder: str) -> Reading:
         """The device nodes directly in `folder` (`/dev`): `{path: {type: c|b, major, minor, mode}}`, mode in octal."""
         if not self.live:
@@ -253,7 +262,9 @@ class Host(Sysroot):
         `unparsable` with the reason as detail. It gets a clean environment, no input and no shell.
         """
         if not self.live:
-            return self.recorded(recorded or f"{os.path.basename(argv[0])}.txt")
+            name = recorded or f"{os.path.basename(argv[0])}.txt"
+            failed = self.failures.get(f"/recorded/{name}")
+            return Reading(failed[0], None, failed[1]) if isinstance(failed, list) else self.recorded(name)
         result = run_program(argv, timeout)
         if result is None:
             return Reading(ABSENT, None, f"{argv[0]} is not installed")

@@ -13,6 +13,7 @@ from ._host import Host
 from ._reading import ABSENT, Reading, from_error, ok
 
 KMSG = "/dev/kmsg"
+RECORDED = "kmsg.txt"
 KMSG_NUMBER = (1, 11)           # Documentation/admin-guide/devices.txt; in some containers the name is a console
 RECORD_LIMIT = 8192             # bytes, CONSOLE_EXT_LOG_MAX of older kernels; a buffer below a record gets EINVAL
 LOG_LIMIT = 32 << 20            # bytes; log_buf_len= of a 256-CPU host is 1 to 16 MiB
@@ -30,14 +31,17 @@ def read_lines(host: Host) -> Reading:
     only the newest part: what is missing from it did not necessarily not happen.
     """
     if not host.live:
-        return host.recorded("kmsg.txt").map(parse_text)
+        return host.recorded(RECORDED).map(parse_text)
     node = host.device_node(KMSG)
     if node is None or (node["major"], node["minor"]) != KMSG_NUMBER:
         return Reading(ABSENT, None, f"{KMSG} is not the kernel's log device")
     try:
-        return ok(parse_records(read_records(KMSG)))
+        records = read_records(KMSG)
     except OSError as error:
+        host.keep(RECORDED, error)
         return from_error(error)
+    host.keep(RECORDED, "".join(records))
+    return ok(parse_records(records))
 
 
 def read_records(path: str, limit: int = LOG_LIMIT) -> list[str]:

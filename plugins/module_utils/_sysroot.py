@@ -6,10 +6,14 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 
 MARKER = ".gpuhost-sysroot"
 LINK_LIMIT = 40         # as MAXSYMLINKS in include/linux/namei.h
+# O_NONBLOCK: a FIFO planted where a file belongs must not stop us; regular files ignore it.
+READ_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
+ANSWERS = "recorded/answers.json"
 
 
 class OutsideSysroot(OSError):
@@ -17,6 +21,11 @@ class OutsideSysroot(OSError):
 
     def __init__(self, path: str) -> None:
         super().__init__(errno.EXDEV, f"{path} leads out of the sysroot")
+
+
+def _is_failure(answer: object) -> bool:
+    return isinstance(answer, int) or (isinstance(answer, list) and len(answer) == 2
+                                       and answer[0] in ("absent", "unparsable") and isinstance(answer[1], str))
 
 
 class Sysroot:
@@ -29,19 +38,56 @@ class Sysroot:
         self.live = self.sysroot == "/"
         self._prefix = "" if self.live else self.sysroot
         self._resolved: dict[str, str] = {"": "/", "/": "/"}
+        # What a host answered that its files cannot show: `{path: errno}` where a read failed, for a program
+        # `{path: [status, detail]}`; `{path: text}` of links that lead out of a folder.
+        self.failures, self.link_texts = ({}, {}) if self.live else self._read_answers()
 
-    def resolve(self, path: str, _depth: int = 0) -> str:
+    def _read_answers(self) -> tuple[dict, dict]:
+        try:
+            with open(os.path.join(self.sysroot, ANSWERS), encoding="utf-8") as file:
+                answers = json.load(file)
+            return ({path: answer for path, answer in answers["failures"].items() if _is_failure(answer)},
+                    {path: text for path, text in answers["links"].items() if isinstance(text, str)})
+        except FileNotFoundError:
+            return {}, {}
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise ValueError(f"{self.sysroot}/{ANSWERS} is not what a recording has there: {error}") from None
+
+    def fail_as_recorded(self, path: str) -> None:
+        """Raises the OSError that a recorded host answered with when it was asked for `path`."""
+        number = self.failures.get(self.resolve(path))
+        if isinstance(number, int):
+            raise OSError(number, os.strerror(number))
+
+    def open(self, path: str) -> int:
+        """A descriptor for reading. Raises OSError."""
+        if self.failures:
+            self.fail_as_recorded(path)
+        return os.open(self.local(path), READ_FLAGS)
+
+    def link_text(self, here: str, name: str) -> str:
+        """The text of the link `name` in the folder that this process calls `here`. Raises OSError."""
+        path = f"{here}/{name}"
+        if self.live:
+            return os.readlink(path)
+        inside = path[len(self.sysroot):]
+        if isinstance(self.failures.get(inside), int):
+            raise OSError(self.failures[inside], os.strerror(self.failures[inside]))
+        return self.link_texts.get(inside) or os.readlink(path)
+
+    def resolve(self, path: str) -> str:
         """`path` of the host with every link in it followed, as a path of the host. It need not exist.
 
         An absolute link starts at the sysroot. Raises OutsideSysroot where `..` climbs above it, ELOOP for a loop.
         """
-        if self.live:
-            return os.path.realpath(path)
+        return os.path.realpath(path) if self.live else self._walk(path, 0)
+
+    def _walk(self, path: str, depth: int) -> str:
         known = self._resolved.get(path)
         if known is not None:
             return known
         parent, _slash, name = path.rstrip("/").rpartition("/")
-        above = self.resolve(parent, _depth)
+        above = self._walk(parent, depth)
         if name in ("", "."):
             here = above
         elif name == "..":
@@ -49,7 +95,7 @@ class Sysroot:
                 raise OutsideSysroot(path)
             here = os.path.dirname(above)
         else:
-            here = self._follow(above, name, _depth)
+            here = self._follow(above, name, depth)
         self._resolved[path] = here
         return here
 
@@ -61,7 +107,7 @@ class Sysroot:
             return here
         if depth >= LINK_LIMIT:
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), here)
-        return self.resolve(target if target.startswith("/") else f"{folder.rstrip('/')}/{target}", depth + 1)
+        return self._walk(target if target.startswith("/") else f"{folder.rstrip('/')}/{target}", depth + 1)
 
     def local(self, path: str) -> str:
         """The path under which this process opens the host's `path`."""

@@ -80,8 +80,8 @@ class Audit:
 
     def paths(self) -> dict[str, str]:
         """Where the records are, as the user would open them."""
-        return {"report": _short(self.folder.path / "system-improve.md"),
-                "record": _short(self.folder.path / "audit.json")}
+        return {"report": shown_path(self.folder.path / "system-improve.md"),
+                "record": shown_path(self.folder.path / "audit.json")}
 
     def _plan(self) -> _plan.Plan:
         return _plan.plan(self.document["findings"], self.values, self.document["facts"])
@@ -179,7 +179,7 @@ def _load(given: Any, name: str, empty: Any) -> Any:
         raise ValueError(f"{name}: {given} is not YAML: {error}") from error
 
 
-def _short(path: pathlib.Path) -> str:
+def shown_path(path: pathlib.Path) -> str:
     """A path below the current folder is shown from there."""
     try:
         return str(path.relative_to(os.getcwd()))

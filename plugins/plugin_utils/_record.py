@@ -58,12 +58,17 @@ class HostFolder:
 
 def write_text(path: pathlib.Path, text: str) -> None:
     """Put `text` at `path` as a whole or not at all."""
+    write_bytes(path, text.encode("utf-8"))
+
+
+def write_bytes(path: pathlib.Path, data: bytes) -> None:
+    """Put `data` at `path` as a whole or not at all."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
         try:
-            with os.fdopen(handle, "w", encoding="utf-8") as stream:
-                stream.write(text)
+            with os.fdopen(handle, "wb") as stream:
+                stream.write(data)
             os.chmod(name, 0o666 & ~_umask())
             os.replace(name, path)
         except BaseException:

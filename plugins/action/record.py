@@ -1,0 +1,49 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+from ansible.errors import AnsibleActionFail
+from ansible.plugins.action import ActionBase
+
+from ..plugin_utils import _catalogue, _record
+from ..plugin_utils._audit import PROBLEMS, shown_path
+from ..plugin_utils._plain import plain
+
+ARGUMENTS = {
+    "sysroot": {"type": "str", "default": "/"},
+    "report_dir": {"type": "str", "default": "reports"},
+    "checks": {"type": "list", "elements": "str", "default": []},
+    "anonymise": {"type": "bool", "default": False},
+    "writable": {"type": "bool", "default": False},
+    "max_bytes": {"type": "int", "default": 64 << 20},
+}
+FORWARDED = ("sysroot", "anonymise", "writable", "max_bytes")
+
+
+class ActionModule(ActionBase):
+    """Reads a host with host_record and writes the archive as the user who runs Ansible."""
+
+    _supports_check_mode = True
+    _requires_connection = True
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        result = super().run(tmp, task_vars)
+        _checked, arguments = self.validate_argument_spec(argument_spec=ARGUMENTS)
+        try:
+            folder = _record.HostFolder(arguments["report_dir"], plain(task_vars["inventory_hostname"]))
+            asked = _catalogue.asked_tunables(_catalogue.load(plain(arguments["checks"])))
+            read = self._execute_module(
+                module_name="gpuhost.tuning.host_record", task_vars=task_vars,
+                module_args={**{name: arguments[name] for name in FORWARDED}, "tunables": asked})
+            if read.get("failed") or "archive" not in read:
+                return {**result, **read}
+            path = folder.path / "recording.tar.gz"
+            _record.write_bytes(path, base64.b64decode(plain(read["archive"])))
+        except PROBLEMS as problem:
+            raise AnsibleActionFail(str(problem)) from problem
+        return {**result, "changed": False, "recording": shown_path(path), "files": read["files"],
+                "sha256": read["sha256"]}

@@ -1,0 +1,81 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""What a recorder keeps of a host: files, links and folders by path, and what else was answered."""
+from __future__ import annotations
+
+import base64
+import errno
+import os
+import stat
+from typing import Any
+
+FILE, FOLDER, LINK = "file", "folder", "link"
+_NO_ANSWER = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EXDEV)      # the recording shows it by itself
+
+
+class Notes:
+    """What is known of each path of a host; paths are free of links."""
+
+    def __init__(self, live: bool) -> None:
+        self.live = live                            # whether device nodes were looked at, and not read about
+        self.kinds: dict[str, str] = {}             # FILE, FOLDER or LINK
+        self.modes: dict[str, int] = {}
+        self.data: dict[str, bytes] = {}
+        self.pieces: set[str] = set()               # files of which registers were read, not the whole
+        self.links: dict[str, str] = {}             # the texts
+        self.shown: set[str] = set()                # links whose text was asked for
+        self.failures: dict[str, Any] = {}          # as in recorded/answers.json
+        self.nodes: dict[str, dict] = {}            # as in recorded/dev.json
+
+    def see(self, path: str, local: str) -> None:
+        """Note what lies at `path`, which this process calls `local`."""
+        if path in self.kinds:
+            return
+        try:
+            seen = os.lstat(local)
+        except OSError:
+            return
+        kind = FILE if stat.S_ISREG(seen.st_mode) else FOLDER if stat.S_ISDIR(seen.st_mode) else None
+        if stat.S_ISLNK(seen.st_mode):
+            self.follow(path, os.readlink(local))
+        elif kind is not None:      # device nodes are in `nodes`, of others there is nothing to read
+            self.kinds[path] = kind
+            self.modes[path] = stat.S_IMODE(seen.st_mode)
+
+    def follow(self, path: str, text: str) -> None:
+        if path not in self.kinds:
+            self.kinds[path] = LINK
+            self.links[path] = text
+
+    def put(self, path: str, data: bytes) -> None:
+        """Note what was read from the beginning of a file."""
+        self.kinds[path] = FILE
+        tail = self.data[path][len(data):] if path in self.pieces else b""
+        self.data[path] = data + tail
+
+    def put_at(self, path: str, offset: int, data: bytes) -> None:
+        """Note that `data` lies at `offset`; what was not read before it stays zero."""
+        known = self.data.get(path, b"")
+        self.pieces.add(path)
+        self.kinds[path] = FILE
+        self.data[path] = known[:offset].ljust(offset, b"\0") + data + known[offset + len(data):]
+
+    def fail(self, path: str, error: OSError) -> None:
+        if error.errno not in _NO_ANSWER:
+            self.failures[path] = error.errno
+
+    def as_json(self) -> dict:
+        """For a child process that tells its parent."""
+        data = {path: base64.b64encode(read).decode() for path, read in self.data.items()}
+        told = {**vars(self), "data": data, "shown": list(self.shown), "pieces": list(self.pieces)}
+        del told["live"]
+        return told
+
+    def add(self, other: dict) -> None:
+        """Take over the notes that as_json() gave."""
+        for name, found in other.items():
+            if name == "data":
+                found = {path: base64.b64decode(read) for path, read in found.items()}
+            getattr(self, name).update(found)

@@ -1,0 +1,114 @@
+#!/usr/bin/python
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: host_record
+short_description: Read a host as an audit does and return an archive of what was read
+version_added: 0.1.0
+description:
+  - Reads what M(gpuhost.tuning.host_info) reads, in the same way, and returns a gzipped tar of exactly these files,
+    with the texts of links, the modes, and the answers of those that could not be read.
+  - Unpacked, the archive is a folder that can be given as C(sysroot) to every module of this collection; an audit of it
+    comes to the same findings.
+  - Of files that are only searched for a word, that word alone is in it. Of C(/proc/<pid>/environ) it holds the entry
+    C(container=) alone. Descriptions, passwords, keys and environments in configurations of guests are withheld.
+  - Opens no file for writing, loads nothing and wakes no suspended device.
+extends_documentation_fragment:
+  - gpuhost.tuning.attributes
+  - gpuhost.tuning.attributes.info_module
+author:
+  - gpuhost.tuning contributors (@gpuhost)
+options:
+  sysroot:
+    description: Folder on the managed host that mirrors a host's file system. V(/) is the host itself.
+    type: path
+    default: /
+  tunables:
+    description: Addresses to read as well, whatever they are, for example V(sysctl:vm.laptop_mode).
+    type: list
+    elements: str
+    default: []
+  anonymise:
+    description:
+      - Replace names of hosts, clusters and guests, UUIDs, serial numbers, hardware and IP addresses, and names of
+        disks, each by the same stand-in wherever it occurs.
+    type: bool
+    default: false
+  writable:
+    description:
+      - Put the file C(.gpuhost-sysroot) into the archive, without which nothing is ever written below a folder.
+    type: bool
+    default: false
+  max_bytes:
+    description: Fail where the files together have more bytes than this.
+    type: int
+    default: 67108864
+seealso:
+  - module: gpuhost.tuning.record
+  - module: gpuhost.tuning.host_info
+"""
+
+EXAMPLES = r"""
+- name: Record the host
+  gpuhost.tuning.host_record:
+    anonymise: true
+  register: recording
+"""
+
+RETURN = r"""
+archive:
+  description: The gzipped tar, in base64.
+  returned: success
+  type: str
+files:
+  description: How many files and links were read.
+  returned: success
+  type: int
+sha256:
+  description: The SHA-256 of the archive.
+  returned: success
+  type: str
+"""
+
+import base64
+import hashlib
+import time
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ..module_utils._facts import collect
+from ..module_utils._notes import FOLDER
+from ..module_utils._recorder import Recorder
+from ..module_utils._recording import make_archive
+
+
+def main() -> None:
+    module = AnsibleModule(
+        argument_spec={
+            "sysroot": {"type": "path", "default": "/"},
+            "tunables": {"type": "list", "elements": "str", "default": []},
+            "anonymise": {"type": "bool", "default": False},
+            "writable": {"type": "bool", "default": False},
+            "max_bytes": {"type": "int", "default": 64 << 20},
+        },
+        supports_check_mode=True,
+    )
+    params = module.params
+    try:
+        host = Recorder(params["sysroot"])
+        facts = collect(host, params["tunables"])
+        about = {"recorded_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "privileged": facts["privileged"]}
+        archive = make_archive(host.notes, about, limit=params["max_bytes"], anonymise=params["anonymise"],
+                               writable=params["writable"])
+    except ValueError as error:
+        module.fail_json(msg=str(error))
+    module.exit_json(changed=False, archive=base64.b64encode(archive).decode(),
+                     files=sum(kind != FOLDER for kind in host.notes.kinds.values()),
+                     sha256=hashlib.sha256(archive).hexdigest())
+
+
+if __name__ == "__main__":
+    main()
