@@ -24,6 +24,7 @@ MARKER = ".gpuhost-sysroot"
 STREAM_LIMIT = 160 << 20    # bytes unpacked, heads and padding included; a recording has at most 64 MiB of files
 MEMBER_LIMIT = 200_000
 LENGTH_LIMIT = 4000         # of a name or a link
+TIME_LIMIT = (1 << 32) - 1  # seconds since 1970
 
 
 class Refused(Exception):
@@ -95,6 +96,9 @@ def _take(member: tarfile.TarInfo, members: tarfile.TarFile, work: pathlib.Path,
             shutil.copyfileobj(members.extractfile(member), file)
             # 0444 and 0644 tell what may be written; whoever unpacks must be able to read.
             os.fchmod(file.fileno(), member.mode & 0o777 | 0o400)
+            file.flush()
+            seconds = min(max(int(member.mtime), 0), TIME_LIMIT)
+            os.utime(file.fileno(), (seconds, seconds))
     elif member.issym() and steps:
         if os.path.lexists(path):
             raise Refused(f"{member.name!r} is in it twice")

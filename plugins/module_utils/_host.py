@@ -32,6 +32,11 @@ class Host(Sysroot):
     `write_at` raise OSError, for callers that need the errno. ValueError: there is no folder `sysroot`.
     """
 
+    def __init__(self, sysroot: str = "/") -> None:
+        super().__init__(sysroot)
+        if not self.live:
+            self.read_answers()
+
     def exists(self, path: str) -> bool:
         try:
             return os.path.exists(self.local(path))
@@ -114,6 +119,17 @@ class Host(Sysroot):
             return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(os.stat(self.local(path)).st_mtime))
         except (OSError, ValueError, OverflowError):
             return None
+
+    def below(self, path: str) -> Sysroot:
+        """The folder `path` as one with links of its own, such as a container's root. Raises OSError and ValueError.
+
+        A live kernel resolves the last link, /proc/<pid>/root, which must not be looked through before.
+        """
+        if self.failures:
+            self.fail_as_recorded(path)
+        inside = self.local(path)
+        os.stat(inside)
+        return Sysroot(inside)
 
     # -- reading ----------------------------------------------------------------------------------------------
 
@@ -227,6 +243,12 @@ class Host(Sysroot):
 
     def keep(self, name: str, answer: str | OSError) -> None:
         """Told what came from elsewhere than a file; a host that is recorded has it as `recorded/<name>` then."""
+
+    def tell(self) -> dict | None:
+        """What a host that is recorded noted since this was last called; a child process tells its parent so."""
+
+    def hear(self, told: dict | None) -> None:
+        """Takes what a child process told."""
 
     def device_nodes(self, folder: str) -> Reading:
         """The device nodes directly in `folder` (`/dev`): `{path: {type: c|b, major, minor, mode}}`, mode in octal."""

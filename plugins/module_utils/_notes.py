@@ -22,6 +22,7 @@ class Notes:
         self.live = live                            # whether device nodes were looked at, and not read about
         self.kinds: dict[str, str] = {}             # FILE, FOLDER or LINK
         self.modes: dict[str, int] = {}
+        self.times: dict[str, int] = {}             # when files were last written, seconds since 1970
         self.data: dict[str, bytes] = {}
         self.pieces: set[str] = set()               # files of which registers were read, not the whole
         self.links: dict[str, str] = {}             # the texts
@@ -43,6 +44,7 @@ class Notes:
         elif kind is not None:      # device nodes are in `nodes`, of others there is nothing to read
             self.kinds[path] = kind
             self.modes[path] = stat.S_IMODE(seen.st_mode)
+            self.times[path] = int(seen.st_mtime)
 
     def follow(self, path: str, text: str) -> None:
         if path not in self.kinds:
@@ -79,3 +81,18 @@ class Notes:
             if name == "data":
                 found = {path: base64.b64decode(read) for path, read in found.items()}
             getattr(self, name).update(found)
+
+
+def inside(path: str, text: str) -> str:
+    """The text of a relative link at `path` that leads where `text` does for the host, whose root has nothing above."""
+    folder = os.path.dirname(path)
+    target = os.path.normpath(os.path.join(folder, text))       # a .. at the root stays there
+    return text if stays_inside(folder, text) else os.path.relpath(target, folder)
+
+
+def stays_inside(folder: str, text: str) -> bool:
+    """Whether a link in `folder` leads to something inside whatever other links there are: it only climbs first."""
+    steps = text.split("/")
+    climbs = next((number for number, step in enumerate(steps) if step != ".."), len(steps))
+    depth = sum(1 for step in folder.split("/") if step)
+    return not text.startswith("/") and ".." not in steps[climbs:] and climbs <= depth

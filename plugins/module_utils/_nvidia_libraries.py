@@ -135,8 +135,11 @@ def _ask_child(host: Host, processes: dict[str, int]) -> dict[str, Reading]:
         os.close(reader)
         os.kill(child, signal.SIGKILL)
         _reap(child)
-    lines = (json.loads(line) for line in text.split(b"\n")[:-1])
-    return {name: Reading(*answer) for name, answer in lines}
+    answers = {}
+    for name, answer, told in map(json.loads, text.split(b"\n")[:-1]):
+        answers[name] = Reading(*answer)
+        host.hear(told)
+    return answers
 
 
 def _be_child(host: Host, processes: dict[str, int], writer: int) -> None:
@@ -146,7 +149,9 @@ def _be_child(host: Host, processes: dict[str, int], writer: int) -> None:
         for stream in (0, 1, 2):
             os.dup2(nothing, stream)
         for name, pid in processes.items():
-            os.write(writer, json.dumps([name, _look_inside(host, name, pid)]).encode() + b"\n")
+            host.tell()
+            answer = _look_inside(host, name, pid)
+            os.write(writer, json.dumps([name, answer, host.tell()]).encode() + b"\n")
     finally:
         os._exit(0)
 
@@ -156,10 +161,7 @@ def _look_inside(host: Host, name: str, pid: int) -> Reading:
     try:
         if container_name(parse_container(host.read(f"/proc/{pid}/cgroup").value or "") or "") != name:
             return Reading(ABSENT, None, "the container stopped meanwhile")
-        # The kernel resolves the first link, /proc/<pid>/root, and it must not be looked through before.
-        inside = host.local(f"/proc/{pid}/root")
-        os.stat(inside)
-        root = Sysroot(inside)
+        root = host.below(f"/proc/{pid}/root")
         found = [read_library_version(root, library) for library in (MANAGEMENT, CUDA)]
     except (OSError, ValueError) as error:
         return from_error(error) if isinstance(error, OSError) else Reading(ABSENT, None, str(error))

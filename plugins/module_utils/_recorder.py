@@ -14,7 +14,7 @@ import re
 from typing import Any
 
 from ._host import READ_LIMIT, Host
-from ._notes import FOLDER, LINK, Notes
+from ._notes import FOLDER, LINK, Notes, inside
 from ._reading import ENOTSUPP, OK, Reading
 from ._sysroot import Sysroot
 
@@ -33,7 +33,11 @@ class Below(Sysroot):
 
     def _follow(self, folder: str, name: str, depth: int) -> str:
         here = f"{folder.rstrip('/')}/{name}"
-        self._notes.see(self._path + here, self._prefix + here)
+        path = self._path + here
+        self._notes.see(path, self._prefix + here)
+        if self._notes.links.get(path, "").startswith("/"):
+            # It starts at this folder, not at the host's root.
+            self._notes.links[path] = inside(here, self._notes.links[path])
         return super()._follow(folder, name, depth)
 
 
@@ -69,16 +73,19 @@ class Recorder(Host):
         return super()._follow(folder, name, depth)
 
     def below(self, path: str) -> Sysroot:
+        try:
+            super().below(path)
+        except OSError as error:
+            self._answered(path, error)
+            raise
         return Below(self._seen(path) or path, super().local(path), self.notes)
 
     def tell(self) -> dict:
-        """The notes since this was last called, for a parent process."""
         told, self.notes = self.notes.as_json(), Notes(self.live)
         return told
 
-    def hear(self, told: dict) -> None:
-        """Take over what a child process told."""
-        self.notes.add(told)
+    def hear(self, told: dict | None) -> None:
+        self.notes.add(told or {})
 
     # -- what was answered --------------------------------------------------------------------------------------------
 

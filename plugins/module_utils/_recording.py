@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import tarfile
 from typing import Callable
 
-from ._notes import FILE, FOLDER, Notes
+from ._notes import FILE, FOLDER, Notes, inside
 from ._pseudonyms import Pseudonyms
 from ._secrets import withhold
 from ._sysroot import ANSWERS, MARKER
@@ -50,12 +49,12 @@ def make_archive(notes: Notes, about: dict, *, limit: int, anonymise: bool = Fal
     return _pack([
         *(_folder(rename(path), notes.modes.get(path, 0o755))
           for path in sorted(path for path, kind in notes.kinds.items() if kind == FOLDER and path != "/")),
-        *(_file(rename(path), data.get(path, b""), notes.modes.get(path, 0o644))
+        *(_file(rename(path), data.get(path, b""), notes.modes.get(path, 0o644), notes.times.get(path, 0))
           for path in sorted(path for path, kind in notes.kinds.items() if kind == FILE)),
         _json(ABOUT, {"schema": SCHEMA, "anonymised": anonymise, **about}),
         _json(ANSWERS, answers),
         *([_json(NODES, notes.nodes)] if notes.live else []),
-        *([_file(MARKER, b"", 0o644)] if writable else []),
+        *([_file(MARKER, b"")] if writable else []),
         *(_link(path, relative[path]) for path in sorted(relative)),
     ])
 
@@ -66,21 +65,6 @@ def require_small(data: dict[str, bytes], limit: int) -> None:
         largest = sorted(data, key=lambda path: -len(data[path]))[:5]
         named = ", ".join(f"{path} ({len(data[path])} bytes)" for path in largest)
         raise TooLarge(f"{total} bytes were read, {limit} are allowed; the largest files are {named}")
-
-
-def inside(path: str, text: str) -> str:
-    """The text of a relative link at `path` that leads where `text` does for the host, whose root has nothing above."""
-    folder = os.path.dirname(path)
-    target = os.path.normpath(os.path.join(folder, text))       # a .. at the root stays there
-    return text if stays_inside(folder, text) else os.path.relpath(target, folder)
-
-
-def stays_inside(folder: str, text: str) -> bool:
-    """Whether a link in `folder` leads to something inside whatever other links there are: it only climbs first."""
-    steps = text.split("/")
-    climbs = next((number for number, step in enumerate(steps) if step != ".."), len(steps))
-    depth = sum(1 for step in folder.split("/") if step)
-    return not text.startswith("/") and ".." not in steps[climbs:] and climbs <= depth
 
 
 def _pack(members: list[Member]) -> bytes:
@@ -101,14 +85,14 @@ def _folder(path: str, mode: int) -> Member:
     return _member(path, tarfile.DIRTYPE, mode), b""
 
 
-def _file(path: str, data: bytes, mode: int) -> Member:
+def _file(path: str, data: bytes, mode: int = 0o644, time: int = 0) -> Member:
     member = _member(path, tarfile.REGTYPE, mode)
-    member.size = len(data)
+    member.size, member.mtime = len(data), time
     return member, data
 
 
 def _json(path: str, content: dict) -> Member:
-    return _file(path, json.dumps(content, indent=1).encode() + b"\n", 0o644)
+    return _file(path, json.dumps(content, indent=1).encode() + b"\n")
 
 
 def _link(path: str, text: str) -> Member:

@@ -40,16 +40,18 @@ class Sysroot:
         self._resolved: dict[str, str] = {"": "/", "/": "/"}
         # What a host answered that its files cannot show: `{path: errno}` where a read failed, for a program
         # `{path: [status, detail]}`; `{path: text}` of links that lead out of a folder.
-        self.failures, self.link_texts = ({}, {}) if self.live else self._read_answers()
+        self.failures: dict[str, int | list] = {}
+        self.link_texts: dict[str, str] = {}
 
-    def _read_answers(self) -> tuple[dict, dict]:
+    def read_answers(self) -> None:
+        """Let a recorded host answer as it did. ValueError: its file of answers is none."""
         try:
             with open(os.path.join(self.sysroot, ANSWERS), encoding="utf-8") as file:
                 answers = json.load(file)
-            return ({path: answer for path, answer in answers["failures"].items() if _is_failure(answer)},
-                    {path: text for path, text in answers["links"].items() if isinstance(text, str)})
+            self.failures = {path: answer for path, answer in answers["failures"].items() if _is_failure(answer)}
+            self.link_texts = {path: text for path, text in answers["links"].items() if isinstance(text, str)}
         except FileNotFoundError:
-            return {}, {}
+            return
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise ValueError(f"{self.sysroot}/{ANSWERS} is not what a recording has there: {error}") from None
 

@@ -1,16 +1,17 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""host_info changes nothing on the host it reads: every system call of its processes is looked at."""
+"""An audit and a recording change nothing on the host they read: every system call of their processes is looked at."""
 from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 
 import pytest
-from system_calls import OWN, STARTS, TALKS, calls, parse, traced_interpreter, why_strace_cannot_run
+from system_calls import OPENS, OWN, STARTS, TALKS, calls, parse, traced_interpreter, why_strace_cannot_run
 
 from hosts.tree import Tree
 from requirement import need
@@ -24,13 +25,13 @@ def traced(controller):
     return traced_interpreter(controller.folder, controller.temporary)
 
 
-def host_info_calls(controller, traced, sysroot):
-    """The system calls of the processes of one run of host_info."""
+def module_calls(controller, traced, sysroot, module="host_info"):
+    """The system calls of the processes of one run of a module."""
     interpreter, trace = traced
     trace.unlink(missing_ok=True)
     inventory = controller.inventory({"here": {"ansible_python_interpreter": str(interpreter)}})
     done = controller.ansible(
-        "adhoc", "-i", str(inventory), "here", "-m", "gpuhost.tuning.host_info", "-a", json.dumps({"sysroot": sysroot}))
+        "adhoc", "-i", str(inventory), "here", "-m", f"gpuhost.tuning.{module}", "-a", json.dumps({"sysroot": sysroot}))
     assert done.returncode == 0, done.stdout + done.stderr
     return calls(trace)
 
@@ -38,7 +39,7 @@ def host_info_calls(controller, traced, sysroot):
 @pytest.fixture(scope="module")
 def this_machine(controller, traced):
     """The system calls of an audit of this machine."""
-    return host_info_calls(controller, traced, "/")
+    return module_calls(controller, traced, "/")
 
 
 # The system's log, where every module says that it was called, and the cache of user names.
@@ -98,10 +99,26 @@ def test_no_program_is_started_but_python_and_nvidia_smi(this_machine):
 
 def test_a_recorded_host_is_not_mixed_with_this_machine(controller, traced):
     tree = Tree(controller.folder / "host").sysctl("vm.swappiness", 60)
-    found = host_info_calls(controller, traced, str(tree.root))
+    found = module_calls(controller, traced, str(tree.root))
     assert str(tree.path("/proc/sys/vm/swappiness")) in {call.path for call in found}
     assert changes(found, controller) == []
     kernel = ("/sys/", "/proc/sys/", "/etc/pve", "/proc/driver", "/dev/nvidia")
     # libselinux, which Ansible loads, looks there for itself.
     own = {call.path for call in found if (call.path or "").startswith(kernel)} - {"/sys/fs/selinux"}
     assert own == set()
+
+
+def opened_of_the_host(found, controller):
+    """Files of the kernel and of the configuration that were opened; a process is one whatever its number."""
+    paths = (call.path or "" for call in found if call.name in OPENS)
+    return {re.sub(r"^/proc/\d+", "/proc/PID", path) for path in paths
+            if path.startswith(("/proc/", "/sys/", "/dev/", "/boot/", "/etc/", "/run/"))
+            and not path.startswith(str(controller.folder))}
+
+
+def test_a_recording_opens_what_an_audit_opens_and_changes_nothing(controller, traced, this_machine):
+    found = module_calls(controller, traced, "/", "host_record")
+    assert changes(found, controller) == []
+    opened = opened_of_the_host(found, controller)
+    assert "/proc/sys/vm/swappiness" in opened
+    assert opened - opened_of_the_host(this_machine, controller) == set()

@@ -220,3 +220,28 @@ def test_text_is_found_across_blocks(tree, host, before):
 def test_text_of_a_missing_file_is_absent(tree, host):
     assert host.contains("/proc/kallsyms", b"x").status == "absent"
     assert host.contains("/proc", b"x").status in ("absent", "unparsable")
+
+
+# -- what a recorded host answers --------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("text", ["{", "[]", "{}", '{"failures": 1, "links": {}}', '{"failures": {}, "links": [1]}',
+                                  "[" * 100000])
+def test_answers_that_are_none_are_said(tree, text):
+    tree.file("/recorded/answers.json", text)
+    with pytest.raises(ValueError, match=r"recorded/answers\.json is not what a recording has there"):
+        Host(str(tree.root))
+
+
+def test_answers_of_a_wrong_kind_are_left_out(tree):
+    tree.file("/recorded/answers.json", '{"failures": {"/a": "x", "/b": [1], "/recorded/smi.txt": ["ok", "y"], "/c": '
+              'null, "/e": 13}, "links": {"/d": 1}}').files("/", {"a": 1, "b": 1, "c": 1, "e": 1})
+    host = Host(str(tree.root))
+    assert [host.read(path).status for path in ("/a", "/b", "/c", "/e")] == ["ok", "ok", "ok", "denied"]
+    assert host.run(["smi"], 1).status == "absent"
+
+
+def test_a_program_fails_as_it_was_recorded(tree):
+    tree.file("/recorded/answers.json",
+              '{"failures": {"/recorded/nvidia-smi.xml": ["unparsable", "timeout: too long"]}, "links": {}}')
+    host = Host(str(tree.root))
+    assert host.run(["nvidia-smi"], 1, "nvidia-smi.xml") == ("unparsable", None, "timeout: too long")

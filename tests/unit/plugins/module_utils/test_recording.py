@@ -12,13 +12,9 @@ import tarfile
 import pytest
 from ansible_collections.gpuhost.tuning.plugins.module_utils._facts import collect
 from ansible_collections.gpuhost.tuning.plugins.module_utils._host import Host
+from ansible_collections.gpuhost.tuning.plugins.module_utils._notes import inside, stays_inside
 from ansible_collections.gpuhost.tuning.plugins.module_utils._recorder import Recorder
-from ansible_collections.gpuhost.tuning.plugins.module_utils._recording import (
-    TooLarge,
-    inside,
-    make_archive,
-    stays_inside,
-)
+from ansible_collections.gpuhost.tuning.plugins.module_utils._recording import TooLarge, make_archive
 
 from hosts.config_space import gpu_space
 from hosts.faulty import FaultyHost
@@ -147,6 +143,14 @@ def test_reads_that_failed_fail_again(tree, tmp_path):
     assert again.contains("/sys/a/value", b"1").status == "unparsable"
 
 
+def test_the_time_of_a_file_is_kept(tree, tmp_path):
+    os.utime(tree.file("/boot/initrd.img-6.8.12-9-pve", "x").path("/boot/initrd.img-6.8.12-9-pve"), (0, 1750000000))
+    host = Recorder(str(tree.root))
+    assert host.modified("/boot/initrd.img-6.8.12-9-pve") == "2025-06-15T15:06:40Z"
+    again = unpacked(recorded(host), tmp_path / "again")
+    assert again.modified("/boot/initrd.img-6.8.12-9-pve") == "2025-06-15T15:06:40Z"
+
+
 def test_links_keep_their_text_and_lead_inside(tree, tmp_path):
     tree.link("/proc/7/fd/3", "/dev/nvidia0").link("/proc/7/fd/4", "socket:[99]").file("/dev/nvidia0", "")
     tree.link("/etc/pve/local", "/etc/pve/nodes/pve1").file("/etc/pve/nodes/pve1/lxc/1.conf", "arch: amd64")
@@ -194,18 +198,34 @@ def test_too_much_names_the_largest(tree):
 
 
 # Whoever adds a way to look at a host teaches the recorder, or knows that it is made of the others.
-RECORDED = {"contains", "device_node", "keep", "local", "read_at", "read_bytes", "read_link", "read_links", "read_list",
-            "run"}
-MADE_OF_THESE = {"device_nodes", "exists", "glob", "is_dir", "link_name", "list", "mode", "read", "read_attributes",
-                 "read_int", "recorded"}
-BELOW = {"fail_as_recorded", "link_text", "open", "require_writable", "resolve"}
-OTHERS = {"hear", "below", "tell", "write", "write_at"}
+RECORDED = {"below", "contains", "device_node", "keep", "local", "read_at", "read_bytes", "read_link", "read_links",
+            "read_list", "run"}
+MADE_OF_THESE = {"device_nodes", "exists", "glob", "is_dir", "link_name", "list", "mode", "modified", "read",
+                 "read_attributes", "read_int", "recorded"}
+BELOW = {"fail_as_recorded", "link_text", "open", "read_answers", "require_writable", "resolve"}
+OTHERS = {"hear", "tell", "write", "write_at"}
 
 
 def test_the_recorder_knows_every_way_to_look_at_a_host():
     public = {name for name in dir(Host) if not name.startswith("_")}
     assert public - OTHERS == RECORDED | MADE_OF_THESE | BELOW
     assert {name for name in RECORDED if name in vars(Recorder)} == RECORDED
+
+
+def test_what_a_child_process_saw_of_a_container_is_in_it(tree, tmp_path):
+    small_story(tree)
+    folder = "/usr/lib/x86_64-linux-gnu"
+    tree.link(f"/proc/5102/root{folder}/libcuda.so.1", "/etc/alternatives/cuda")
+    tree.link("/proc/5102/root/etc/alternatives/cuda", f"{folder}/libcuda.so.550.54.14")
+    tree.file(f"/proc/5102/root{folder}/libcuda.so.550.54.14", "ELF")
+    host = Recorder(str(tree.root))
+    first = facts_of(host)
+    assert "550.54.14" in json.dumps(first["nvidia"]["container_libraries"])
+    archive = recorded(host)
+    found = members(archive)
+    assert found[f"proc/5102/root{folder}/libcuda.so.550.54.14"][1] == b""
+    assert found[f"proc/5102/root{folder}/libcuda.so.1"][0].linkname == "../../../etc/alternatives/cuda"
+    assert facts_of(unpacked(archive, tmp_path / "again")) == first
 
 
 def test_notes_of_a_child_process_are_taken_over(tree, tmp_path):
