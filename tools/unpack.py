@@ -73,7 +73,7 @@ def _unpack_into(archive: pathlib.Path, work: pathlib.Path) -> int:
                 if count > MEMBER_LIMIT:
                     raise Refused(f"it has more than {MEMBER_LIMIT} members")
                 _take(member, members, work, links)
-    except (tarfile.TarError, EOFError, gzip.BadGzipFile, zlib.error, ValueError) as error:
+    except (tarfile.TarError, EOFError, gzip.BadGzipFile, zlib.error, ValueError, OverflowError) as error:
         raise Refused(f"it is not a gzipped tar: {error}") from error
     # Last of all, so that nothing was written through one.
     for path, text in links.items():

@@ -91,6 +91,8 @@ HOSTILE = {
     "device": ([member("dev/null", tarfile.CHRTYPE, devmajor=1, devminor=3)], "neither a file"),
     "block device": ([member("dev/sda", tarfile.BLKTYPE, devmajor=8)], "neither a file"),
     "pipe": ([member("dev/log", tarfile.FIFOTYPE)], "neither a file"),
+    "endless time": ([file("a", pax_headers={"mtime": "inf"})], "it is not a gzipped tar"),
+    "time that is none": ([file("a", pax_headers={"mtime": "nan"})], "it is not a gzipped tar"),
     "sparse file": ([file("proc/big", b"1\n0\n512\n".ljust(512, b"\0"), pax_headers=SPARSE)], "neither a file"),
 }
 
