@@ -47,6 +47,7 @@ def document(findings, *, host="pve1", privileged=True, gpus=GPUS, summary=None)
             "cpu": {"model_name": "AMD EPYC 9335 32-Core Processor", "vendor": "AuthenticAMD", "sockets": 2,
                     "logical": 128},
             "memory": {"total_kib": ok(527765504)}, "gpus": [gpu(address) for address in gpus], "ports": [],
+            "pcie": {"aspm_policy": ok("default"), "nvswitches": []},
             "kernel": {"release": ok("6.8.12-9-pve")},
             "identity": {"kind": "bare_metal", "technology": None,
                          "proxmox": {"installed": True, "version": ok("8.4.1")}},

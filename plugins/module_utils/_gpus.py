@@ -33,6 +33,7 @@ INTEL = "8086"
 DISPLAY = "03"
 DISPLAY_3D = "0302"
 PROCESSING_ACCELERATOR = "1200"
+OTHER_BRIDGE = "0680"           # of NVIDIA: an NVSwitch
 
 # ES1000 and Rage XL: displays of management controllers from the years when ATI made them.
 _BMC_DISPLAYS = ("515e", "5969", "4752")
@@ -64,13 +65,20 @@ def read(host: Host, link_samples: int = 0) -> dict:
     With `link_samples` the links of the GPUs are looked at that often.
     """
     known_power: dict[str, dict] = {}
-    gpus = [_read_gpu(host, address, class_, known_power) for address, class_ in find_gpus(host)]
+    classes = read_classes(host)
+    gpus = [_read_gpu(host, address, class_, known_power) for address, class_ in find_gpus(host, classes)]
     ports = sorted({port for gpu in gpus for port in gpu["path"]})
     if link_samples:
         looked = look_at_links(host, _awake_links(gpus), link_samples)
         gpus = [{**gpu, "link_samples": looked.get(gpu["bdf"])} for gpu in gpus]
     return {"gpus": gpus, "ports": [_read_port(host, address, known_power) for address in ports],
-            "pcie": {"aspm_policy": host.read(ASPM_POLICY).map(chosen)}}
+            "pcie": {"aspm_policy": host.read(ASPM_POLICY).map(chosen), "nvswitches": _find_nvswitches(host, classes)}}
+
+
+def _find_nvswitches(host: Host, classes: dict[str, str]) -> list[str]:
+    """The switches that join GPUs by NVLink, where they are PCI devices (up to the Hopper generation)."""
+    return [address for address, class_ in classes.items()
+            if class_.startswith(OTHER_BRIDGE) and read_id(host, address, "vendor") == NVIDIA]
 
 
 def _awake_links(gpus: list[dict]) -> dict[str, int]:
@@ -79,9 +87,9 @@ def _awake_links(gpus: list[dict]) -> dict[str, int]:
             if gpu["state"] == "ok" and gpu["pcie"].ok and gpu["pcie"].value["link"]}
 
 
-def find_gpus(host: Host) -> list[tuple[str, str]]:
-    """`(address, class)` of each GPU, by address."""
-    return [(address, class_) for address, class_ in read_classes(host).items()
+def find_gpus(host: Host, classes: dict[str, str] | None = None) -> list[tuple[str, str]]:
+    """`(address, class)` of each GPU, by address; `classes` is what read_classes() answered, where that was asked."""
+    return [(address, class_) for address, class_ in (read_classes(host) if classes is None else classes).items()
             if class_.startswith((DISPLAY, PROCESSING_ACCELERATOR))
             and is_gpu(class_, read_id(host, address, "vendor"), read_id(host, address, "device"),
                        upstream_path(host, address))]

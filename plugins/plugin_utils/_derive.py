@@ -78,7 +78,7 @@ def derive(facts: dict[str, Any]) -> dict[str, Any]:
         "xids": xids_by_device(facts),
         "modprobe": modprobe(facts),
         "gpu_groups": groups,
-        "p2p": peer_to_peer(peers, ports, facts["cpu"]["sockets"]),
+        "p2p": peer_to_peer(peers, ports, facts["cpu"]["sockets"], facts["pcie"]["nvswitches"]),
     }}
 
 

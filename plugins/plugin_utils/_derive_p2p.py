@@ -5,6 +5,7 @@
 """How the NVIDIA GPUs of a host reach each other, and what stands in the way of peer-to-peer transfers."""
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from itertools import combinations
 from typing import Any
@@ -12,8 +13,13 @@ from typing import Any
 from ._derive_pcie import redirects
 from ._derive_reading import value
 
+# Boards whose GPUs are joined by NVLink and switches of it: SXM modules and what succeeded them. The cards of the same
+# generations are called PCIe or NVL. On boards of the Blackwell generation the switches are no PCI devices.
+_ON_A_BOARD = re.compile(r"\b(?:SXM\d?|HBM3e?|GH200|H200|H20|G?B[23]00)\b(?!.*\b(?:NVL|PCIe)\b)")
 
-def peer_to_peer(gpus: list[dict], ports: dict[str, dict], sockets: int | None) -> dict[str, Any]:
+
+def peer_to_peer(gpus: list[dict], ports: dict[str, dict], sockets: int | None,
+                 nvswitches: list[str]) -> dict[str, Any]:
     """`gpus` are those that the nvidia driver of this host serves.
 
     A pair is at risk where the IOMMU translates the addresses of either GPU *and* a port between the two redirects:
@@ -26,8 +32,9 @@ def peer_to_peer(gpus: list[dict], ports: dict[str, dict], sockets: int | None) 
         "at_risk": any_of(pair["at_risk"] for pair in pairs),
         "detour": any_of(pair["redirected"] for pair in pairs if pair["relation"] == "same_switch"),
     }
-    return {"gpus": len(gpus), "wanted": len(gpus) > 1, "pairs": pairs, "redirect_ports": redirecting, **found,
-            "state": _state(**found)}
+    nvlink = bool(nvswitches) or (bool(gpus) and all(_ON_A_BOARD.search(gpu["model"] or "") for gpu in gpus))
+    return {"gpus": len(gpus), "wanted": len(gpus) > 1, "nvlink": nvlink, "pairs": pairs,
+            "redirect_ports": redirecting, **found, "state": _state(**found)}
 
 
 def _state(translated: bool | None, at_risk: bool | None, detour: bool | None) -> str | None:

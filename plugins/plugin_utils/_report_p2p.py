@@ -30,7 +30,8 @@ _FOLLOWS = {
 def p2p_section(facts: dict[str, Any]) -> list[str]:
     """The matrix, what its words mean, and which ports redirect; nothing for a host with fewer than two such GPUs."""
     peers = [gpu for gpu in facts["gpus"] if reaches_peers(gpu)]
-    found = peer_to_peer(peers, {port["bdf"]: port for port in facts["ports"]}, facts["cpu"]["sockets"])
+    found = peer_to_peer(peers, {port["bdf"]: port for port in facts["ports"]}, facts["cpu"]["sockets"],
+                         facts["pcie"]["nvswitches"])
     if not found["wanted"]:
         return []
     pairs = found["pairs"]
@@ -61,8 +62,10 @@ def _those(outcome: str, pairs: list[dict], outcomes: list[str]) -> str:
 
 
 def _places(found: dict[str, Any]) -> list[str]:
+    lines = ["- NVLink joins them: that is how they talk, and over PCI Express with network cards"] if found[
+        "nvlink"] else []
     kinds = sorted({kind or "none" for pair in found["pairs"] for kind in pair["types"]})
-    lines = [f"- type of their IOMMU groups: {', '.join(map(code, kinds))}"]
+    lines += [f"- type of their IOMMU groups: {', '.join(map(code, kinds))}"]
     if found["redirect_ports"]:
         lines.append(f"- ports between them that redirect: {', '.join(map(code, found['redirect_ports']))}")
     return lines

@@ -66,6 +66,19 @@ def test_one_switch_that_redirects_sends_its_own_pair_on_a_detour(facts_of):
     assert Counter(pair["follows"] for pair in pairs) == {"detour": 1, "direct": 27}
 
 
+def story_with_nvswitches(tree):
+    story_before(tree, cores=1)
+    for slot in range(4):
+        pci.plant_device(tree, f"0000:c{slot}:00.0", class_=0x068000, device=0x22A3)
+
+
+def test_gpus_that_talk_over_nvlink_do_not_hang_for_the_iommu(facts_of):
+    """Their transfers with network cards still go over PCI Express: something to improve, and no emergency."""
+    finding = judged(facts_of(story_with_nvswitches))["iommu_acs", None]
+    assert (finding["verdict"], finding["priority"], finding["actual"]) == ("fail", "P2", "translated and redirected")
+    assert finding["reason"].endswith("(transfers between GPUs take NVLink, those with network cards do not)")
+
+
 # -- instructions and the guests they concern -------------------------------------------------------------------------
 
 def test_redirection_that_nobody_relies_on_may_be_cleared(facts_of):

@@ -21,7 +21,7 @@ from hosts.config_space import ConfigSpace, all_ones, gpu_space, switch_port_spa
 SCHEMAS = pathlib.Path(__file__).parents[4] / "plugins" / "plugin_utils" / "schemas" / "facts"
 GPU = "0000:06:00.0"
 NOTHING = {"gpus": [], "ports": [],
-           "pcie": {"aspm_policy": ("absent", None, "ENOENT (No such file or directory)")}}
+           "pcie": {"aspm_policy": ("absent", None, "ENOENT (No such file or directory)"), "nvswitches": []}}
 PATH = ["0000:02:01.0", "0000:01:00.0", "0000:00:01.1"]
 
 
@@ -286,6 +286,13 @@ def test_the_policy_of_aspm(tree, host):
     pci.plant_aspm_policy(tree, "powersave")
     assert _gpus.read(host)["pcie"]["aspm_policy"] == ("ok", "powersave", None)
     validate("pcie", _gpus.read(host)["pcie"])
+
+
+def test_switches_of_nvlink_are_bridges_of_nvidia(tree, host):
+    pci.plant_device(tree, "0000:05:00.0", class_=0x068000, device=0x22A3)
+    pci.plant_device(tree, "0000:00:14.5", class_=0x068000, vendor=0x1022, device=0x14B6)
+    pci.plant_device(tree, "0000:06:00.1", class_=0x040300, device=0x22E8)
+    assert _gpus.read(host)["pcie"]["nvswitches"] == ["0000:05:00.0"]
 
 
 def test_links_are_looked_at_again_only_where_asked(switched, tree, host, monkeypatch):

@@ -499,6 +499,23 @@ def test_where_two_gpus_meet_and_what_becomes_of_their_transfers():
     assert pairs["0000:03:00.0", "0000:23:00.0"] == (None, "direct")
 
 
+@pytest.mark.parametrize("model, nvlink", [
+    ("NVIDIA H100 80GB HBM3", True), ("NVIDIA A100-SXM4-80GB", True), ("NVIDIA H200", True), ("NVIDIA B200", True),
+    ("NVIDIA GB300", True), ("NVIDIA GH200 480GB", True), ("NVIDIA H20", True),
+    ("NVIDIA H100 PCIe", False), ("NVIDIA H100 NVL", False), ("NVIDIA H200 NVL", False),
+    ("NVIDIA A100 80GB PCIe", False), ("NVIDIA A100-PCIE-40GB", False), ("NVIDIA L40S", False),
+    ("NVIDIA RTX PRO 6000 Blackwell Server Edition", False), (None, False),
+])
+def test_boards_that_are_joined_by_nvlink(model, nvlink):
+    assert host(gpus=[{"model": model}, {"bdf": "0000:04:00.0", "model": model}])["p2p"]["nvlink"] is nvlink
+
+
+def test_switches_of_nvlink_tell_it_too():
+    assert host()["p2p"]["nvlink"] is False
+    assert host(pcie={"nvswitches": ["0000:c5:00.0"]})["p2p"]["nvlink"] is True
+    assert host(gpus=[{"model": "NVIDIA H200"}, {"bdf": "0000:04:00.0"}])["p2p"]["nvlink"] is False
+
+
 def test_redirection_inside_one_switch_is_a_detour():
     facts = neutral.epyc()
     for port in facts["ports"]:

@@ -61,6 +61,11 @@ def test_translation_and_redirection_together():
     assert "- type of their IOMMU groups: `DMA-FQ`" in lines
 
 
+def test_nvlink_is_said():
+    lines = p2p_section({**four(), "pcie": {"aspm_policy": ok("default"), "nvswitches": ["0000:c5:00.0"]}})
+    assert "- NVLink joins them: that is how they talk, and over PCI Express with network cards" in lines
+
+
 def test_what_was_not_read_is_not_called_direct():
     lines = p2p_section(four(iommu_type=lacking("denied"), numa_node=ok(-1)))
     assert "| `0000:23:00.0` | ? | ? | - | ? |" in lines
