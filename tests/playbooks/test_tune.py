@@ -15,6 +15,7 @@ import time
 import pytest
 
 from facts_schema import document_problems
+from hosts.nvidia import plant_libraries
 from hosts.others import container
 from hosts.pci import DEVICES, bind
 from hosts.proxmox import plant_cluster, plant_tasks
@@ -153,6 +154,19 @@ def test_a_reboot_ends_it_all_without_an_error(controller, make_tree, story):
         "gpuhost_values": str(plan), "gpuhost_only": ["kernel_release"]}).succeeded()
     assert again.changed("pve1") == 2
     assert_state(rebooted, AFTER)
+
+
+def test_a32_a_verify_fails_while_driver_and_libraries_differ(controller, story):
+    """A-32: against the journal, which has nothing to hold, and against the profile; a tune leaves GPUs alone."""
+    hosts = {"pve1": story}
+    plant_libraries(story, "580.95.05")
+    said = "the loaded driver is 570.133.20, libnvidia-ml"
+    assert said in controller.play("verify.yml", hosts).failed().stdout
+    profile = controller.play("verify.yml", hosts, variables={"gpuhost_verify_against": "profile"}).failed()
+    assert said in profile.stdout
+    tuned = controller.play("tune_runtime.yml", hosts).succeeded()
+    assert outcomes(tuned) == {f"sysctl:{key}": "changed" for key in SYSCTLS}
+    assert [read_request_code(story, address) for address in GPUS] == [2] * 8
 
 
 def test_swappiness_is_set_where_there_is_swap(controller, make_tree):
