@@ -188,6 +188,13 @@ def test_every_check_explains_itself(name):
         assert check.fix.how
 
 
+@pytest.mark.parametrize("name", [name for name, check in CHECKS.items() if check.fix.kind in ("reboot", "firmware")])
+def test_what_needs_a_reboot_says_what_it_breaks_and_where_this_host_has_its_command_line(name):
+    fix = CHECKS[name].fix
+    assert "{host.derived.boot.risk}" in fix.risk.text
+    assert "command line" not in fix.how.text or "host.derived.boot.edit" in fix.how.text
+
+
 @pytest.mark.parametrize("name", CHECKS)
 def test_every_check_has_examples(name):
     wanted = {"pass", "fail"} | (set() if name in ALWAYS_APPLY else {"not_applicable"})
