@@ -127,6 +127,7 @@ STORY_BEFORE = {
                             ("lxc:102",): "pass info: []"},
     "guest_cpus": {CONTAINERS: "pass P2: []"},
     "vm_hostpci": "not_applicable P1",
+    "ha_guests": "not_applicable P1",
     "vm_survives_reboot": "not_applicable info",
 }
 
@@ -245,7 +246,7 @@ REFERENCE = {
     "nvidia_container_library": "not_applicable P0",
     "nvidia_device_nodes": "not_applicable P1",
     "nvidia_peermem": "not_applicable P1",
-    **dict.fromkeys(("lxc_gpu_access", "lxc_library_mounts", "lxc_memlock", "lxc_shm_size", "vm_hostpci"),
+    **dict.fromkeys(("lxc_gpu_access", "lxc_library_mounts", "lxc_memlock", "lxc_shm_size", "vm_hostpci", "ha_guests"),
                     "not_applicable P1"),
     **dict.fromkeys(("lxc_stale_rules", "lxc_overbroad_rules", "lxc_ignored_settings", "guest_cpus"),
                     "not_applicable P2"),

@@ -13,6 +13,7 @@ import re
 
 from ._guests import PROXMOX, read_node
 from ._host import Host
+from ._pve_config import parse_mapping_nodes
 from ._reading import ABSENT, Reading, ok
 
 _MAKER = re.compile(r"^[^#\n]*\bnvidia[-_](modprobe|uvm)\b", re.MULTILINE)
@@ -26,15 +27,18 @@ _TRUE = ("1", "on", "yes", "true")
 
 
 def read_details(host: Host, guests: dict) -> dict:
-    """`{node, cluster_nodes, ha, device_nodes, node_makers}` for the section that _guests.read() gave."""
+    """`{node, cluster_nodes, ha, mappings, device_nodes, node_makers}` for the section that _guests.read() gave."""
     proxmox = guests["status"].value == PROXMOX
     containers = guests["containers"].value or []
     given = {device["path"] for container in containers for device in container["devices"]}
     wanted = any(container["gpu_devices"] for container in containers)
+    managed = read_ha(host) if proxmox else guests["status"].map(lambda _none: [])
+    mapped = any(named["mapping"] for vm in guests["vms"].value or [] for named in vm["hostpci"])
     return {
         "node": read_node(host) if proxmox else None,
         "cluster_nodes": host.list("/etc/pve/nodes") if proxmox else [],
-        "ha": read_ha(host) if proxmox else guests["status"].map(lambda _none: []),
+        "ha": managed,
+        "mappings": read_mappings(host) if managed.value and mapped else [],
         "device_nodes": read_device_nodes(host, given),
         "node_makers": read_node_makers(host) if wanted else [],
     }
@@ -111,6 +115,12 @@ def _managed(kind: str, number: str, settings: dict, groups: list, rules: list) 
             nodes, strict = parse_nodes(rule.get("nodes", "")), rule.get("strict") in _TRUE
     return {"guest": f"{_KINDS[kind]}:{number}", "state": settings.get("state", "started"), "nodes": nodes,
             "strict": strict}
+
+
+def read_mappings(host: Host) -> list[dict]:
+    """The mappings of PCI devices by the nodes that have one: `[{name, nodes}]`, of /etc/pve/mapping/pci.cfg."""
+    text = host.read("/etc/pve/mapping/pci.cfg").value or ""
+    return [{"name": name, "nodes": nodes} for name, nodes in parse_mapping_nodes(text).items()]
 
 
 def parse_resources(text: str) -> list[str]:

@@ -106,6 +106,21 @@ def parse_mapping(text: str, node: str) -> dict[str, list[str]]:
     return found
 
 
+def parse_mapping_nodes(text: str) -> dict[str, list[str]]:
+    """mapping/pci.cfg as `{name: nodes of the cluster that have a device for it}`."""
+    found: dict[str, list[str]] = {}
+    for line in text.splitlines():
+        entry = _MAP_LINE.fullmatch(line)
+        if entry is not None and found:
+            node = parse_properties(entry[1].strip(), "path").get("node")
+            nodes = found[next(reversed(found))]
+            if node and node not in nodes:
+                nodes.append(node)
+        elif line.strip() and not line[0].isspace() and not line.startswith("#"):
+            found[line.strip()] = []
+    return found
+
+
 def parse_addresses(text: str) -> list[str]:
     """`0000:41:00.0;42:00` as addresses, a whole slot without its function. ValueError for anything else."""
     found = [kernel_address(part) for part in text.split(";")]

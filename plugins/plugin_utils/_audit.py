@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from . import _catalogue, _checks, _guard, _leave_alone, _plan, _reboot, _record, _rollout
+from . import _catalogue, _checks, _guard, _leave_alone, _peers, _plan, _reboot, _record, _rollout
 from ._errors import MissingPackage
 from ._groups import PRIORITIES, to_do, value
 from ._report_changes import change_lines
@@ -52,7 +52,8 @@ class Audit:
     def _judge(self, facts: dict[str, Any]) -> None:
         findings = _checks.judge(facts, self.catalogue, self.profile, host=self.host, waivers=self.waivers,
                                  today=datetime.date.today(), dedicated=self.arguments["dedicated"],
-                                 allow_busy=self.arguments["allow_busy"], **self.choices)
+                                 allow_busy=self.arguments["allow_busy"], **self.choices,
+                                 peers=_peers.read_peers(self.folder, facts))
         self.document = {
             "schema": _record.SCHEMA_AUDIT, "host": self.host, "profile": self.profile.name,
             "collected_at": facts["collected_at"], "boot_id": value(facts["identity"]["boot_id"]), "facts": facts,

@@ -28,16 +28,18 @@ _OF_A_SUBJECT = frozenset(("it", "actual", "recommended"))
 def judge(facts: Mapping[str, Any], checks: Sequence[Check], profile: Profile, *, host: str | None = None,
           dedicated: bool = False, allow_busy: bool = False, overrides: Mapping[str, Any] | None = None,
           waivers: Iterable[Mapping] = (), only: Sequence[str] = (), skip: Sequence[str] = (),
-          include: Sequence[str] = (), today: datetime.date | None = None) -> list[dict[str, Any]]:
+          include: Sequence[str] = (), peers: Mapping[str, Any] | None = None,
+          today: datetime.date | None = None) -> list[dict[str, Any]]:
     """The findings of one host, what matters most first.
 
-    `facts` are plain types (host_info's, or saved ones); `host` is the inventory's name, for waivers. What the user
+    `facts` are plain types (host_info's, or saved ones); `host` is the inventory's name, for waivers; `peers` are the
+    facts of other nodes of its cluster by their names. What the user
     got wrong (an unknown id, a waiver without a day, a value of the wrong type) is a CatalogueError.
     """
     agreed, accepted = agree(checks, profile, overrides=overrides, waivers=waivers, only=only, skip=skip,
                              include=include)
     counting = _waivers.counting(accepted, host, today or datetime.date.today())
-    known = {**(facts if "derived" in facts else derive(dict(facts))), "dedicated": bool(dedicated),
+    known = {**(facts if "derived" in facts else derive(dict(facts), peers)), "dedicated": bool(dedicated),
              "allow_busy": bool(allow_busy)}
     findings = [finding for one in agreed for finding in _Judge(known, one, counting).findings()]
     return sorted(findings, key=lambda one: (PRIORITIES.index(one["priority"]), VERDICTS.index(one["verdict"])))

@@ -9,6 +9,7 @@ the fact itself before it uses what was derived from it.
 """
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from ._derive_alike import compare_alike
@@ -35,8 +36,11 @@ _NVIDIA, _AMD = "10de", "1002"
 _VGA = "0300"       # PCI_CLASS_DISPLAY_VGA, include/linux/pci_ids.h
 
 
-def derive(facts: dict[str, Any]) -> dict[str, Any]:
-    """The facts with `derived` added to them and to every GPU; the facts given stay as they are."""
+def derive(facts: dict[str, Any], nodes: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """The facts with `derived` added to them and to every GPU; the facts given stay as they are.
+
+    `nodes` are the facts of other nodes of the cluster, by their names.
+    """
     ports = {port["bdf"]: port for port in facts["ports"]}
     gpus = [{**gpu, "derived": _of_gpu(gpu, ports, facts["nvidia"])} for gpu in facts["gpus"]]
     groups = compare_alike(gpus)
@@ -70,8 +74,8 @@ def derive(facts: dict[str, Any]) -> dict[str, Any]:
         "isolated_guests": isolated_guests(facts["guests"], gpus),
         "stopped_by_reboot": stopped_by_reboot(facts["guests"]),
         "missing_nodes": missing_nodes(facts),
-        "gpu_containers": gpu_containers(facts, gpus),
-        "gpu_vms": gpu_vms(facts, gpus),
+        "gpu_containers": gpu_containers(facts, gpus, nodes or {}),
+        "gpu_vms": gpu_vms(facts, gpus, nodes or {}),
         "peermem": peermem(facts),
         "library_mismatch": library_mismatch(facts["nvidia"]),
         "gpu_count": gpu_count(gpus, facts["nvidia"]),

@@ -11,6 +11,7 @@ src/PVE/LXC.pm: update_lxc_config(), which looks devN up at each start; lxc, src
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ._derive_reading import value
@@ -34,7 +35,7 @@ class Host(NamedTuple):
     node_makers: list[dict]
 
 
-def of_host(facts: dict[str, Any]) -> Host:
+def of_host(facts: Mapping[str, Any]) -> Host:
     majors = {entry["name"]: entry["major"] for entry in value(facts["nvidia"]["majors"]) or []}
     return Host({node["path"]: node for node in facts["guests"]["device_nodes"]}, majors.get("nvidia-uvm"),
                 value(facts["nvidia"]["driver_version"]), facts["guests"]["node_makers"])
@@ -69,6 +70,17 @@ def reboot_risks(container: dict[str, Any], host: Host, by_itself: bool) -> list
 def computes(container: dict[str, Any]) -> bool:
     """Whether it is given a GPU of NVIDIA's driver, which CUDA cannot use without /dev/nvidia-uvm."""
     return any(_GPU.fullmatch(path) for path in container["gpu_devices"])
+
+
+def passed_on(container: Mapping[str, Any]) -> list[str]:
+    """The paths that devN hands to it, without which it does not start."""
+    return [device["path"] for device in container["devices"] if _is_passed_on(device)]
+
+
+def rules_counted_on(container: Mapping[str, Any], facts: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Its rules by a number that the kernel hands out, through which alone it has a node."""
+    host = of_host(facts)
+    return [rule for rule in container["allow"] if _counts_on(container, rule, host)]
 
 
 # -- may it open what it is given ------------------------------------------------------------------------------------
@@ -116,7 +128,7 @@ def _is_passed_on(device: dict[str, Any]) -> bool:
     return re.fullmatch(r"dev\d+", device["key"]) is not None
 
 
-def _passed_on(container: dict[str, Any], host: Host) -> set[tuple]:
+def _passed_on(container: Mapping[str, Any], host: Host) -> set[tuple]:
     """The numbers that devN allows: those which the nodes had when the container was started."""
     return {_numbers(host.nodes[device["path"]]) for device in container["devices"]
             if _is_passed_on(device) and device["writable"] and device["path"] in host.nodes}
@@ -161,7 +173,7 @@ def _overbroad(container: dict[str, Any]) -> list[str]:
 
 # -- the next boot ----------------------------------------------------------------------------------------------------
 
-def _counts_on(container: dict[str, Any], rule: dict[str, Any], host: Host) -> bool:
+def _counts_on(container: Mapping[str, Any], rule: dict[str, Any], host: Host) -> bool:
     """Whether the container has a node by this number alone, and the number is one that the kernel hands out anew."""
     if rule["kind"] != "c" or rule["major"] not in DYNAMIC_MAJORS or not (_of_gpus(rule["owners"]) and _opens(rule)):
         return False

@@ -11,6 +11,7 @@ from typing import Any
 from ..module_utils._cpulist import parse_cpulist
 from ..module_utils._pci_address import covers
 from . import _derive_containers as rules
+from . import _derive_ha as ha
 from ._derive_reading import value
 
 _SIZE = re.compile(r"(\d+)([kmgt]?)", re.IGNORECASE)
@@ -19,21 +20,24 @@ _MIB = 1 << 20
 _SHM_OF_A_GPU_MIB = 1024
 
 
-def gpu_containers(facts: dict[str, Any], gpus: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def gpu_containers(facts: dict[str, Any], gpus: list[dict[str, Any]], peers: ha.Peers) -> list[dict[str, Any]]:
     """The containers that are given GPUs, by whatever path or rule; schemas/facts/derived.json explains the keys."""
-    host, managed = rules.of_host(facts), _managed(facts)
+    host = rules.of_host(facts)
     found = []
     for container in value(facts["guests"]["containers"]) or []:
         if not container["gpu_devices"]:
             continue
         subject = f"lxc:{container['id']}"
         own = [gpu for gpu in gpus if container["id"] in gpu["containers"]]
-        by_itself = container["onboot"] or subject in managed
+        managed = ha.managed(facts, subject)
         found.append({
             **_guest(container, subject, own, facts), **rules.judge_devices(container, host),
             "privileged": not container["unprivileged"],
             "libraries_given": len(container["libraries"]),
-            "reboot": rules.reboot_risks(container, host, by_itself),
+            "reboot": rules.reboot_risks(container, host, container["onboot"] or managed is not None),
+            "managed": managed is not None,
+            "ha": managed and {
+                **managed, "elsewhere": ha.container_elsewhere(container, facts, managed["nodes"], peers)},
             "rdma": any(device["path"].startswith("/dev/infiniband") for device in container["devices"]),
             "memlock": container["memlock"], "shm_mib": size_mib(container["shm_size"]),
             "shm_wanted_mib": _SHM_OF_A_GPU_MIB * len(own),
@@ -41,7 +45,7 @@ def gpu_containers(facts: dict[str, Any], gpus: list[dict[str, Any]]) -> list[di
     return found
 
 
-def gpu_vms(facts: dict[str, Any], gpus: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def gpu_vms(facts: dict[str, Any], gpus: list[dict[str, Any]], peers: ha.Peers) -> list[dict[str, Any]]:
     """The VMs that name PCI devices of the host."""
     found = []
     for vm in value(facts["guests"]["vms"]) or []:
@@ -49,12 +53,14 @@ def gpu_vms(facts: dict[str, Any], gpus: list[dict[str, Any]]) -> list[dict[str,
             continue
         own = [gpu for gpu in gpus if any(covers(bdf, gpu["bdf"]) for named in vm["hostpci"]
                                           for bdf in named["bdfs"] or [])]
-        found.append({**_guest(vm, f"vm:{vm['id']}", own, facts), "problems": _problems(vm)})
+        subject = f"vm:{vm['id']}"
+        managed = ha.managed(facts, subject)
+        found.append({
+            **_guest(vm, subject, own, facts), "problems": _problems(vm),
+            "managed": managed is not None,
+            "ha": managed and {**managed, "elsewhere": ha.vm_elsewhere(vm, facts, managed["nodes"], peers)},
+        })
     return found
-
-
-def _managed(facts: dict[str, Any]) -> set[str]:
-    return {entry["guest"] for entry in value(facts["guests"]["ha"]) or []}
 
 
 def _guest(guest: dict[str, Any], subject: str, gpus: list[dict[str, Any]], facts: dict[str, Any]) -> dict[str, Any]:

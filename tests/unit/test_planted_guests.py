@@ -11,6 +11,7 @@ import pytest
 from hosts import boot
 from hosts.kernel import RELEASE
 from hosts.modules import plant_char_devices
+from hosts.story_after_reboot import story_after_reboot
 from hosts.story_before import CONTAINERS, story_before
 from verdicts import changes, judged
 
@@ -229,3 +230,20 @@ def test_before_the_reboot_kernel_containers_and_vms_are_judged(facts_of):
         ("lxc_survives_reboot", "lxc:101"): ("P1", "c 509:* rwm is nvidia-uvm in this boot only"),
         ("vm_survives_reboot", "vm:200"): ("P1", "amd_iommu=off waits for the next boot: without an IOMMU the VM does "
                                                  "not start")}
+
+
+def two_nodes(tree):
+    """A cluster that moves container 101, which allows 509 by number."""
+    story_before(tree, cores=1)
+    tree.folder("/etc/pve/nodes/pve2").file("/etc/pve/ha/resources.cfg", "ct: 101\n\tstate started\n")
+
+
+def test_a_guest_that_moves_is_judged_by_the_audit_of_the_other_node(facts_of):
+    alone = judged(facts_of(two_nodes))["ha_guests", "lxc:101"]
+    assert (alone["verdict"], alone["reason"]) == (
+        "unknown", "ha.elsewhere could not be read: pve2 not audited yet, with this folder of reports")
+    same = judged(facts_of(two_nodes), peers={"pve2": facts_of(story_before)})["ha_guests", "lxc:101"]
+    assert (same["verdict"], same["reason"]) == ("pass", "right on pve2")
+    moved = judged(facts_of(two_nodes), peers={"pve2": facts_of(story_after_reboot)})["ha_guests", "lxc:101"]
+    assert (moved["verdict"], moved["reason"]) == (
+        "fail", "pve2: c 509:* rwm is nvidia-uvm here, whose major there is 511")

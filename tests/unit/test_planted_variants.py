@@ -114,7 +114,9 @@ MAPPING = "gpu4\n\tmap id=10de:2bb5,iommugroup=64,node=pve1,path=0000:41:00.0,su
 def vm_200(*problems):
     """What is said of the VM's devices; there was none before."""
     line = f"fail P1: {json.dumps(problems)} -> empty true" if problems else "pass P1: []"
-    return {("vm_hostpci", None): None, ("vm_hostpci", "vm:200"): line, ("iommu_for_guests", None): "pass P1: true"}
+    return {("vm_hostpci", None): None, ("vm_hostpci", "vm:200"): line,
+            ("vm_survives_reboot", None): None, ("vm_survives_reboot", "vm:200"): "pass info: []",
+            ("iommu_for_guests", None): "pass P1: true"}
 
 
 @pytest.mark.parametrize("config, mapping, key", [
@@ -217,6 +219,7 @@ def test_claims_that_cannot_be_read_leave_every_gpu_alone(facts_of, story):
         ("lxc_library_mounts", None): "unknown P1", ("lxc_memlock", None): "unknown P1",
         ("lxc_shm_size", None): "unknown P1", ("vm_hostpci", None): "unknown P1",
         ("iommu_for_guests", None): "unknown P1",
+        ("vm_survives_reboot", None): "unknown info", ("ha_guests", None): "unknown P1",
         **{("pcie_maxreadreq", gpu): "fail P2: 512 -> 4096" for gpu in GPUS}}
     assert set(skipped(facts, found, "pcie_maxreadreq")) == set(GPUS)
 

@@ -140,3 +140,11 @@ def test_name_and_cluster(tree, host):
     tree.folder("/etc/pve/nodes/pve2")
     found = details_of(tree, host, "cores: 2\n")
     assert (found["node"], found["cluster_nodes"]) == ("pve1", ["pve1", "pve2"])
+
+
+def test_mappings_are_read_where_the_manager_has_guests(tree, host):
+    mapping = "rtx\n\tmap node=pve1,path=0000:41:00.0\n\tmap node=pve2,path=0000:01:00.0\n"
+    plant_proxmox(tree, vms={"200": "hostpci0: mapping=rtx\n"}, mapping=mapping)
+    assert details.read_details(host, _guests.read(host))["mappings"] == []
+    tree.file("/etc/pve/ha/resources.cfg", RESOURCES)
+    assert details.read_details(host, _guests.read(host))["mappings"] == [{"name": "rtx", "nodes": ["pve1", "pve2"]}]

@@ -57,8 +57,8 @@ class Unreadable(Host):
 def test_host_without_proxmox(host):
     facts = read(host)
     assert facts == {"status": ok("none"), "containers": ok([]), "vms": ok([]), "running": ok(0),
-                     "unpinned_running": ok(0), "node": None, "cluster_nodes": [], "ha": ok([]), "device_nodes": [],
-                     "node_makers": []}
+                     "unpinned_running": ok(0), "node": None, "cluster_nodes": [], "ha": ok([]), "mappings": [],
+                     "device_nodes": [], "node_makers": []}
     assert _guests.claims(facts, GPU) == ok([])
 
 

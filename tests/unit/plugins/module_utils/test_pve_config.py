@@ -132,6 +132,11 @@ def test_mapping_of_each_node():
     assert pve.parse_mapping("", "pve1") == {}
 
 
+def test_nodes_of_each_mapping():
+    assert pve.parse_mapping_nodes(MAPPING) == {"rtx": ["pve1", "pve2"], "nic": ["pve2"]}
+    assert pve.parse_mapping_nodes("\tmap node=pve1,path=41:00\n") == pve.parse_mapping_nodes("") == {}
+
+
 def test_mapping_with_a_path_that_is_no_address():
     with pytest.raises(ValueError, match="not a list of PCI addresses"):
         pve.parse_mapping("rtx\n\tmap node=pve1,path=somewhere\n", "pve1")

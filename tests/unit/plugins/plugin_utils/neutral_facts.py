@@ -293,7 +293,7 @@ def _guests(containers: list[dict] | None = None, running: int = 0) -> dict:
     return {"status": ok("none" if containers is None else "proxmox"), "containers": ok(containers or []),
             "vms": ok([]), "running": ok(running), "unpinned_running": ok(0),
             "node": None if containers is None else "pve1", "cluster_nodes": [] if containers is None else ["pve1"],
-            "ha": ok([]), "node_makers": [] if containers is None else [
+            "ha": ok([]), "mappings": [], "node_makers": [] if containers is None else [
                 {"path": "/etc/systemd/system/nvidia-nodes.service", "ordered": True}],
             "device_nodes": [] if containers is None else [
                 {"path": "/dev/nvidia-uvm", "type": "c", "major": 509, "minor": 0},

@@ -45,6 +45,7 @@ CATALOGUE = {
     "gpu_one_owner": "P1 vendor",
     "gpu_runtime_pm": "P2 vendor *",
     "guest_cpus": "P2 vendor",
+    "ha_guests": "P1 vendor",
     "hugepages_unused": "P2 kernel_doc",
     "hardware_errors": "P2 P0 kernel_doc",
     "iommu_acs": "P2 P0 vendor *",
