@@ -55,7 +55,7 @@ def test_one_host_gets_a_whole_report(controller, story):
 def test_many_hosts_get_a_line_each_and_all_of_it_with_v(controller, story, guest):
     hosts = {"pve1": story, "guest": guest}
     short = controller.play("audit.yml", hosts).succeeded().stdout
-    assert "pve1: 19 findings to improve" in short
+    assert "pve1: 20 findings to improve" in short
     assert "guest: " in short
     assert "wanted 4096" not in short
     assert "wanted 4096" in controller.play("audit.yml", hosts, "-v").succeeded().stdout
@@ -64,7 +64,7 @@ def test_many_hosts_get_a_line_each_and_all_of_it_with_v(controller, story, gues
 
 def test_check_mode_writes_the_same_records(controller, story):
     controller.play("audit.yml", {"pve1": story}, "--check").succeeded()
-    assert record(controller, "pve1")["summary"]["verdicts"]["fail"] == 19
+    assert record(controller, "pve1")["summary"]["verdicts"]["fail"] == 20
 
 
 def test_a_pipeline_can_be_stopped(controller, story):
