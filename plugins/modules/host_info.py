@@ -9,8 +9,9 @@ module: host_info
 short_description: Read every setting of a GPU host that the audit judges
 version_added: 0.1.0
 description:
-  - Reads identity, kernel, processors, NUMA, memory, sysctls, GPUs with the PCI ports above them, IOMMU, the NVIDIA
-    driver, RDMA devices, Proxmox VE guests and firmware of a host in one call, with the Python standard library alone.
+  - Reads identity, kernel, processors, NUMA, memory, sysctls and the files that set them, services that tune, network
+    cards, GPUs with the PCI ports above them, IOMMU, the NVIDIA driver, RDMA devices, Proxmox VE guests and firmware of
+    a host in one call, with the Python standard library alone.
   - Works without root. What only root may read has the status V(denied) and is listed in RV(facts.unread).
   - Opens no file for writing, loads nothing and wakes no suspended device. It runs C(nvidia-smi) only while the driver
     is live, its device node exists and every NVIDIA GPU answers on the bus.

@@ -76,6 +76,8 @@ def _place(setting: dict[str, Any] | None) -> str:
     if setting is None:
         return f"# {OWN_FILE}"
     where = f"{setting['file']}, line {setting['line']}"
+    if setting["file"] == OWN_FILE:
+        return f"# {where}, sets {setting['value']} now: change it there"
     if posixpath.basename(setting["file"]) < posixpath.basename(OWN_FILE) and "sysctl.d/" in setting["file"]:
         return f"# {OWN_FILE}, read after {where}, which sets {setting['value']}"
     return f"# {where}, sets {setting['value']} and is read after {OWN_FILE}: change it there"

@@ -7,9 +7,16 @@ from __future__ import annotations
 import pytest
 from ansible_collections.gpuhost.tuning.plugins.module_utils import _nvidia_smi, _pve_config
 from ansible_collections.gpuhost.tuning.plugins.module_utils._device_majors import parse_devices
-from ansible_collections.gpuhost.tuning.plugins.module_utils._device_users import parse_container
+from ansible_collections.gpuhost.tuning.plugins.module_utils._device_users import (
+    parse_container,
+    parse_locked_limit,
+    parse_may_lock,
+)
 from ansible_collections.gpuhost.tuning.plugins.module_utils._guest_state import parse_command_sockets
+from ansible_collections.gpuhost.tuning.plugins.module_utils._managers import decide
+from ansible_collections.gpuhost.tuning.plugins.module_utils._memory import parse_arcstats, parse_shm
 from ansible_collections.gpuhost.tuning.plugins.module_utils._modules import parse_built_in, parse_modules
+from ansible_collections.gpuhost.tuning.plugins.module_utils._network import parse_softnet
 from ansible_collections.gpuhost.tuning.plugins.module_utils._nvidia_log import parse_peer_lines, parse_xids
 from ansible_collections.gpuhost.tuning.plugins.module_utils._nvidia_proc import (
     parse_information,
@@ -24,7 +31,8 @@ WORDS = st.sampled_from([
     "\n", " ", "\t", ":", "=", ";", ",", "#", "[", "]", "-", "--5", "\u00b2", "\u0663", "195", "hostpci0", "dev0",
     "lxc.mount.entry", "lxc.cgroup2.devices.allow", "c 195:* rwm", "0000:41:00.0", "41:00", "mapping", "map",
     "node=pve1", "path=", "NVRM: Xid (PCI:", "): 79", "nvidia", "Live", "<gpu id='", "'/>", "<nvidia_smi_log>",
-    "</nvidia_smi_log>", "/lxc/101", "Device Minor"])
+    "</nvidia_smi_log>", "/lxc/101", "Device Minor", "vm.swappiness", "net/core/*_max", "/dev/shm", "tmpfs", "size=",
+    "CapEff:\t", "Max locked memory ", "ff"])
 TEXT = st.one_of(st.text(max_size=200), st.lists(WORDS, max_size=30).map("".join))
 
 
@@ -36,6 +44,10 @@ def _everything_of_a_guest(text):
             _pve_config.claimed_addresses(key, value, {"rtx": []})
 
 
+def _settings_of_files(text):
+    return decide([("/a", text), ("/b", "vm.* = 1\n" + text)]), decide([("/a", text)], None)
+
+
 def _log(text):
     lines = [{"seconds": None, "text": line} for line in text.splitlines()]
     return parse_xids(lines), parse_peer_lines(lines)
@@ -43,14 +55,16 @@ def _log(text):
 
 @pytest.mark.parametrize("parse", [
     _everything_of_a_guest, _log, _nvidia_smi.parse, parse_built_in, parse_command_sockets, parse_container,
-    parse_devices, parse_information, parse_modules, parse_parameters])
+    parse_arcstats, parse_devices, parse_information, parse_modules, parse_parameters, _settings_of_files])
 @settings(max_examples=60, deadline=None)
 @given(text=TEXT)
 def test_no_text_raises(parse, text):
     parse(text)
 
 
-@pytest.mark.parametrize("parse", [parse_version, lambda text: _pve_config.parse_mapping(text, "pve1")])
+@pytest.mark.parametrize("parse", [
+    parse_version, lambda text: _pve_config.parse_mapping(text, "pve1"), parse_softnet, parse_locked_limit,
+    parse_may_lock, lambda text: parse_shm(text, {"MemTotal": 4096})])
 @settings(max_examples=60, deadline=None)
 @given(text=TEXT)
 def test_text_is_understood_or_unparsable(parse, text):

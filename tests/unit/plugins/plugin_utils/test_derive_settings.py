@@ -73,6 +73,7 @@ def test_a_key_that_this_kernel_lacks_tells_nothing():
      "# /etc/sysctl.d/90-gpuhost.conf, read after /usr/lib/sysctl.d/10-x.conf, line 7, which sets 60"),
     ("/etc/sysctl.d/99-own.conf",
      "# /etc/sysctl.d/99-own.conf, line 7, sets 60 and is read after /etc/sysctl.d/90-gpuhost.conf: change it there"),
+    ("/etc/sysctl.d/90-gpuhost.conf", "# /etc/sysctl.d/90-gpuhost.conf, line 7, sets 60 now: change it there"),
     ("/etc/sysctl.conf",
      "# /etc/sysctl.conf, line 7, sets 60 and is read after /etc/sysctl.d/90-gpuhost.conf: change it there"),
 ])
