@@ -12,7 +12,18 @@ from typing import Any
 
 import yaml
 
-from . import _catalogue, _checks, _guard, _leave_alone, _peers, _plan, _reboot, _record, _rollout
+from . import (
+    _catalogue,
+    _checks,
+    _guard,
+    _leave_alone,
+    _outputs,
+    _peers,
+    _plan,
+    _reboot,
+    _record,
+    _rollout,
+)
 from ._errors import MissingPackage
 from ._groups import PRIORITIES, to_do, value
 from ._report_changes import change_lines
@@ -119,9 +130,11 @@ class Audit:
         before = _record.read_json(run / "before.json")
         seen = _guard.observe(self.document["facts"])
         harm, notes = _guard.triggers(before["guard"], seen), _guard.notes(before["guard"], seen)
-        _record.write_json(run / "after.json", self.document)
-        self._write_reports({"run_id": self.run_id, "time": self.document["collected_at"], "planned": before["changes"],
-                             "changes": self.arguments["changes"], "harm": harm, "notes": notes})
+        _record.write_audit(run / "after.json", self.document)
+        outcome = {"run_id": self.run_id, "time": self.document["collected_at"], "planned": before["changes"],
+                   "changes": self.arguments["changes"], "harm": harm, "notes": notes}
+        _outputs.write_outcome(self.folder, outcome)
+        self._write_reports(outcome)
         self._note_changes(harm)
         return {"harm": harm, "notes": notes}
 
@@ -142,8 +155,9 @@ class Audit:
 
     def _write_reports(self, run: dict[str, Any] | None) -> None:
         _reboot.keep_previous(self.folder, self.document["boot_id"])
-        _record.write_json(self.folder.path / _reboot.LATEST, self.document)
+        _record.write_audit(self.folder.path / _reboot.LATEST, self.document)
         _record.write_text(self.folder.path / "system-improve.md", markdown_report(self.document, run))
+        _outputs.write_for_machines(self.folder, self.document, self.run_id, self.arguments["stage"])
 
     def _verdict(self) -> dict[str, Any]:
         limit = self.arguments["fail_on"]

@@ -16,7 +16,10 @@ from typing import Any
 
 SCHEMA_VALUES = "gpuhost.values/1"
 SCHEMA_AUDIT = "gpuhost.audit/1"
+SCHEMA_OUTCOME = "gpuhost.outcome/1"
 RUN_ID = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{4}")
+# What lies beside the folders of the hosts, so that no host can have such a name.
+FLEET_FILES = ("index.html", "fleet.md", "findings.jsonl", ".fleet.lock")
 
 
 class RecordError(Exception):
@@ -39,7 +42,7 @@ class HostFolder:
     """`<report_dir>/<inventory_hostname>`: the records of one host."""
 
     def __init__(self, report_dir: str, host: str) -> None:
-        if host in ("", ".", "..") or "/" in host or "\0" in host:
+        if host in ("", ".", "..", *FLEET_FILES) or "/" in host or "\0" in host:
             raise RecordError(f"inventory_hostname {host!r} cannot be a folder's name: rename the host in the "
                               "inventory")
         self.path = pathlib.Path(os.path.abspath(os.path.expanduser(report_dir))) / host
@@ -69,8 +72,7 @@ def write_bytes(path: pathlib.Path, data: bytes) -> None:
         try:
             with os.fdopen(handle, "wb") as stream:
                 stream.write(data)
-            os.chmod(name, 0o666 & ~_umask())
-            os.replace(name, path)
+            publish(name, path)
         except BaseException:
             os.unlink(name)
             raise
@@ -79,8 +81,35 @@ def write_bytes(path: pathlib.Path, data: bytes) -> None:
                           "gpuhost_report_dir") from error
 
 
+def publish(name: str, path: pathlib.Path) -> None:
+    """Put a finished temporary file at `path`, readable for whom other files of the user are."""
+    os.chmod(name, 0o666 & ~_umask())
+    os.replace(name, path)
+
+
 def write_json(path: pathlib.Path, document: Any) -> None:
     write_text(path, json.dumps(document, indent=1, sort_keys=False, ensure_ascii=False) + "\n")
+
+
+def write_audit(path: pathlib.Path, document: dict[str, Any]) -> None:
+    """An audit document with a line for each section of the facts and for each finding: lines can be compared and
+    searched, and unlike an indented document a fleet of them is written in no time."""
+    encode = json.JSONEncoder(ensure_ascii=False).encode
+    parts = []
+    for key, part in document.items():
+        if isinstance(part, dict):
+            text = "{" + ",".join(f"\n  {encode(name)}: {encode(found)}" for name, found in part.items()) + "}"
+        elif isinstance(part, list):
+            text = "[" + ",".join(f"\n  {encode(found)}" for found in part) + "]"
+        else:
+            text = encode(part)
+        parts.append(f" {encode(key)}: {text}")
+    write_text(path, "{\n" + ",\n".join(parts) + "\n}\n")
+
+
+def write_compact(path: pathlib.Path, document: Any) -> None:
+    """What only programs of this collection read; ASCII, so that any text of a host can be written."""
+    write_text(path, json.dumps(document, separators=(",", ":")) + "\n")
 
 
 def read_json(path: pathlib.Path) -> Any:

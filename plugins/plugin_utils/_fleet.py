@@ -1,0 +1,103 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""All hosts below a folder of reports: what each of them has, what their runs did, and who differs from whom."""
+from __future__ import annotations
+
+import os
+import pathlib
+from collections import Counter
+from typing import Any, NamedTuple
+
+from . import _history, _outputs, _record
+from ._fleet_outliers import outliers
+from ._fleet_row import SCHEMA_FLEET, about_checks, fleet_row
+from ._text import clean, one_line, show
+
+SHOWN_RUNS = 5
+
+
+class Fleet(NamedTuple):
+    """`hosts`: rows by name, each with `history` and `runs`. `checks`: what is said of each check. `problems`: records
+    that could not be used, by host."""
+
+    hosts: dict[str, dict[str, Any]]
+    checks: dict[str, dict[str, Any]]
+    outliers: list[dict[str, Any]]
+    problems: dict[str, str]
+
+
+def collect(report_dir: str) -> Fleet:
+    """The fleet as the records tell it; a record that is broken is a problem to show, not one to stop at."""
+    hosts: dict[str, dict[str, Any]] = {}
+    checks: dict[str, dict[str, Any]] = {}
+    problems: dict[str, str] = {}
+    for name in audited(report_dir):
+        folder = _record.HostFolder(report_dir, name)
+        try:
+            row = _row(folder.path)
+            unknown_checks = {entry[0] for entry in row["findings"]} - checks.keys()
+            if unknown_checks:
+                checks.update(about_checks(_record.read_json(folder.path / "audit.json")))
+        except (_record.RecordError, OSError, KeyError, TypeError, AttributeError, ValueError) as problem:
+            ours = isinstance(problem, _record.RecordError)
+            problems[name] = clean(problem if ours else "its audit.json is not one of this collection "
+                                                        f"({type(problem).__name__}: {problem})")
+            continue
+        history = _history.read(folder.path / _outputs.HISTORY)
+        hosts[name] = row | {"since": history["since"], "drift": history["drift"], "audits": history["audits"],
+                             "runs": runs(folder)}
+    return Fleet(hosts, checks, outliers(hosts), problems)
+
+
+def audited(report_dir: str) -> list[str]:
+    """The names of the hosts with an audit.json."""
+    path = pathlib.Path(os.path.abspath(os.path.expanduser(report_dir)))
+    try:
+        names = os.listdir(path)
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise _record.RecordError(f"cannot read {path}: {error.strerror}") from error
+    return sorted(name for name in names if (path / name / "audit.json").is_file())
+
+
+def _row(path: pathlib.Path) -> dict[str, Any]:
+    """The row that was written with audit.json, or one made from it where that is missing or of another audit."""
+    try:
+        kept = _record.read_json(path / _outputs.ROW)
+        if kept["of"] == _outputs.identity(path / "audit.json") and kept["row"]["schema"] == SCHEMA_FLEET:
+            return kept["row"]
+    except (_record.RecordError, KeyError, TypeError):
+        pass
+    return fleet_row(_record.read_json(path / "audit.json"))
+
+
+def runs(folder: _record.HostFolder) -> list[dict[str, Any]]:
+    """The last runs that were to change something, the newest first; the changes of the newest one in full."""
+    found = []
+    for run_id in reversed(folder.runs()[-SHOWN_RUNS:]):
+        try:
+            run = _run(folder.run(run_id), run_id)
+        except (_record.RecordError, KeyError, TypeError, AttributeError):
+            run = {"id": run_id, "state": "unreadable", "outcomes": {}, "harm": [], "changes": []}
+        if found:
+            run["changes"] = []
+        found.append(run)
+    return found
+
+
+def _run(path: pathlib.Path, run_id: str) -> dict[str, Any]:
+    finished = (path / _outputs.OUTCOME).exists()
+    record = _record.read_json(path / (_outputs.OUTCOME if finished else "before.json"))
+    changes = [_change(change) for change in record["changes"]]
+    harm = [f"{one['device']}: {one['what']}" for one in record["harm"]] if finished else []
+    return {"id": run_id, "state": "finished" if finished else "not finished", "changes": changes, "harm": harm,
+            "outcomes": dict(Counter(change[4] for change in changes))}
+
+
+def _change(change: dict[str, Any]) -> list[str]:
+    """Address, before, wanted, after, outcome and reason, as texts."""
+    return [clean(change["address"]), *(show(change[name]) for name in ("before", "wanted", "after")),
+            change["outcome"].replace("_", " "), one_line(change.get("reason") or "")]
