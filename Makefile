@@ -23,6 +23,9 @@ help: ## this list
 audit: run-environment ## audit this machine, or HOSTS=inventory; reports go to reports/
 	@tools/audit.sh
 
+fleet-report: run-environment ## make reports/index.html anew, the page of all audited hosts
+	@.venv/bin/ansible-playbook playbooks/fleet_report.yml $(ARGS)
+
 setup: run-environment ## only set up .venv, to call .venv/bin/ansible-playbook yourself
 
 test: lint docs sanity newest pytest molecule vm ## run all tests
@@ -91,5 +94,6 @@ link:
 	@mkdir -p $(dir $(LINK))
 	@[ -L $(LINK) ] || ln -s ../../../.. $(LINK)
 
-.PHONY: help audit setup test unit pytest newest molecule vm test-vm lint docs check-pages sanity bench soak build lock clean \
+.PHONY: help audit fleet-report setup test unit pytest newest molecule vm test-vm lint docs check-pages sanity bench soak \
+	build lock clean \
 	run-environment test-environment dev-environment bench-environment link

@@ -10,6 +10,7 @@ from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
 from ..plugin_utils import _reboot, _way_back
+from ..plugin_utils._outputs import note_verify
 from ..plugin_utils._plain import plain
 from ..plugin_utils._record import HostFolder, RecordError
 from ..plugin_utils._text import clean
@@ -39,6 +40,7 @@ class ActionModule(ActionBase):
             lines, said = self._compare(journal, folder, arguments, task_vars)
             lines += _way_back.driver_lines(journal["driver_mismatch"])
             reboot = self._after_reboot(journal["boot_id"], folder, arguments, task_vars)
+            note_verify(folder, arguments["run_id"], _way_back.tally(lines) + (f" ({said})" if said else ""))
         except (RecordError, ValueError) as problem:
             raise AnsibleActionFail(str(problem)) from problem
         return {**result, "changed": False, **self._answer(host, lines, said, reboot)}

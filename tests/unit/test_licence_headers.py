@@ -33,7 +33,7 @@ def needs_header(name: str) -> bool:
 def head(name: str) -> list[str]:
     """The comment lines at the top, without their signs."""
     lines = (REPOSITORY / name).read_text(encoding="utf-8").splitlines()[:8]
-    return [line.lstrip("#/*;. ").rstrip("/* ") for line in lines]
+    return [line.removeprefix("<!-- ").lstrip("#/*;. ").rstrip("/* ") for line in lines]
 
 
 def test_git_lists_the_files_of_this_checkout():

@@ -1,0 +1,52 @@
+#!/usr/bin/python
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: fleet_report
+short_description: Make one page of all audited hosts
+version_added: 0.1.0
+description:
+  - Reads the records of all hosts below O(report_dir) on the controller and writes C(index.html), a page that needs
+    nothing beside itself, C(fleet.md), the same in short, and C(findings.jsonl), a line for each finding of each host.
+  - No host is asked for anything. The roles P(gpuhost.tuning.audit#role), P(gpuhost.tuning.tune_runtime#role) and
+    P(gpuhost.tuning.verify#role) do this at their end, once for each batch of hosts.
+  - Files are written on the controller, as the user who runs Ansible, in check mode too. That is never reported as a
+    change.
+extends_documentation_fragment:
+  - gpuhost.tuning.attributes
+  - gpuhost.tuning.attributes.info_module
+author:
+  - gpuhost.tuning contributors (@gpuhost)
+options:
+  report_dir:
+    description: Folder on the controller. A relative one starts where the command was started.
+    type: str
+    default: reports
+seealso:
+  - module: gpuhost.tuning.audit
+"""
+
+EXAMPLES = r"""
+- name: Make the page of the fleet
+  gpuhost.tuning.fleet_report:
+    report_dir: /srv/gpuhost/reports
+  run_once: true
+"""
+
+RETURN = r"""
+page:
+  description: Path of C(index.html).
+  returned: success
+  type: str
+hosts:
+  description: How many hosts are on it.
+  returned: success
+  type: int
+msg:
+  description: The same in words, with the number of records that could not be used.
+  returned: always
+  type: str
+"""

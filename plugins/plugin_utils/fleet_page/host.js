@@ -1,0 +1,94 @@
+// Copyright (c) 2026, gpuhost.tuning contributors
+// GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+// SPDX-License-Identifier: GPL-3.0-or-later
+// One host: what to improve on it, device by device, before and after its last change, drift, and its audits.
+
+function viewHost(name) {
+  const host = byName.get(name);
+  if (!host) return [el("h2", {tabindex: "-1"}, name), nothing("There is no record of this host.")];
+  return [
+    el("h2", {tabindex: "-1"}, host.name), el("p", null, host.machine),
+    el("p", {class: "quiet"}, `${host.model}. Audited ${host.at} with the profile ${host.profile}.`),
+    ...host.notes.map((note) => el("p", {class: "note"}, note)), files(host),
+    ...findingsOf(host), ...devicesOf(host), ...changesOf(host), ...driftOf(host), ...oddOf(host), ...auditsOf(host),
+    details("Facts that hosts of one model should share", () => table("Facts", ["Fact", "Value"],
+      host.traits().map(([fact, value]) => row(fact, code(value))))),
+  ];
+}
+
+function files(host) {
+  const link = (file, label) => el("a", {href: `${encodeURIComponent(host.name)}/${file}`}, label);
+  return el("p", null, link("system-improve.md", "report with the commands"), " · ", link("audit.json", "audit.json"),
+    " · ", link("junit.xml", "junit.xml"), " · ", link("gpuhost.prom", "gpuhost.prom"));
+}
+
+function findingsOf(host) {
+  const all = host.entries();
+  const head = ["Check", "Priority", "Where", "Is", "Wanted", "Fix", "Finding"];
+  const part = (list, caption) => table(caption, head, list.map(findingRow));
+  const improve = all.filter((one) => one.toImprove).sort((a, b) => a.priority - b.priority);
+  const folded = [["could not be judged", (one) => one.verdict === UNKNOWN], ["waived", (one) => one.waived !== ""],
+    ["as it should be", (one) => one.verdict === PASS], ["not applicable", (one) => one.verdict === NOT_APPLICABLE]];
+  return [el("h3", null, "To improve"),
+    improve.length ? part(improve, "What to improve, the most urgent first")
+      : nothing("Nothing to improve among what could be judged."),
+    ...folded.map(([label, test]) => [label, all.filter(test)]).filter(([, list]) => list.length)
+      .map(([label, list]) => details(`${list.length} ${label}`, () => part(list, `What is ${label}`)))];
+}
+
+function findingRow(one) {
+  const check = checks[one.check];
+  return row(checkName(check), priorityMark(one.priority),
+    one.subjects.length ? shortList(one.subjects.map(code), 8) : "host", code(one.actual), code(one.wanted), one.fix,
+    [one.reason || null, one.waived ? ` waived: ${one.waived}` : null, one.toImprove ? el("p", {class: "quiet"},
+      check.why) : null].filter(Boolean));
+}
+
+function devicesOf(host) {
+  const gpus = host.gpus();
+  if (!gpus.length) return [];
+  const entries = host.entries();
+  const found = (address, test) => [...new Set(entries.filter((one) => test(one) && one.subjects.includes(address))
+    .map((one) => checks[one.check].id))];
+  return [el("h3", null, many(gpus.length, "GPU")), table("GPUs, one a row",
+    [packed.gpuColumns[0], "To improve", "Not judged", ...packed.gpuColumns.slice(1)],
+    gpus.map(([address, ...cells]) => row(code(address),
+      shortList(found(address, (one) => one.toImprove).map(code), 12),
+      shortList(found(address, (one) => one.verdict === UNKNOWN).map(code), 12),
+      ...cells.map((cell) => el("td", {class: "short"}, cell)))))];
+}
+
+function changesOf(host) {
+  if (!host.runs.length) return [];
+  const [last, ...older] = host.runs;
+  const changes = last.changes();
+  return [el("h3", null, `Before and after: run ${last.id}`), el("p", null, `${last.state}: ${outcomesOf(last)}`,
+    last.state === "finished" ? "" : ". The outcome is not recorded: it was run with --check, is still running, or "
+      + "was interrupted. The journal on the host knows."),
+    ...last.harm.map((text) => el("p", {class: "note"}, text)),
+    changes.length ? table(`Changes of run ${last.id}`, ["Tunable", "Before", "Wanted", "After", "Outcome", "Reason"],
+      changes.map(([address, before, wanted, after, outcome, reason]) => row(code(address), code(before), code(wanted),
+        code(after), el("span", {class: outcome === "refused" ? "fail" : ""}, outcome), reason))) : null,
+    ...(older.length ? [details(`${many(older.length, "earlier run")}`, () => table("Earlier runs",
+      ["Run", "State", "Outcomes"], older.map((run) => row(code(run.id), run.state, outcomesOf(run)))))] : []),
+  ].filter(Boolean);
+}
+
+function driftOf(host) {
+  if (!host.driftNumbers.length) return [];
+  return [el("h3", null, `Drift since ${host.since}`), driftTable([host], "What is not as it was, on this host", true)];
+}
+
+function oddOf(host) {
+  const odd = outliers.flatMap((one) => one.odd.filter(([other]) => other === host).map(([, text]) => [one, text]));
+  return odd.length ? [el("h3", null, "Unlike the others of its model"), table("Where this host is the odd one",
+    ["What", "Is", "Most have"], odd.map(([one, text]) => row(code(one.what), code(text),
+      [code(one.majority), ` (${one.having} of ${one.hosts})`])))] : [];
+}
+
+function auditsOf(host) {
+  return host.audits.length ? [details(`${many(host.audits.length, "audit")} in the history`, () =>
+    table("Audits, the newest first", ["At", "Run", "For", "Profile", ...packed.priorities, "Not judged", "Said"],
+      [...host.audits].reverse().map((audit) => row(audit.at, code(audit.run), audit.stage, audit.profile,
+        ...audit.counts.map((number) => numberCell(number)), audit.said))))] : [];
+}

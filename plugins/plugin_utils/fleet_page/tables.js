@@ -1,0 +1,44 @@
+// Copyright (c) 2026, gpuhost.tuning contributors
+// GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Pieces that several views share.
+
+const hostLink = (host) => el("a", {href: `#/host/${encodeURIComponent(host.name)}`}, host.name);
+const priorityMark = (index) => el("span", {class: packed.priorities[index]}, packed.priorities[index]);
+const verdictWord = (name) => name.replace("_", " ");
+const checkName = (check) => [el("span", null, check.title), " ", el("span", {class: "code quiet"}, check.id)];
+
+// `x, y and 3 more`
+function shortList(items, most) {
+  const shown = items.slice(0, most);
+  const joined = shown.flatMap((item, index) => index ? [", ", item] : [item]);
+  return items.length > most ? [...joined, ` and ${items.length - most} more`] : joined;
+}
+
+// A button, and a row of the table below it with what it shows, which is made when it is first asked for.
+function disclosure(label, columns, make) {
+  const cell = el("td", {colspan: columns});
+  const below = el("tr", {hidden: true}, cell);
+  const button = el("button", {type: "button", "aria-expanded": "false", onclick: () => {
+    const open = button.getAttribute("aria-expanded") === "true";
+    if (!open && !cell.hasChildNodes()) cell.append(...[make()].flat());
+    button.setAttribute("aria-expanded", String(!open));
+    below.hidden = open;
+  }}, label);
+  return [button, below];
+}
+
+function details(label, make) {
+  const element = el("details", {ontoggle: () => {
+    if (element.open && element.children.length === 1) element.append(...[make()].flat());
+  }}, el("summary", null, label));
+  return element;
+}
+
+function hostList(list) {
+  const target = el("ul", {class: "list"});
+  const more = growing(list, (host) => el("li", null, hostLink(host)), 200, target);
+  return more ? [target, more] : [target];
+}
+
+const nothing = (text) => el("p", {class: "quiet"}, text);
