@@ -7,7 +7,7 @@ from __future__ import annotations
 from audit_document import GPUS, document, finding
 
 PRIORITIES = ("P0", "P1", "P2", "info")
-HOST_CHECKS, GPU_CHECKS, POLICIES = 118, 30, 128
+HOST_CHECKS, GPU_CHECKS, POLICIES = 118, 30, 32
 # What a host could call anything, to end a script element, start a comment, run code or move the reader's eye.
 HOSTILE = ("</script><script>window.hacked=1</script><!--<img src=x onerror=\"window.hacked=1\">'`${1}\u2028\u202e"
            "\x1b[31m|$data")

@@ -21,7 +21,7 @@ KERNEL_HEADER = ["SPDX-License-Identifier: GPL-2.0-or-later", "Copyright (c) 202
 PRIVATE = "Private to this collection: it may change at any time."
 
 # No comments there, or prose whose licence is that of the collection as a whole, or written by a tool.
-WITHOUT = {".json", ".md", ".rst", ".gitignore"}
+WITHOUT = {".json", ".md", ".rst", ".gitignore", ".png"}
 WITHOUT_NAMES = {"LICENSE", "changelogs/changelog.yaml", "CHANGELOG.rst"}
 
 
