@@ -45,12 +45,14 @@ def test_an_audit_ends_with_the_page_and_the_files_for_machines(controller, stor
     assert len(merged(controller)) == sum(len(record["findings"]) for record in records.values())
     (suite,) = junitparser.JUnitXml.fromfile(str(controller.reports / "pve1" / "junit.xml"))
     assert suite.tests == len(records["pve1"]["findings"])
-    assert suite.failures == records["pve1"]["summary"]["verdicts"]["fail"] == 18
+    to_improve = records["pve1"]["summary"]["verdicts"]["fail"]
+    assert suite.failures == to_improve > 10
+    assert {case.name for case in suite if case.is_failure} >= {"numa_balancing", "pcie_maxreadreq 0000:81:00.0"}
     families = text_string_to_metric_families((controller.reports / "pve1" / "gpuhost.prom").read_text())
     findings = next(family for family in families if family.name == "gpuhost_finding")
-    assert sum(sample.value for sample in findings.samples) == 18
-    assert "findings to improve: 1 P0, 1 P1, 14 P2, 2 info; 1 host with none." in (
-        controller.reports / "fleet.md").read_text()
+    assert sum(sample.value for sample in findings.samples) == to_improve
+    lines = (controller.reports / "fleet.md").read_text().splitlines()
+    assert [line.split(" | ")[2] for line in lines if line.startswith("| `numa_balancing` | Automatic")] == ["1 of 2"]
 
 
 def test_the_page_is_there_too_when_every_host_fails_and_nobody_can_be_reached(controller, story):
