@@ -47,7 +47,8 @@ def read_grub(host: Host) -> dict:
     """What grub-mkconfig(8) takes from /etc/default/grub and the drop-ins behind it, and GRUB's own environment.
 
     `cmdline` is what it puts on the line of every normal entry: GRUB_CMDLINE_LINUX and GRUB_CMDLINE_LINUX_DEFAULT;
-    `file` the last one that set either. `entry` is the menu entry remembered for the next boot.
+    `file` the last one that set either. `entry` is the menu entry remembered for the next boot. `flavours` and
+    `top_level` decide in Debian and Ubuntu which kernel is the first entry (10_linux).
     """
     main = host.read(GRUB)
     settings: dict[str, str] = {}
@@ -60,6 +61,8 @@ def read_grub(host: Host) -> dict:
     words = [settings.get(name, "") for name in ("GRUB_CMDLINE_LINUX", "GRUB_CMDLINE_LINUX_DEFAULT")]
     return {
         "default": main.map(lambda _text: settings.get("GRUB_DEFAULT", "0")),
+        "flavours": settings.get("GRUB_FLAVOUR_ORDER", "").split(),
+        "top_level": settings.get("GRUB_TOP_LEVEL") or None,
         "cmdline": main.map(lambda _text: " ".join(" ".join(words).split())),
         "file": file,
         "entry": read_entry(host),

@@ -84,7 +84,10 @@ def next_kernel(facts: dict[str, Any]) -> tuple[dict[str, Any], str]:
         return lost(grub["entry"]["status"]), "the entry that GRUB remembers could not be read"
     if chosen == "saved":
         chosen = remembered or "0"
-    return _of_entry(chosen, bootable)
+    if chosen == "0" and grub["top_level"]:
+        chosen = grub["top_level"]
+    preferred = [[release for release in bootable if release.endswith(f"-{flavour}")] for flavour in grub["flavours"]]
+    return _of_entry(chosen, next(filter(None, preferred), bootable) if chosen == "0" else bootable)
 
 
 def _of_entry(entry: str, bootable: list[str]) -> tuple[dict[str, Any], str]:

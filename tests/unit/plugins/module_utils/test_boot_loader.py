@@ -42,6 +42,15 @@ def test_the_last_drop_in_wins_and_may_add_to_what_was(tree, host):
     assert grub["file"] == "/etc/default/grub.d/90-own.cfg"
 
 
+def test_which_kernel_comes_first_in_the_menu(tree, host):
+    plant_grub(tree)
+    assert (read(host)["grub"]["flavours"], read(host)["grub"]["top_level"]) == ([], None)
+    tree.file("/etc/default/grub.d/kernel.cfg",
+              'GRUB_FLAVOUR_ORDER="nvidia generic"\nGRUB_TOP_LEVEL=/boot/vmlinuz-6.8.0')
+    grub = read(host)["grub"]
+    assert (grub["flavours"], grub["top_level"]) == (["nvidia", "generic"], "/boot/vmlinuz-6.8.0")
+
+
 @pytest.mark.parametrize(("text", "found"), [
     ("GRUB_DEFAULT=saved # the last one\n", "saved"), ("GRUB_DEFAULT='a b'", "a b"), ("  export GRUB_DEFAULT=2", "2"),
     ('GRUB_DEFAULT="${GRUB_X}y"', "xy"), ("GRUB_DEFAULT='$GRUB_X'", "$GRUB_X"), ('GRUB_DEFAULT+=" z"', "w z"),

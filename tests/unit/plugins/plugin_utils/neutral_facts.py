@@ -211,7 +211,8 @@ def _kernel(release: str, cmdline: str, *parameters: tuple[str, str | None]) -> 
 
 BOOT = {"firmware": "uefi", "secure_boot": ok(False), "proxmox_boot_tool": False, "pinned": ABSENT,
         "pinned_once": ABSENT, "cmdline_file": ABSENT,
-        "grub": {"default": ok("0"), "cmdline": ok("quiet"), "file": "/etc/default/grub", "entry": ABSENT}}
+        "grub": {"default": ok("0"), "flavours": [], "top_level": None, "cmdline": ok("quiet"),
+                 "file": "/etc/default/grub", "entry": ABSENT}}
 
 
 def _identity(name: str, kind: str, technology: str | None, proxmox: str | None = None) -> dict:

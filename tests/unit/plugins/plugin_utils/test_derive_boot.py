@@ -65,6 +65,12 @@ ENTRY = "gnulinux-advanced-0-1>gnulinux-6.8.12-9-pve-advanced-0-1"
      f"the default entry of the boot loader (0123456789abcdef-{NEW})"),
     ({"grub": {"default": ok("saved")}}, DEBIAN, "the newest that is installed"),
     ({"grub": {"default": ABSENT}}, DEBIAN, "the newest that is installed"),
+    ({"grub": {"flavours": ["nvidia", "pve"]}}, NEW, "the newest that is installed"),
+    ({"grub": {"flavours": ["nvidia"]}}, DEBIAN, "the newest that is installed"),
+    ({"grub": {"top_level": "/boot/vmlinuz-6.8.12-9-pve"}}, OLD,
+     "the default entry of the boot loader (/boot/vmlinuz-6.8.12-9-pve)"),
+    ({"grub": {"default": ok("saved"), "entry": ok(NEW), "top_level": "/boot/vmlinuz-6.8.12-9-pve"}}, NEW,
+     f"the default entry of the boot loader ({NEW})"),
 ])
 def test_the_kernel_that_starts_next(of_boot, release, because):
     found = derived(kernels=(NEW, OLD, DEBIAN), **of_boot)
