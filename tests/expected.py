@@ -305,10 +305,12 @@ SICK = {
     "gpu_consistency": {
         (DEGRADED,): 'fail P2: ["MaxReadReq is 256, of the others 512", "MaxPayload is 512, of the others 256", '
                      '"extended tags is off, of the others on", '
-                     '"link width is 8, of the others 16", "largest BAR is 268435456, of the others 137438953472"] '
-                     "-> empty true",
+                     '"link width is 8, of the others 16", "largest BAR is 268435456, of the others 137438953472", '
+                     '"power limit in watts is 400.0, of the others 600.0", '
+                     '"VBIOS is 98.02.52.00.02, of the others 98.02.67.00.0A"] -> empty true',
         (OLD_SLOT,): 'fail P2: ["ASPM is l1, of the others disabled", '
-                     '"link speed its slot allows is 16.0, of the others 32.0"] -> empty true',
+                     '"link speed its slot allows is 16.0, of the others 32.0", '
+                     '"persistence mode is Disabled, of the others Enabled"] -> empty true',
         (UNBOUND, *REST): "pass P2: []"},
     "gpu_runtime_pm": {(UNBOUND,): "not_applicable P2", (DEGRADED, OLD_SLOT, *REST): "pass P2: active"},
     "pcie_aspm": "fail P2: default -> performance",

@@ -113,6 +113,7 @@ def _gpu(gpu: ElementTree.Element) -> dict:
         "pstate": _text(gpu, "performance_state"),
         "persistence": _text(gpu, "persistence_mode"),
         "display": _text(gpu, "display_active"),
+        "vbios": _text(gpu, "vbios_version"),
         "utilization": _number(gpu, "utilization/gpu_util"),
         "processes": None if processes is None or (_is_nothing(processes.text) and len(processes) == 0)
         else len(processes.findall("process_info")),

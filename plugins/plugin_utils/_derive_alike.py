@@ -19,9 +19,11 @@ _LINK = {"width": "link width", "max_width": "possible link width", "max_speed_g
          "aspm": "ASPM"}
 _DEVICE = {"largest_bar": "largest BAR", "memory_mib": "memory", "gsp_firmware": "GSP firmware",
            "iommu_type": "IOMMU domain type"}
+_OF_NVIDIA = {"power_limit_w": "power limit in watts", "ecc": "ECC", "mig": "multi-instance mode",
+              "persistence": "persistence mode", "vbios": "VBIOS"}
 _OF_AMD = {"performance_level": "performance level", "compute_partition": "compute partition",
            "memory_partition": "memory partition", "xgmi_hive": "xGMI hive"}
-_NAMES = {**_REGISTERS, **_LINK, "slot_speed_gts": "link speed its slot allows", **_DEVICE, **_OF_AMD}
+_NAMES = {**_REGISTERS, **_LINK, "slot_speed_gts": "link speed its slot allows", **_DEVICE, **_OF_NVIDIA, **_OF_AMD}
 
 
 def compare_alike(gpus: list[dict]) -> list[dict]:
@@ -61,6 +63,9 @@ def _fact(fact: str, gpu: dict) -> Any:
     if fact in _DEVICE:
         seen = gpu[fact]
         return value(seen) if isinstance(seen, dict) else seen
+    if fact in _OF_NVIDIA:
+        seen = gpu["derived"]["nvidia_smi"]["value"]
+        return seen and seen[fact]
     if fact in _OF_AMD:
         return value(gpu["amd"][fact]) if gpu["amd"] else None
     registers = value(gpu["pcie"])

@@ -29,7 +29,7 @@ HEALTHY: Mapping[str, object] = {
     "pending_mig": "Disabled", "current_ecc": "Enabled", "pending_ecc": "Enabled", "power_limit": 600,
     "default_power_limit": 600, "power_draw": 39.17, "reasons": (), "sram_uncorrectable": 0, "dram_uncorrectable": 0,
     "remapped_row_pending": "No", "remapped_row_failure": "No", "pending_retirement": "N/A",
-    "channel_repair_pending": "No", "recovery": "None", "bar1_used": 1,
+    "channel_repair_pending": "No", "recovery": "None", "bar1_used": 1, "vbios_version": "98.02.67.00.0A",
 }
 # A card without ECC, multi-instance mode and row remapping.
 GEFORCE = {"power_limit": 450, "default_power_limit": 450, "display_active": "Enabled", **dict.fromkeys((
@@ -160,6 +160,7 @@ def _smi_gpu(gpu: Gpu, version: str) -> str:
             f"<mig_mode><current_mig>{said['current_mig']}</current_mig>"
             f"<pending_mig>{said['pending_mig']}</pending_mig></mig_mode>\n"
             f"<uuid>{gpu.uuid}</uuid>\n<minor_number>{gpu.minor}</minor_number>\n"
+            f"<vbios_version>{said['vbios_version']}</vbios_version>\n"
             f"{_recovery(said, branch)}"
             f"<performance_state>{gpu.pstate}</performance_state>\n"
             f"{_reasons(said['reasons'], branch)}"

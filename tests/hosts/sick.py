@@ -31,7 +31,7 @@ SMALL_WINDOW = """\
 # What nvidia-smi says of the two that the driver has: one is held down, the other has broken memory.
 SAID = {
     DEGRADED: {"power_limit": 400, "reasons": ("hw_slowdown", "hw_thermal_slowdown"),
-               "compute_mode": "Exclusive_Process"},
+               "compute_mode": "Exclusive_Process", "vbios_version": "98.02.52.00.02"},
     OLD_SLOT: {"persistence_mode": "Disabled", "dram_uncorrectable": 2, "remapped_row_pending": "Yes",
                "pending_mig": "Enabled", "recovery": "Reset"},
 }

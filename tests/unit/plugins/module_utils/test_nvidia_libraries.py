@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import time
 
 import pytest
@@ -206,6 +207,31 @@ def test_a_child_that_dies_says_nothing(tree, host, monkeypatch):
     plant_libraries(tree, "570.133.20", plant_container_init(tree, 5101, "101"))
     monkeypatch.setattr(libraries, "_look_inside", lambda host, name, pid: os._exit(1))
     assert versions(host, lxc_101=5101)["lxc:101"].status == "unparsable"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="chroot(2) needs root")
+def test_a_real_process_with_a_root_of_its_own(tree, monkeypatch):
+    """The kernel's own /proc/<pid>/root: an absolute link inside leads to the container's file, not to the host's."""
+    plant_libraries(tree, "1.2.3", "/opt")
+    tree.link(f"{FOLDER}/libcuda.so.1", f"/opt{FOLDER}/libcuda.so.1.2.3")
+    tree.link(f"{FOLDER}/libnvidia-ml.so.1", f"{tree.root}/opt{FOLDER}/libnvidia-ml.so.1.2.3")
+    ready, go = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.chroot(tree.root)
+        os.write(go, b"x")
+        time.sleep(60)
+        os._exit(0)
+    try:
+        os.read(ready, 1)
+        monkeypatch.setattr(libraries, "parse_container", lambda text: "101")
+        assert libraries.read_container_libraries(Host(), ok({"lxc:101": child})).value == [
+            {"name": "lxc:101", "versions": ok(["1.2.3"])}]
+    finally:
+        os.close(ready)
+        os.close(go)
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
 
 
 def test_this_machine(capfd):

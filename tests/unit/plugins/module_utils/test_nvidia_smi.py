@@ -30,7 +30,7 @@ ODD = """<?xml version="1.0" ?>
 </nvidia_smi_log>
 """
 NOTHING = {"minor": None, "memory_mib": None, "bar1_mib": None, "bar1_used_mib": None, "pstate": None,
-           "persistence": None, "display": None, "utilization": None, "processes": None, "trouble": None,
+           "persistence": None, "display": None, "vbios": None, "utilization": None, "processes": None, "trouble": None,
            "compute_mode": None, "mig": None, "mig_pending": None, "ecc": None, "ecc_pending": None,
            "recovery_action": None, "power_draw_w": None, "power_limit_w": None, "power_default_w": None,
            "clock_reasons": None, "ecc_errors": None, "ecc_errors_ever": None, "pages_pending": None,
@@ -55,6 +55,7 @@ def test_gpus_under_the_kernels_addresses():
         "state": "ok", "reason": None, "driver_version": "570.133.20",
         "gpus": [{"bdf": "0000:f4:00.0", "minor": 4, "memory_mib": 97887, "bar1_mib": 131072, "bar1_used_mib": 1,
                   "pstate": "P0", "persistence": "Enabled", "display": "Disabled", "utilization": 37, "processes": 2,
+                  "vbios": "98.02.67.00.0A",
                   "trouble": None, "compute_mode": "Default", "mig": "Disabled", "mig_pending": "Disabled",
                   "ecc": "Enabled", "ecc_pending": "Enabled", "recovery_action": "None", "power_draw_w": 39.17,
                   "power_limit_w": 600.0, "power_default_w": 600.0, "clock_reasons": [], "ecc_errors": 0,
