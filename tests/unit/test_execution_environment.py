@@ -1,9 +1,11 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""ansible-builder understands the definition of the execution environment, and finds what the collection needs."""
+"""ansible-builder understands the definition of the execution environment, and ansible-navigator runs a playbook."""
 from __future__ import annotations
 
+import json
+import os
 import pathlib
 import shutil
 import subprocess
@@ -12,7 +14,10 @@ import sys
 import pytest
 import yaml
 
+from ansible_run import Controller
 from checkout import REPOSITORY
+from hosts.others import virtual_machine
+from hosts.tree import Tree
 
 
 @pytest.fixture
@@ -46,3 +51,21 @@ def test_the_collection_names_its_own_requirements():
     named = yaml.safe_load((REPOSITORY / "meta" / "execution-environment.yml").read_text())["dependencies"]
     assert named == {"python": "meta/ee-requirements.txt", "system": "meta/ee-bindep.txt"}
     assert all((REPOSITORY / path).is_file() for path in named.values())
+
+
+def test_navigator_runs_an_audit_and_shows_the_fleet(tmp_path):
+    """Without a container: those are built and run by the user's own engine."""
+    pytest.importorskip("ansible_navigator", reason="ansible-navigator comes with requirements/dev.txt")
+    controller = Controller(tmp_path)
+    hosts = {name: virtual_machine(Tree(tmp_path / "hosts" / name)) for name in ("one", "two")}
+    programs = pathlib.Path(sys.executable).parent
+    done = subprocess.run(
+        [str(programs / "ansible-navigator"), "run", str(REPOSITORY / "playbooks" / "audit.yml"), "--ee", "false",
+         "--mode", "stdout", "--playbook-artifact-enable", "false", "--log-file", str(tmp_path / "navigator.log"), "-i",
+         str(controller.inventory(hosts)), "-e", json.dumps({
+             "gpuhost_become": False, "gpuhost_report_dir": str(controller.reports)})],
+        cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=300,
+        env=controller.environment(HOME=str(tmp_path), PATH=f"{programs}:{os.environ['PATH']}"))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "2 hosts, 2 with nothing to improve, 0 without an answer" in done.stdout
+    assert sorted(path.parent.name for path in controller.reports.glob("*/audit.json")) == ["one", "two"]
