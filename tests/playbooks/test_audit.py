@@ -77,6 +77,14 @@ def test_a_pipeline_can_be_stopped(controller, story):
             {"check": "iommu_acs", "reason": "no transfers between GPUs here", "expires": "2999-01-01"}]}).succeeded()
 
 
+def test_links_are_looked_at_as_often_as_the_user_asks(controller, story):
+    controller.play("audit.yml", {"pve1": story}, variables={"gpuhost_link_samples": 2}).succeeded()
+    gpus = record(controller, "pve1")["facts"]["gpus"]
+    assert [gpu["link_samples"]["looks"] for gpu in gpus] == [2] * 8
+    report = (controller.reports / "pve1" / "system-improve.md").read_text()
+    assert "2.5 to 2.5 GT/s in 2 looks, with 0 changes" in report
+
+
 def test_only_and_skip_choose_checks(controller, story):
     controller.play("audit.yml", {"pve1": story}, variables={
         "gpuhost_only": ["swappiness", "numa_balancing"]}).succeeded()
