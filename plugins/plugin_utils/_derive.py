@@ -44,6 +44,7 @@ def derive(facts: dict[str, Any], nodes: Mapping[str, Any] | None = None) -> dic
     ports = {port["bdf"]: port for port in facts["ports"]}
     gpus = [{**gpu, "derived": _of_gpu(gpu, ports, facts["nvidia"])} for gpu in facts["gpus"]]
     groups = compare_alike(gpus)
+    given = gpu_containers(facts, gpus, nodes or {})
     memory_kib = value(facts["memory"]["total_kib"])
     peers = [gpu for gpu in gpus if reaches_peers(gpu)]
     return {**facts, "gpus": gpus, "derived": {
@@ -72,9 +73,9 @@ def derive(facts: dict[str, Any], nodes: Mapping[str, Any] | None = None) -> dic
         "firmware": firmware_settings(facts),
         "pci_options": pci_options(facts["kernel"]),
         "isolated_guests": isolated_guests(facts["guests"], gpus),
-        "stopped_by_reboot": stopped_by_reboot(facts["guests"]),
+        "stopped_by_reboot": stopped_by_reboot(facts["guests"], given),
         "missing_nodes": missing_nodes(facts),
-        "gpu_containers": gpu_containers(facts, gpus, nodes or {}),
+        "gpu_containers": given,
         "gpu_vms": gpu_vms(facts, gpus, nodes or {}),
         "peermem": peermem(facts),
         "library_mismatch": library_mismatch(facts["nvidia"]),

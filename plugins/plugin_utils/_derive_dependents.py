@@ -23,11 +23,14 @@ def isolated_guests(guests: dict[str, Any], gpus: list[dict]) -> list[str] | Non
     return owners + [f"whoever holds {bdf} (vfio-pci)" for bdf in held]
 
 
-def stopped_by_reboot(guests: dict[str, Any]) -> str:
-    """Who stops when the host restarts, in words."""
+def stopped_by_reboot(guests: dict[str, Any], given: list[dict[str, Any]]) -> str:
+    """Who stops when the host restarts, and which containers may come up without their GPUs: sentences without the
+    last full stop. `given` are the containers that are given GPUs, as derived."""
     containers, vms = value(guests["containers"]), value(guests["vms"])
     if containers is None or vms is None:
-        return "which guests a restart stops cannot be told: their configuration could not be read"
+        return "Which guests a restart stops cannot be told: their configuration could not be read"
     named = [f"{kind} {guest['id']}" for kind, those in (("container", containers), ("VM", vms)) for guest in those
              if guest["running"] is not False]
-    return f"a restart stops {', '.join(named)}" if named else "no guest of Proxmox VE is running"
+    stops = f"A restart stops {', '.join(named)}" if named else "No guest of Proxmox VE is running"
+    broken = [f"container {one['id']}" for one in given if one["reboot"]]
+    return f"{stops}. Without its GPUs may come up: {', '.join(broken)} (lxc_survives_reboot)" if broken else stops

@@ -32,13 +32,15 @@ def test_who_relies_on_isolation(vms, gpus, names):
     assert isolated_guests({"vms": vms}, gpus) == names
 
 
-@pytest.mark.parametrize("containers, vms, says", [
-    (ok([]), ok([]), "no guest of Proxmox VE is running"),
-    (ok([{"id": "101", "running": False}]), ok([vm("200")]), "no guest of Proxmox VE is running"),
+@pytest.mark.parametrize("containers, vms, given, says", [
+    (ok([]), ok([]), [], "No guest of Proxmox VE is running"),
+    (ok([{"id": "101", "running": False}]), ok([vm("200")]), [], "No guest of Proxmox VE is running"),
     (ok([{"id": "101", "running": True}, {"id": "102", "running": None}]), ok([vm("200", running=True)]),
-     "a restart stops container 101, container 102, VM 200"),
-    (lacking("denied"), ok([]),
-     "which guests a restart stops cannot be told: their configuration could not be read"),
+     [{"id": "101", "reboot": ["a rule by number"]}, {"id": "102", "reboot": []}],
+     "A restart stops container 101, container 102, VM 200. Without its GPUs may come up: container 101 "
+     "(lxc_survives_reboot)"),
+    (lacking("denied"), ok([]), [],
+     "Which guests a restart stops cannot be told: their configuration could not be read"),
 ])
-def test_who_stops_with_the_host(containers, vms, says):
-    assert stopped_by_reboot({"containers": containers, "vms": vms}) == says
+def test_who_stops_with_the_host(containers, vms, given, says):
+    assert stopped_by_reboot({"containers": containers, "vms": vms}, given) == says
