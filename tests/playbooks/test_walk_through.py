@@ -9,6 +9,8 @@ block before it printed, in their order.
 """
 from __future__ import annotations
 
+import json
+import os
 import pathlib
 import re
 import shutil
@@ -48,9 +50,11 @@ def copy(tmp_path):
     return tmp_path
 
 
-def walk(page: pathlib.Path, folder: pathlib.Path) -> Done:
-    """Do what a page says in `folder`."""
-    text, ran, shown, output = page.read_text(encoding="utf-8"), 0, 0, ""
+def walk(page: str, folder: pathlib.Path, heading: str = "") -> Done:
+    """Do what a page, or what it says below a heading, in `folder`."""
+    text, ran, shown, output = (REPOSITORY / page).read_text(encoding="utf-8"), 0, 0, ""
+    if heading:
+        text = text.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
     for block in BLOCK.finditer(text):
         language, content = block[1], block[2]
         named = FILE.search(text[:block.start()])
@@ -72,21 +76,29 @@ def walk(page: pathlib.Path, folder: pathlib.Path) -> Done:
 
 def run(line: str, folder: pathlib.Path) -> str:
     command, _sign, comment = line.partition("     # ")
+    settings = environment(PATH=f"{folder / '.venv' / 'bin'}{os.pathsep}{os.environ['PATH']}", ANSIBLE_NOCOLOR="1",
+                           ANSIBLE_HOME=str(folder / "home"), COLUMNS="400", LC_ALL="C.UTF-8")
     done = subprocess.run(["sh", "-c", command], cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                          check=False, env=environment(ANSIBLE_HOME=str(folder / "home"), ANSIBLE_NOCOLOR="1",
-                                                       COLUMNS="400", LC_ALL="C.UTF-8"), timeout=300)
+                          check=False, env=settings, timeout=300)
     output = done.stdout + done.stderr
     assert (done.returncode == 0) == (comment != "fails"), f"{line}: status {done.returncode}\n{output}"
     return output
 
 
 def test_add_a_check(copy):
-    assert walk(REPOSITORY / "docs" / "add-a-check.md", copy) == (7, 2)
+    assert walk("docs/add-a-check.md", copy) == (7, 2)
     assert "| id | `laptop_mode` |" in (copy / "docs" / "checks" / "laptop_mode.md").read_text()
 
 
 def test_add_a_tunable(copy):
     need(shutil.which("patch") is not None, "patch is not installed")
-    assert walk(REPOSITORY / "docs" / "add-a-tunable.md", copy) == (11, 5)
+    assert walk("docs/add-a-tunable.md", copy) == (11, 5)
     journal = (copy / "planted" / "run" / "gpuhost" / "journal.jsonl").read_text()
     assert journal.count('"end"') == 2, journal
+
+
+def test_report_a_bug_with_a_recording(copy):
+    need(os.geteuid() == 0, "a recording by root needs root")
+    assert walk("CONTRIBUTING.md", copy, "Report a bug with a recording") == (3, 0)
+    document = json.loads((copy / "reports" / "pve1-recorded" / "audit.json").read_text())
+    assert document["facts"]["identity"]["hostname"] == {"status": "ok", "value": "anonymous-host1"}
