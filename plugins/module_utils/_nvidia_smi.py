@@ -26,8 +26,8 @@ TIMEOUT = "timeout"
 FAILED = "failed"
 STATES = (OK, NOT_RUN, MISSING, TIMEOUT, FAILED)
 
-_NUMBER = re.compile(r"\d+")
-_WATTS = re.compile(r"\d+(?:\.\d+)?")
+_NUMBER = re.compile(r"\d{1,15}(?!\d)", re.ASCII)
+_WATTS = re.compile(r"\d{1,15}(?:\.\d{1,15})?(?!\d)", re.ASCII)
 # What NVML says of a GPU that no longer answers, in the place of any value.
 _TROUBLE = ("gpu is lost", "[gpu is lost]", "gpu requires reset", "[gpu requires reset]")
 _NOTHING = ("", "n/a", "[n/a]", "unknown error", "[unknown error]", "not supported", "[not supported]",

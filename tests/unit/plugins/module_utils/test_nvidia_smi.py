@@ -3,12 +3,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+import json
 import time
+from xml.etree import ElementTree
 
 import pytest
 from ansible_collections.gpuhost.tuning.plugins.module_utils import _nvidia_smi as smi
 from ansible_collections.gpuhost.tuning.plugins.module_utils import _program
 from ansible_collections.gpuhost.tuning.plugins.module_utils._host import Host
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from hosts.nvidia import GEFORCE, Gpu, smi_xml
 
@@ -124,6 +128,26 @@ def test_a_gpu_that_no_longer_answers(text, word):
     gpu = only_gpu(f"<nvidia_smi_log><gpu id='00000000:3B:00.0'><fan_speed>{text}</fan_speed>"
                    f"<compute_mode>{text}</compute_mode></gpu></nvidia_smi_log>")
     assert (gpu["trouble"], gpu["compute_mode"]) == (word, None)
+
+
+VALUES = st.one_of(st.text(max_size=20), st.sampled_from([
+    "Yes", "No", "Active", "N/A", "[GPU is lost]", "600.00 W", "97887MiB", "9" * 5000, "1" * 400 + " MiB", "-1",
+    "\u0663", "1e9 W"]))
+
+
+@settings(max_examples=100, deadline=None)
+@given(values=st.lists(VALUES, min_size=26, max_size=26))
+def test_any_text_in_any_field_is_a_plain_value(values):
+    """Every element of the XML that is read gets another text; none is taken for more than it can be."""
+    root = ElementTree.fromstring(smi_xml([Gpu("0000:01:00.0", 0)], "595.58.03"))
+    for number, leaf in enumerate(element for element in root.iter() if not len(element)):
+        leaf.text = "".join(sign for sign in values[number % len(values)] if sign.isprintable())
+    gpu = only_gpu(ElementTree.tostring(root, encoding="unicode"))
+    json.dumps(gpu, allow_nan=False)
+    for name in ("minor", "memory_mib", "bar1_mib", "bar1_used_mib", "utilization", "power_limit_w", "ecc_errors"):
+        assert gpu[name] is None or 0 <= gpu[name] < 10 ** 16
+    for name in ("rows_pending", "rows_failed", "pages_pending"):
+        assert gpu[name] in (None, True, False)
 
 
 def test_what_has_been_deprecated_is_no_value():

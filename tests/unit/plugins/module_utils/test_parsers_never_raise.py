@@ -15,6 +15,7 @@ from ansible_collections.gpuhost.tuning.plugins.module_utils._device_users impor
 from ansible_collections.gpuhost.tuning.plugins.module_utils._guest_state import parse_command_sockets
 from ansible_collections.gpuhost.tuning.plugins.module_utils._managers import decide
 from ansible_collections.gpuhost.tuning.plugins.module_utils._memory import parse_arcstats, parse_shm
+from ansible_collections.gpuhost.tuning.plugins.module_utils._modprobe import parse_config
 from ansible_collections.gpuhost.tuning.plugins.module_utils._modules import parse_built_in, parse_modules
 from ansible_collections.gpuhost.tuning.plugins.module_utils._network import parse_softnet
 from ansible_collections.gpuhost.tuning.plugins.module_utils._nvidia_log import parse_peer_lines, parse_xids
@@ -32,7 +33,7 @@ WORDS = st.sampled_from([
     "lxc.mount.entry", "lxc.cgroup2.devices.allow", "c 195:* rwm", "0000:41:00.0", "41:00", "mapping", "map",
     "node=pve1", "path=", "NVRM: Xid (PCI:", "): 79", "nvidia", "Live", "<gpu id='", "'/>", "<nvidia_smi_log>",
     "</nvidia_smi_log>", "/lxc/101", "Device Minor", "vm.swappiness", "net/core/*_max", "/dev/shm", "tmpfs", "size=",
-    "CapEff:\t", "Max locked memory ", "ff"])
+    "options nvidia ", "blacklist nouveau", "\\\n", "CapEff:\t", "Max locked memory ", "ff"])
 TEXT = st.one_of(st.text(max_size=200), st.lists(WORDS, max_size=30).map("".join))
 
 
@@ -55,7 +56,8 @@ def _log(text):
 
 @pytest.mark.parametrize("parse", [
     _everything_of_a_guest, _log, _nvidia_smi.parse, parse_built_in, parse_command_sockets, parse_container,
-    parse_arcstats, parse_devices, parse_information, parse_modules, parse_parameters, _settings_of_files])
+    parse_arcstats, parse_config, parse_devices, parse_information, parse_modules, parse_parameters,
+    _settings_of_files])
 @settings(max_examples=60, deadline=None)
 @given(text=TEXT)
 def test_no_text_raises(parse, text):
