@@ -73,7 +73,7 @@ def test_a68_cuda_is_lost_although_nvidia_smi_works(facts_of):
     assert finding["actual"] == ["/dev/nvidia-uvm is 510:0, which no rule allows"]
     assert finding["fix"]["how"].startswith(
         "pct set 101 -dev0 /dev/nvidia0,mode=0666 -dev1 /dev/nvidia1,mode=0666 -dev2 /dev/nvidia2,mode=0666 "
-        "-dev3 /dev/nvidia3,mode=0666 -dev4 /dev/nvidia-uvm,mode=0666 -dev5 /dev/nvidiactl,mode=0666, then take")
+        "-dev3 /dev/nvidia3,mode=0666 -dev4 /dev/nvidia-uvm,mode=0666 -dev5 /dev/nvidiactl,mode=0666, take")
     assert "Before=pve-guests.service" in finding["fix"]["how"]
     assert found["lxc_gpu_access", "lxc:102"]["verdict"] == "pass"
 

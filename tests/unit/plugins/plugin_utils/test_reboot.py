@@ -4,12 +4,11 @@
 from __future__ import annotations
 
 import copy
-import json
 
 import neutral_facts as neutral
 import pytest
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils import _catalogue, _reboot
-from ansible_collections.gpuhost.tuning.plugins.plugin_utils._record import HostFolder, RecordError, write_json
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._record import HostFolder, RecordError, write_audit
 from neutral_facts import merge, ok
 
 OLD, NEW = "0b54b1f2", "c4a9e6d0"
@@ -26,7 +25,7 @@ def folder(tmp_path):
 
 
 def record(folder, boot_id, name=_reboot.LATEST):
-    write_json(folder.path / name, document(boot_id))
+    write_audit(folder.path / name, document(boot_id))
 
 
 def names(folder):
@@ -138,7 +137,5 @@ def test_a_line_for_people():
 
 
 def test_the_boot_of_a_record_is_found_in_its_first_lines(folder):
-    folder.path.mkdir()
-    text = json.dumps(document(OLD), indent=1)
-    (folder.path / _reboot.LATEST).write_text(text + " " * 100000)
+    write_audit(folder.path / _reboot.LATEST, document(OLD, {"much": "x" * 100000}))
     assert _reboot._boot_of(folder.path / _reboot.LATEST) == OLD

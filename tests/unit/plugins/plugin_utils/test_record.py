@@ -61,3 +61,22 @@ def test_a_broken_record_is_named(tmp_path):
     (tmp_path / "plan.json").write_text("{")
     with pytest.raises(_record.RecordError, match=r"plan\.json is not JSON"):
         _record.read_json(tmp_path / "plan.json")
+
+
+def test_an_audit_has_a_line_for_each_section_and_finding(tmp_path):
+    document = {"schema": "x", "boot_id": None, "facts": {"cpu": {"logical": 2}, "gpus": []},
+                "findings": [{"check": "ä", "actual": [1, 2]}], "none": []}
+    _record.write_audit(tmp_path / "audit.json", document)
+    text = (tmp_path / "audit.json").read_text(encoding="utf-8")
+    assert json.loads(text) == document
+    assert text == """{
+ "schema": "x",
+ "boot_id": null,
+ "facts": {
+  "cpu": {"logical":2},
+  "gpus": []},
+ "findings": [
+  {"check":"ä","actual":[1,2]}],
+ "none": []
+}
+"""

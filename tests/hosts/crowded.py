@@ -1,0 +1,38 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The reference host, 256 CPUs and 8 GPUs, as a Proxmox VE node on which many containers share the GPUs."""
+from __future__ import annotations
+
+from .proxmox import plant_proxmox
+from .reference import reference
+from .tree import Tree
+
+CONTAINERS = 40
+
+
+def crowded(tree: Tree, containers: int = CONTAINERS, *, running: bool = True) -> Tree:
+    """Half of the containers are given their GPU by devN, the others by mounts and by a major that has moved."""
+    reference(tree)
+    numbers = [str(101 + number) for number in range(containers)]
+    return plant_proxmox(tree, version="9.1.2", running=tuple(numbers) if running else (), containers={
+        number: (_by_device if place % 2 else _by_number)(place % 8) for place, number in enumerate(numbers)})
+
+
+def _common(gpu: int) -> str:
+    return (f"arch: amd64\ncores: 16\nfeatures: nesting=1\nhostname: serve{gpu}\nmemory: 65536\n"
+            "net0: name=eth0,bridge=vmbr0,firewall=1,hwaddr=BC:24:11:00:00:01,ip=dhcp,type=veth\nonboot: 1\n"
+            "ostype: debian\nrootfs: local-zfs:subvol-101-disk-0,size=200G\nswap: 0\nunprivileged: 1\n")
+
+
+def _by_device(gpu: int) -> str:
+    paths = (f"/dev/nvidia{gpu}", "/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools")
+    return _common(gpu) + "".join(f"dev{number}: {path},gid=44\n" for number, path in enumerate(paths))
+
+
+def _by_number(gpu: int) -> str:
+    rules = "".join(f"lxc.cgroup2.devices.allow: c {major}:* rwm\n" for major in (195, 235, 509))
+    names = (f"nvidia{gpu}", "nvidiactl", "nvidia-modeset", "nvidia-uvm", "nvidia-uvm-tools",
+             "nvidia-caps/nvidia-cap1", "nvidia-caps/nvidia-cap2")
+    return _common(gpu) + rules + "".join(
+        f"lxc.mount.entry: /dev/{name} dev/{name} none bind,optional,create=file\n" for name in names)
