@@ -27,7 +27,13 @@ def fleet_of(documents: Iterable[dict]):
             "since": "2026-11-28T18:30:00Z" if number % 4 == 0 else None, "audits": [audit] * 10,
             "drift": [{"check": first, "subject": "", "was": ["pass", "10"], "now": ["fail", str(number)]}]
             if number % 4 == 0 else [], "runs": [_run(number)] if number % 4 == 0 else []}
-    return Fleet(hosts, checks, outliers(hosts), {})
+    return Fleet(hosts, checks, outliers(hosts), {}, _rollout(list(hosts)))
+
+
+def _rollout(hosts: list[str]) -> dict:
+    states = [[host, "1", "changed", ""] for host in hosts]
+    return {"run_id": RUN, "ended": "stopped after batch 1",
+            "hosts": [*states, ["<b>lost</b>", "1", "unreachable", "no route to host"]]}
 
 
 def _run(number: int) -> dict:

@@ -15,6 +15,7 @@ description:
     improve, after a rollout what became of the host and why. With more than 40 hosts those that are fine are only
     counted, unless C(-v) is given.
   - After a rollout that was interrupted the table is shown too, from what is on record.
+  - After a rollout the page of the fleet is made once more, with the state of every host.
   - Enable it with C(callbacks_enabled = gpuhost.tuning.fleet) in the section C([defaults]) of C(ansible.cfg). The
     playbooks do the same without it.
 """
@@ -25,6 +26,7 @@ from typing import Any
 
 from ansible.plugins.callback import CallbackBase
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils import _fleet_table, _gate, _record, _rollout
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._fleet_files import write_fleet
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._plain import plain
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._text import one_line
 
@@ -87,9 +89,17 @@ class CallbackModule(CallbackBase):
                 continue
             if len(states) > 1:
                 self._say(_fleet_table.rollout_table(rollout, states, every))
+                self._make_page(rollout)
         if not self._folders and len(self._audits) > 1:
             self._say(_fleet_table.audit_table(self._audits, every))
         self._folders, self._audits = [], {}
+
+    def _make_page(self, rollout: _rollout.Rollout) -> None:
+        """The page of the fleet once more: only now the gate of the last batch, or the interrupt, is on record."""
+        try:
+            write_fleet(str(rollout.folder.parents[1]))
+        except _record.RecordError as problem:
+            self._display.warning(str(problem))
 
     def _say(self, lines: list[str]) -> None:
         self._display.display("\n".join(lines))

@@ -10,9 +10,10 @@ import pathlib
 from collections import Counter
 from typing import Any, NamedTuple
 
-from . import _history, _outputs, _record
+from . import _gate, _history, _outputs, _record, _rollout
 from ._fleet_outliers import outliers
 from ._fleet_row import SCHEMA_FLEET, about_checks, fleet_row
+from ._fleet_table import how_it_ended
 from ._text import clean, one_line, show
 
 SHOWN_RUNS = 5
@@ -20,12 +21,13 @@ SHOWN_RUNS = 5
 
 class Fleet(NamedTuple):
     """`hosts`: rows by name, each with `history` and `runs`. `checks`: what is said of each check. `problems`: records
-    that could not be used, by host."""
+    that could not be used, by host. `rollout`: how the last one ended and who has which state; None without one."""
 
     hosts: dict[str, dict[str, Any]]
     checks: dict[str, dict[str, Any]]
     outliers: list[dict[str, Any]]
     problems: dict[str, str]
+    rollout: dict[str, Any] | None = None
 
 
 def collect(report_dir: str) -> Fleet:
@@ -48,7 +50,28 @@ def collect(report_dir: str) -> Fleet:
         history = _history.read(folder.path / _outputs.HISTORY)
         hosts[name] = row | {"since": history["since"], "drift": history["drift"], "audits": history["audits"],
                              "runs": runs(folder)}
-    return Fleet(hosts, checks, outliers(hosts), problems)
+    return Fleet(hosts, checks, outliers(hosts), problems, _last_rollout(report_dir))
+
+
+def _last_rollout(report_dir: str) -> dict[str, Any] | None:
+    """`{run_id, ended, hosts: [[host, batch, state, reasons]]}` of the last rollout over several hosts.
+
+    Also of one that was interrupted: its record says what it was in the middle of.
+    """
+    rollouts = _record.HostFolder(report_dir, _rollout.FOLDER)
+    for run_id in reversed(rollouts.runs()):
+        try:
+            rollout = _rollout.load(rollouts.run(run_id))
+            states = _gate.judge(rollout, set(rollout.document["hosts"]))
+            if len(states) < 2:
+                continue
+            batches = {host: str(number) for number, batch in enumerate(rollout.batches, 1) for host in batch}
+            return {"run_id": run_id, "ended": one_line(how_it_ended(rollout)), "hosts": [
+                [host, batches.get(host, "-"), entry["state"].replace("_", " "), one_line("; ".join(entry["reasons"]))]
+                for host, entry in states.items()]}
+        except (_record.RecordError, KeyError, TypeError):
+            continue
+    return None
 
 
 def audited(report_dir: str) -> list[str]:

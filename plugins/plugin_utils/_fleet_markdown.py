@@ -19,7 +19,8 @@ SHOWN_ROWS = 50
 def markdown(fleet: Fleet, made_at: str) -> str:
     lines = [f"# {count(len(fleet.hosts), 'GPU host')}", "", f"Made {made_at}: {_totals(fleet)}.", ""]
     lines += [line for priority in PRIORITIES for line in _failing(fleet, priority)]
-    lines += _unknown(fleet) + _hosts(fleet) + _outliers(fleet) + _drift(fleet) + _runs(fleet) + _problems(fleet)
+    lines += _unknown(fleet) + _hosts(fleet) + _outliers(fleet) + _drift(fleet)
+    lines += _rollout(fleet) + _runs(fleet) + _problems(fleet)
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
@@ -81,6 +82,13 @@ def _drift(fleet: Fleet) -> list[str]:
 
 def _end(end: list | None) -> str:
     return "not there" if end is None else f"{code(end[1])} ({end[0].replace('_', ' ')})"
+
+
+def _rollout(fleet: Fleet) -> list[str]:
+    if fleet.rollout is None:
+        return []
+    return _section(f"Rollout {fleet.rollout['run_id']}: {escape(fleet.rollout['ended'])}",
+                    ("host", "batch", "state", "reason"), [list(map(escape, row)) for row in fleet.rollout["hosts"]])
 
 
 def _runs(fleet: Fleet) -> list[str]:

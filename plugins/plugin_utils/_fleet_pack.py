@@ -88,6 +88,7 @@ def pack(fleet: Fleet, made_at: str) -> dict[str, Any]:
     return {
         "made": made_at, "verdicts": VERDICTS, "priorities": PRIORITIES, "gpuColumns": GPU_COLUMNS, "checks": checks,
         "hosts": hosts, "outliers": outliers, "problems": list(fleet.problems.items()),
+        "rollout": fleet.rollout,
         "rows": packer.rows.values(), "strings": packer.strings.values(),
     }
 

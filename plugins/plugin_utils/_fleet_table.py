@@ -24,7 +24,7 @@ def rollout_table(rollout: _rollout.Rollout, states: Mapping[str, Mapping[str, A
     batch = {host: str(number) for number, hosts in enumerate(rollout.batches, 1) for host in hosts}
     rows = [(host, batch.get(host, "-"), *_state(entry)) for host, entry in states.items()]
     fine = {host for host, entry in states.items() if entry["state"] in _rollout.FINE}
-    return ["", f"Rollout {rollout.run_id}: {_how_it_ended(rollout)}",
+    return ["", f"Rollout {rollout.run_id}: {how_it_ended(rollout)}",
             *_table(("host", "batch", "state", ""), _shown(rows, fine, every)),
             _tally(entry["state"].replace("_", " ") for entry in states.values())]
 
@@ -35,7 +35,7 @@ def _state(entry: Mapping[str, Any]) -> tuple[str, str]:
     return state, reason or (count(len(changed), "change") if changed else "")
 
 
-def _how_it_ended(rollout: _rollout.Rollout) -> str:
+def how_it_ended(rollout: _rollout.Rollout) -> str:
     number = len(rollout.batches)
     if rollout.document["stopped"]:
         return f"stopped after batch {number}"

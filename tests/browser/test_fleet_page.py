@@ -169,7 +169,9 @@ def test_a_check_opens_to_its_reasons_and_hosts(opened, small):
 
 
 @pytest.mark.parametrize("view, text", [
-    ("outliers", "node0007: 6.8.12-4-pve"), ("drift", "node0008"), ("runs", "30 changed, 1 refused")])
+    ("outliers", "node0007: 6.8.12-4-pve"), ("drift", "node0008"), ("runs", "30 changed, 1 refused"),
+    ("runs", "Rollout 20261129T183000Z-4f2a: stopped after batch 1"),
+    ("runs", "<b>lost</b>\t1\tunreachable\tno route to host")])
 def test_who_differs_and_what_runs_did(opened, small, view, text):
     page = opened(small).page
     page.goto(page.url + f"#/{view}")

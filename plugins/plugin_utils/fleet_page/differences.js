@@ -42,10 +42,24 @@ function viewDrift(selection) {
       : nothing("Nothing has changed since the run before, where there was one.")];
 }
 
+// Who has which state after the last rollout, those who need somebody first; also hosts that were never audited.
+function rolloutOf(selection) {
+  if (!packed.rollout) return [];
+  const shown = new Set(selection.map(({host}) => host.name));
+  const fine = ["changed", "unchanged", "would change", "waiting"];
+  const list = packed.rollout.hosts.filter(([name]) => shown.has(name) || !byName.has(name))
+    .sort((a, b) => fine.includes(a[2]) - fine.includes(b[2]));
+  return [el("h3", null, `Rollout ${packed.rollout.run_id}: ${packed.rollout.ended}`),
+    ...growingTable("Hosts of the last rollout", ["Host", "Batch", "State", "Reason"], list,
+      ([name, batch, state, reason]) => row(byName.has(name) ? hostLink(byName.get(name)) : name, batch,
+        el("span", {class: fine.includes(state) ? "" : "fail"}, state), reason)),
+    el("h3", null, "Runs")];
+}
+
 function viewRuns(selection) {
   const list = selection.map(({host}) => host).filter((host) => host.runs.length)
     .sort((a, b) => a.runs[0].id < b.runs[0].id ? 1 : -1);
-  return [el("h2", {tabindex: "-1"}, "Runs and outcomes"),
+  return [el("h2", {tabindex: "-1"}, "Runs and outcomes"), ...rolloutOf(selection),
     ...(list.length ? growingTable("The last run that was to change each host, the newest first",
       ["Host", "Run", "State", "Outcomes", "Harm"], list, (host) => row(hostLink(host), code(host.runs[0].id),
         host.runs[0].state, outcomesOf(host.runs[0]), host.runs[0].harm.join("; ")))

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from ansible_collections.gpuhost.tuning.plugins.plugin_utils import _fleet, _outputs, _record
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils import _fleet, _outputs, _record, _rollout
 
 from audit_document import document, finding
 
@@ -104,3 +104,28 @@ def test_drift_is_that_of_the_history(tmp_path, audited):
     row = _fleet.collect(str(tmp_path)).hosts["pve1"]
     assert row["drift"] == [{"check": "swappiness", "subject": "", "was": ["fail", "60"], "now": ["pass", "10"]}]
     assert [audit["run_id"] for audit in row["audits"]] == [RUN, "20261130T183000Z-0b1c"]
+
+
+def test_the_last_rollout_over_several_hosts_tells_every_state_also_of_hosts_without_an_audit(tmp_path, audited):
+    assert _fleet.collect(str(tmp_path)).rollout is None
+    audited("pve1")
+    rollout = _rollout.start(str(tmp_path), RUN, ["pve1", "pve2", "pve3", "pve4"], check=False)
+    rollout.document["batches"] = [{"hosts": ["pve1"], "passed": True}, {"hosts": ["pve2", "pve3"], "passed": None}]
+    rollout.save()
+    rollout.note("pve1", _rollout.CHANGED, [])
+    rollout.note("pve2", _rollout.UNREACHABLE, ["no route to host\x07"])
+    _rollout.start(str(tmp_path), "20261130T183000Z-0b1c", ["pve1"], check=False)
+    last = _fleet.collect(str(tmp_path)).rollout
+    assert (last["run_id"], last["ended"]) == (RUN, "ended in batch 2, before its gate")
+    assert last["hosts"] == [
+        ["pve1", "1", "changed", ""], ["pve2", "2", "unreachable", "no route to host?"], ["pve3", "2", "ungated", ""],
+        ["pve4", "-", "waiting", ""]]
+
+
+def test_a_rollout_that_cannot_be_read_hides_nothing_else(tmp_path, audited):
+    audited("pve1")
+    folder = tmp_path / ".rollouts" / RUN
+    folder.mkdir(parents=True)
+    (folder / "rollout.json").write_text("{")
+    fleet = _fleet.collect(str(tmp_path))
+    assert (fleet.rollout, list(fleet.hosts)) == (None, ["pve1"])

@@ -37,7 +37,7 @@ def test_who_has_which_state(tmp_path):
     ([(["a"], True)], "ended after batch 1"),
     ([(["a"], None)], "ended in batch 1, before its gate"),
 ])
-def test_how_it_ended(tmp_path, batches, said):
+def testhow_it_ended(tmp_path, batches, said):
     states = {"a": ("unchanged", [], {}), "b": ("unchanged", [], {}) if len(batches) > 1 else ("waiting", [], {})}
     assert rollout_table(tmp_path, states, batches)[1] == f"Rollout {RUN}: {said}"
 
