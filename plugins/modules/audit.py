@@ -10,11 +10,12 @@ short_description: Read a host, judge it and write its report
 version_added: 0.1.0
 description:
   - Reads the host with M(gpuhost.tuning.host_info), judges the facts on the controller with the checks of the
-    catalogue, and writes C(audit.json) and C(system-improve.md) below O(report_dir).
+    catalogue, and writes C(audit.json) and C(system-improve.md) below O(report_dir), and beside them C(junit.xml),
+    C(gpuhost.prom) for the textfile collector of Prometheus' node_exporter, and C(findings.jsonl).
   - The host is only read. Files are written on the controller, as the user who runs Ansible, in check mode too. That
     is never reported as a change.
   - With O(stage=before) it also makes a plan and writes C(before.json) and C(plan.json) of a run. With O(stage=after)
-    it writes C(after.json), and the report shows what the run changed.
+    it writes C(after.json) and C(outcome.json), and the report shows what the run changed.
 extends_documentation_fragment:
   - gpuhost.tuning.attributes
   - gpuhost.tuning.attributes.info_module
