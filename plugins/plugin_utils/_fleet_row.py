@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ._describe import describe
-from ._groups import value
+from ._groups import PRIORITIES, VERDICTS, value
 from ._report_terminal import notes
 from ._text import binary_size, clean, one_line, show
 
@@ -38,10 +38,11 @@ def fleet_row(document: dict[str, Any]) -> dict[str, Any]:
     """The row of one audit document; plain JSON, kept as fleet.json beside it."""
     facts = document["facts"]
     return {
-        "schema": SCHEMA_FLEET, "at": document["collected_at"], "profile": document["profile"],
+        "schema": SCHEMA_FLEET, "at": _text(document["collected_at"]), "profile": _text(document["profile"]),
         "machine": "; ".join(describe(facts)), "model": _model(facts), "notes": notes(document),
-        "failing": document["summary"]["failing"], "verdicts": document["summary"]["verdicts"],
-        "waived": document["summary"]["waived"], "traits": _traits(facts), "gpus": [_gpu(gpu) for gpu in facts["gpus"]],
+        "failing": _numbers(document["summary"]["failing"]), "verdicts": _numbers(document["summary"]["verdicts"]),
+        "waived": int(document["summary"]["waived"]), "traits": _traits(facts),
+        "gpus": [_gpu(gpu) for gpu in facts["gpus"]],
         "findings": entries(document["findings"]),
     }
 
@@ -63,8 +64,10 @@ def entries(findings: list[dict[str, Any]]) -> list[Entry]:
     alike: dict[tuple, list[str]] = {}
     for finding in findings:
         waived = finding["waived"]
-        key = (finding["check"], finding["verdict"], finding["priority"], _text(show(finding["actual"])),
-               _text(show(finding["recommended"])), _text(finding["reason"] or ""), finding["fix"]["class"],
+        if finding["verdict"] not in VERDICTS or finding["priority"] not in PRIORITIES:
+            raise ValueError(f"{finding['verdict']!r} of priority {finding['priority']!r}")
+        key = (_text(finding["check"]), finding["verdict"], finding["priority"], _text(show(finding["actual"])),
+               _text(show(finding["recommended"])), _text(finding["reason"] or ""), _text(finding["fix"]["class"]),
                _text(f"{waived['reason']} (until {waived['expires']})") if waived else "")
         subjects = alike.setdefault(key, [])
         if finding["subject"] is not None:
@@ -72,7 +75,11 @@ def entries(findings: list[dict[str, Any]]) -> list[Entry]:
     return [Entry(*key, subjects) for key, subjects in alike.items()]
 
 
-def _text(text: str) -> str:
+def _numbers(counts: dict[str, Any]) -> dict[str, int]:
+    return {_text(name): int(number) for name, number in counts.items()}
+
+
+def _text(text: object) -> str:
     line = one_line(text)
     return line if len(line) <= _LONGEST else line[:_LONGEST - 3] + "..."
 

@@ -7,6 +7,7 @@ import json
 
 import pytest
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils import _fleet, _outputs, _record, _rollout
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._fleet_files import write_fleet
 
 from audit_document import document, finding
 
@@ -68,6 +69,18 @@ def test_a_broken_record_is_shown_and_stops_nothing(tmp_path, audited, text, sai
     fleet = _fleet.collect(str(tmp_path))
     assert list(fleet.hosts) == ["pve1"]
     assert said in fleet.problems["pve2"]
+
+
+@pytest.mark.parametrize("change", [
+    {"collected_at": {}}, {"profile": ["<b>"]}, {"summary": {"failing": {"P0": "many"}, "verdicts": {}, "waived": 0}},
+    {"findings": [finding("swappiness", "perhaps")]}, {"findings": [finding("swappiness", "fail", priority="P9")]},
+    {"findings": [finding(["a", "list"], "fail")]}, {"findings": "none"}, {"facts": []}])
+def test_a_record_that_was_tampered_with_costs_nobody_the_page(tmp_path, audited, change):
+    audited("pve1")
+    _record.write_json(audited("pve2").path / "audit.json", document([], host="pve2") | change)
+    write_fleet(str(tmp_path))
+    assert "pve1" in (tmp_path / "fleet.md").read_text()
+    assert "pve2" in (tmp_path / "fleet.md").read_text()
 
 
 def test_checks_that_only_one_host_has_are_explained_too(tmp_path, audited):
