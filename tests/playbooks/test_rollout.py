@@ -70,6 +70,10 @@ def test_it_stops_at_the_gate_and_goes_on_when_the_hosts_are_mended(controller, 
     table = [line.split()[:3] for line in run.stdout[run.stdout.index("Rollout "):].splitlines()[2:7]]
     assert table == [["h1", "1", "changed"], ["h2", "2", "refused"], ["h3", "2", "unreachable"], ["h4", "2", "changed"],
                      ["h5", "-", "waiting"]]
+    page = (controller.reports / "fleet.md").read_text()
+    assert "stopped after batch 2" in page
+    assert "| h3 | 2 | unreachable |" in page
+    assert "| h5 | - | waiting |" in page
 
     plant_cluster(fleet["h2"])
     controller.play("tune_runtime.yml", fleet, variables=SETTINGS).succeeded()
