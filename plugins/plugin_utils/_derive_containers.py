@@ -45,9 +45,11 @@ def judge_devices(container: dict[str, Any], host: Host) -> dict[str, Any]:
     """The keys of `gpu_containers` that are about devices and libraries; schemas/facts/derived.json explains them."""
     blocked = _blocked(container, host)
     unowned, foreign = _stale(container, host)
-    essential = [path for path in blocked if _GPU.fullmatch(path) or path in (UVM, CONTROL)]
+    # Without a GPU, nvidiactl or nvidia-uvm CUDA fails. The others serve displays, profilers and MIG: they are told
+    # along, and alone they are no reason for alarm.
+    lost = any(_GPU.fullmatch(path) or path in (UVM, CONTROL) for path in blocked)
     return {
-        "blocked": list(blocked.values()), "cut_off": bool(essential),
+        "blocked": list(blocked.values()) if lost else [],
         "stale": unowned + foreign, "foreign": bool(foreign),
         "overbroad": _overbroad(container),
         "libraries": [f"{_name(library)} is of version {library['version']}" for library in container["libraries"]

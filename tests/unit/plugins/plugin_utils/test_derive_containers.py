@@ -52,13 +52,15 @@ OWN, UVM = rule("c 195:* rwm", ["nvidia"]), rule("c 509:* rwm", ["nvidia-uvm"])
 def test_nodes_that_may_not_be_opened(given, blocked):
     found = rules.judge_devices(given, HOST)
     assert [sentence.split()[0] for sentence in found["blocked"]] == blocked
-    assert found["cut_off"] is bool(blocked)
 
 
-def test_a_node_that_cuda_does_not_need_cuts_nothing_off():
-    found = rules.judge_devices(container(OWN, rule("c 509:0 rwm"), paths=(*NODES, "/dev/nvidia-uvm-tools"),
-                                          mounted=(*NODES, "/dev/nvidia-uvm-tools")), HOST)
-    assert (found["blocked"], found["cut_off"]) == (["/dev/nvidia-uvm-tools is 509:1, which no rule allows"], False)
+@pytest.mark.parametrize("number, blocked", [
+    ("c 509:0 rwm", []), ("c 508:0 rwm", ["/dev/nvidia-uvm is 509:0, which no rule allows",
+                                          "/dev/nvidia-uvm-tools is 509:1, which no rule allows"])])
+def test_a_node_that_cuda_does_not_need_is_told_along_but_not_alone(number, blocked):
+    paths = (*NODES, "/dev/nvidia-uvm-tools")
+    found = rules.judge_devices(container(OWN, rule(number), paths=paths, mounted=paths), HOST)
+    assert found["blocked"] == blocked
 
 
 def test_without_the_module_nobody_knows_the_major():
