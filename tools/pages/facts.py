@@ -26,7 +26,10 @@ Place = tuple[str, Any]     # a file below SCHEMAS and a node of it
 
 
 def description(path: str) -> str:
-    """The description of what lies at `path`; a file that only a description above it names is added."""
+    """The description of what lies at `path`, or of what it is a part of.
+
+    A file that only a description above it names is added.
+    """
     said: list[str] = []
     places: list[Place] = []
     for quoted, name, elements in STEP.findall(path):
@@ -37,6 +40,8 @@ def description(path: str) -> str:
         if path.startswith("host.gpus[") and elements and len(said) == 1:
             places = [*places, OF_GPU]
         said.append(_said(places))
+    if said and not said[-1] and (above := next(filter(None, reversed(said)), "")):
+        return f"part of: {above}"
     own = said[-1] if said else ""
     files = [found[0].rstrip(".") for text in said if (found := LOCATION.search(text))]
     if LOCATION.search(own) or not files:

@@ -109,7 +109,8 @@ def _term(tree: dict, check: Check) -> str:
 def absolute(path: str, check: Check) -> str:
     """`it.governor` as a path from `host`."""
     if check.each is not None and re.match(r"it\b", path):
-        return result_path(check.each.tree) + path.removeprefix("it")
+        above = result_path(check.each.tree)
+        return f"{above}{'' if above.endswith(']') else '[]'}{path.removeprefix('it')}" if above else path
     return path
 
 

@@ -144,7 +144,8 @@ def test_the_index(checks, profiles):
     ("host.gpus[].bdf", "The address, as the kernel writes it"),
     ("host.gpus[].derived.compute", "Whether it is a card, not the display inside a processor"),
     ("host.ports[].acs.request_redirect", "in /sys/bus/pci/devices/*/config"),
-    ('host.tunables."sysctl:vm.laptop_mode"', ""),
+    ("host.derived.boost_switches[].boosts", "those of policies that are off although the global one is on"),
+    ('host.tunables."sysctl:vm.laptop_mode"', "that host_info was asked for by address: sysctl:vm.laptop_mode"),
 ])
 def test_descriptions_of_facts(path, text):
     assert description(path).endswith(text)
