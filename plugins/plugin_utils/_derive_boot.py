@@ -70,11 +70,14 @@ def next_kernel(facts: dict[str, Any]) -> tuple[dict[str, Any], str]:
     boot_facts = facts["boot"]
     bootable = [kernel["release"] for kernel in facts["nvidia"]["kernels"] if kernel["bootable"]]
     for pin, why in (("pinned_once", "pinned for the next boot"), ("pinned", "pinned")):
+        release = value(boot_facts[pin])
+        if release is not None and release not in bootable:
+            return lost("unparsable"), f"{release} is {why} by proxmox-boot-tool and is not installed"
         if boot_facts[pin]["status"] != "absent":
             return boot_facts[pin], f"{why} by proxmox-boot-tool"
     if boot_facts["proxmox_boot_tool"]:
         # It copies the kernels of Proxmox alone to the EFI partitions (boot_kernel_list()).
-        bootable = [release for release in bootable if release.endswith("-pve")]
+        bootable = [release for release in bootable if release.endswith("-pve")] or bootable
     grub = boot_facts["grub"]
     if grub["default"]["status"] not in ("ok", "absent"):
         return lost(grub["default"]["status"]), "the default entry of GRUB could not be read"

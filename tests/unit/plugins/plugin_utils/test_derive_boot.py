@@ -79,6 +79,7 @@ def test_the_kernel_that_starts_next(of_boot, release, because):
 
 @pytest.mark.parametrize("kernels, of_boot, status", [
     ((), {}, "absent"), ((OLD,), {"pinned": lacking("denied")}, "denied"),
+    ((OLD,), {"pinned": ok("5.15.108-1-pve")}, "unparsable"),
     ((OLD,), {"grub": {"default": lacking("denied")}}, "denied"),
     ((OLD,), {"grub": {"default": ok("saved"), "entry": lacking("denied")}}, "denied"),
     ((OLD,), {"grub": {"default": ok("1>2")}}, "unparsable"),
@@ -96,6 +97,10 @@ def test_nobody_knows_which_kernel_starts_next(kernels, of_boot, status):
     ("6.1.0-37-amd64", "6.12.48+deb13-amd64"), ("6.8.12-9-pve", "6.14.11-4-pve")])
 def test_releases_in_their_order(older, newer):
     assert version_key(older) < version_key(newer)
+
+
+def test_a_host_of_proxmox_boot_tool_without_a_kernel_of_proxmox():
+    assert derived(kernels=(DEBIAN,), proxmox_boot_tool=True)["next"] == ok(DEBIAN)
 
 
 def test_the_risk_of_a_reboot_names_the_other_kernel_and_the_majors():
