@@ -88,7 +88,10 @@ class ActionModule(ActionBase):
     def _again(self, arguments: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         host = arguments["host"]
         rollout = _rollout.load(arguments["folder"])
-        state, reasons = self._look_at(host, rollout, rollout.states()[host], task_vars)
+        entry = rollout.entry(host)
+        if entry is None:
+            raise ValueError(f"{host} was not reached by rollout {rollout.run_id}")
+        state, reasons = self._look_at(host, rollout, entry, task_vars)
         if reasons:
             rollout.note(host, state, reasons)
             self._say(f"{host}: looked at again: {state}: {'; '.join(reasons)}")

@@ -64,8 +64,12 @@ class Rollout(NamedTuple):
     def states(self) -> dict[str, dict[str, Any]]:
         """What is on record about every host of the rollout; `waiting` for one whose batch has not come."""
         reached = set(self.reached)
-        return {host: _read(self.folder, host) or {"state": UNGATED if host in reached else WAITING, "reasons": []}
+        return {host: self.entry(host) or {"state": UNGATED if host in reached else WAITING, "reasons": []}
                 for host in self.document["hosts"]}
+
+    def entry(self, host: str) -> dict[str, Any] | None:
+        """What was put down about one host."""
+        return _read(self.folder, host)
 
 
 def folder_of(report_dir: str, run_id: str) -> pathlib.Path:
