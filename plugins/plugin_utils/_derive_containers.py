@@ -44,13 +44,14 @@ def of_host(facts: Mapping[str, Any]) -> Host:
 def judge_devices(container: dict[str, Any], host: Host) -> dict[str, Any]:
     """The keys of `gpu_containers` that are about devices and libraries; schemas/facts/derived.json explains them."""
     blocked = _blocked(container, host)
-    unowned, foreign = _stale(container, host)
+    unowned, foreign, moved = _stale(container, host)
     # Without a GPU, nvidiactl or nvidia-uvm CUDA fails. The others serve displays, profilers and MIG: they are told
     # along, and alone they are no reason for alarm.
     lost = any(_GPU.fullmatch(path) or path in (UVM, CONTROL) for path in blocked)
     return {
         "blocked": list(blocked.values()) if lost else [],
-        "stale": unowned + foreign, "foreign": bool(foreign),
+        # A major of another driver of GPUs is only told where a node is out of reach: it was meant for that one.
+        "stale": unowned + foreign + (moved if lost else []), "foreign": bool(foreign),
         "overbroad": _overbroad(container),
         "libraries": [f"{_name(library)} is of version {library['version']}" for library in container["libraries"]
                       if host.driver_version and library["version"] != host.driver_version],
@@ -142,19 +143,21 @@ def _numbers(node: dict[str, Any]) -> tuple[str, int, int]:
 
 # -- rules that say something else than was meant ----------------------------------------------------------------------
 
-def _stale(container: dict[str, Any], host: Host) -> tuple[list[str], list[str]]:
-    """Rules with a number that nobody has, and with one that a driver has of which the container is given nothing."""
+def _stale(container: dict[str, Any], host: Host) -> tuple[list[str], list[str], list[str]]:
+    """Rules of which the container is given nothing: by a number that nobody has, that a driver of something else has,
+    and that another driver of GPUs has."""
     given = {node["major"] for device in container["devices"] for node in _nodes_at(device["path"], host)}
-    unowned, foreign = [], []
+    unowned, foreign, moved = [], [], []
     for rule in container["allow"]:
         major, owners = rule["major"], rule["owners"]
         if rule["kind"] != "c" or major not in DYNAMIC_MAJORS or major in given:
             continue
         if not owners:
             unowned.append(f"{rule['value']}: no driver has the major {major} now")
-        elif not _of_gpus(owners):
-            foreign.append(f"{rule['value']}: the major {major} is {', '.join(owners)}")
-    return unowned, foreign
+            continue
+        kind = moved if _of_gpus(owners) else foreign
+        kind.append(f"{rule['value']}: the major {major} is {', '.join(owners)}")
+    return unowned, foreign, moved
 
 
 def _nodes_at(path: str, host: Host) -> list[dict[str, Any]]:

@@ -54,9 +54,14 @@ def said(facts_of, story, text, change=None):
 
 def other_majors(tree):
     """One more driver asked first, and nvidia-uvm got the next number."""
+    tree.remove("/proc/devices")
     plant_char_devices(tree, (195, "nvidia"), (195, "nvidiactl"), (509, "gdrdrv"), (510, "nvidia-uvm"),
                        (240, "infiniband_verbs"), (508, "ptp"))
-    tree.device("/dev/nvidia-uvm", 510, 0)
+    uvm_nodes(tree, 510)
+
+
+def uvm_nodes(tree, major):
+    tree.device("/dev/nvidia-uvm", major, 0).device("/dev/nvidia-uvm-tools", major, 1)
 
 
 def test_by_devn_nothing_is_to_be_said(story):
@@ -70,12 +75,27 @@ def test_a68_cuda_is_lost_although_nvidia_smi_works(facts_of):
     found = judged(facts_of(with_container(MOUNTED, other_majors)))
     finding = found["lxc_gpu_access", "lxc:101"]
     assert (finding["verdict"], finding["priority"]) == ("fail", "P0")
-    assert finding["actual"] == ["/dev/nvidia-uvm is 510:0, which no rule allows"]
+    assert finding["reason"] == ("/dev/nvidia-uvm is 510:0, which no rule allows; c 509:* rwm: the major 509 is "
+                                 "gdrdrv")
     assert finding["fix"]["how"].startswith(
         "pct set 101 -dev0 /dev/nvidia0,mode=0666 -dev1 /dev/nvidia1,mode=0666 -dev2 /dev/nvidia2,mode=0666 "
         "-dev3 /dev/nvidia3,mode=0666 -dev4 /dev/nvidia-uvm,mode=0666 -dev5 /dev/nvidiactl,mode=0666, take")
     assert "Before=pve-guests.service" in finding["fix"]["how"]
     assert found["lxc_gpu_access", "lxc:102"]["verdict"] == "pass"
+
+
+def test_a68_as_it_was_reported(facts_of, field_files):
+    """A-68: the configuration and /proc/devices of the report, with and without the module that moves the major."""
+    def plant(name, uvm_major):
+        def change(tree):
+            uvm_nodes(tree.file("/proc/devices", (field_files / "proc" / name).read_text()), uvm_major)
+        return with_container((field_files / "lxc" / "gaming500_majors195-509.conf").read_text(), change)
+
+    moved = judged(facts_of(plant("devices__rdma-gdrdrv-uvm510-nvswitch511.txt", 510)))["lxc_gpu_access", "lxc:101"]
+    assert (moved["verdict"], "/dev/nvidia-uvm is 510:0, which no rule allows" in moved["reason"],
+            "the major 509 is gdrdrv" in moved["reason"]) == ("fail", True, True)
+    same = judged(facts_of(plant("devices__same-host-no-gdrdrv-uvm509.txt", 509)))["lxc_gpu_access", "lxc:101"]
+    assert same["verdict"] == "pass"
 
 
 def test_a68_before_the_reboot_every_number_of_a_driver_that_moves_is_named(facts_of, story):
