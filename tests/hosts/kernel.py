@@ -36,7 +36,7 @@ def plant_log(tree: Tree, *lines: str | tuple[float, str]) -> None:
     for sequence, line in enumerate(lines):
         seconds, text = (seconds + 0.001, line) if isinstance(line, str) else line
         records.append(f"6,{sequence},{round(seconds * 1e6)},-;{text}")
-    tree.kernel_log("".join(records))
+    tree.kernel_log("\n".join(records))
 
 
 def add_to_log(tree: Tree, *lines: tuple[float, str]) -> None:
