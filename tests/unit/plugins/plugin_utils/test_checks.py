@@ -417,7 +417,7 @@ def test_findings_are_json_and_the_facts_stay_as_they_are():
 
 def test_facts_without_derived_values_are_completed(monkeypatch):
     module = sys.modules[judge.__module__]
-    monkeypatch.setattr(module, "derive", lambda facts: {**facts, "derived": {"cores": 64}})
+    monkeypatch.setattr(module, "derive", lambda facts, _peers: {**facts, "derived": {"cores": 64}})
     host = tiny.host()
     del host["derived"]
     check = {**tiny.BUFFERS, "actual": "host.derived.cores", "expect": {"op": "equals", "value": 64, "type": "int"}}
