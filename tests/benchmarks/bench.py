@@ -18,13 +18,13 @@ import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
-import fleet
+import many_hosts
 import sysctls
 import target
 
 from ansible_run import Controller
 
-SUBJECTS = {"target": target.measure, "fleet": fleet.measure, "sysctls": sysctls.measure}
+SUBJECTS = {"target": target.measure, "fleet": many_hosts.measure, "sysctls": sysctls.measure}
 
 
 def main() -> None:

@@ -132,7 +132,8 @@ def test_too_many_members(pack, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("data", [b"", b"hello", gzip.compress(b"hello" * 400), gzip.compress(bytes(4096))[:20],
-                                  b"\x1f\x8b\x08\0\0\0\0\0\0\xff" + b"\xff" * 50])
+                                  b"\x1f\x8b\x08\0\0\0\0\0\0\xff" + b"\xff" * 50],
+                         ids=["empty", "text", "no_tar", "cut", "noise"])
 def test_what_is_no_archive(tmp_path, data):
     archive = tmp_path / "recording.tar.gz"
     archive.write_bytes(data)
