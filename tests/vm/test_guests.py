@@ -207,7 +207,9 @@ def test_peermem_of_another_rdma_stack(facts):
 
 
 def test_rdma_device(facts):
-    assert facts["rdma"]["devices"] == [{"name": "mlx5_0", "bdf": "0001:07:00.0", "node_type": "CA"}]
+    [device] = facts["rdma"]["devices"]
+    assert {key: device[key] for key in ("name", "bdf", "node_type", "vendor")} == {
+        "name": "mlx5_0", "bdf": "0001:07:00.0", "node_type": "CA", "vendor": "15b3"}
 
 
 def test_xid_of_this_boot(facts):

@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import socket
@@ -62,11 +63,15 @@ class Guest:
 
     def boots(self) -> int:
         """How often this guest has come up since it was started."""
-        return self.console().count(qemu.READY)
+        return len(self._kernels())
 
     def kernel(self) -> str:
         """The kernel's release, as the guest said when it had come up."""
-        return self.console().rpartition(f"{qemu.READY}: ")[2].split()[0]
+        return self._kernels()[-1]
+
+    def _kernels(self) -> list[str]:
+        # Whole lines only: the console is read while it is written.
+        return re.findall(rf"{qemu.READY}: (\S+)\r?\n", self.console())
 
     def wait(self, boots: int = 1) -> None:
         """Until it has come up for the `boots`th time and sshd runs."""
