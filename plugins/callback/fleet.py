@@ -30,7 +30,8 @@ from ansible_collections.gpuhost.tuning.plugins.plugin_utils._fleet_files import
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._plain import plain
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._text import one_line
 
-AUDIT, ROLLOUT = "gpuhost.tuning.audit", "gpuhost.tuning.rollout"
+AUDIT = "gpuhost.tuning.audit"
+ROLLOUT = "gpuhost.tuning.rollout"
 
 
 class CallbackModule(CallbackBase):

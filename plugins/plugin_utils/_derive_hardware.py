@@ -46,7 +46,7 @@ def firmware_settings(facts: dict[str, Any]) -> dict[str, Any]:
     deepest = max((state for state in cpu["idle"]["states"] if state["latency_us"] is not None),
                   key=lambda state: state["latency_us"], default=None)
     per_socket = value(numa(facts["numa"]["nodes"], cpu)["per_socket"])
-    starts = [bar["start"] for gpu in facts["gpus"] for bar in value(gpu["bars"]) or [] if bar["size"]]
+    starts = [region["start"] for gpu in facts["gpus"] for region in value(gpu["bars"]) or [] if region["size"]]
     seen = [
         f"SMT {value(cpu['smt']['control']) or 'unknown'}",
         f"nodes for each socket {_shown(per_socket)}",

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import functools
 import re
-import xml.etree.ElementTree as ElementTree
 from typing import Any
+from xml.etree import ElementTree
 
 from ._text import one_line, show
 

@@ -92,5 +92,3 @@ def small(write_page):
 @pytest.fixture(scope="session")
 def large(write_page):
     return write_page(map(big_document, range(1000)))
-
-

@@ -72,7 +72,7 @@ def plant_cpus(tree: Tree, *, sockets: int = 2, cores: int = 64, threads: int = 
                vendor: str = "AuthenticAMD", family: int = 26, model: int = 2, stepping: int = 1,
                model_name: str = "AMD EPYC 9575F 64-Core Processor", microcode: str = "0xb002147",
                flags: str = EPYC_FLAGS, smt: str | None = None, isolated: str = "",
-               vulnerabilities: dict[str, str] = MITIGATED) -> list[int]:
+               vulnerabilities: dict[str, str] | None = None) -> list[int]:
     """CPUs numbered as Linux does it: first threads of all cores, socket by socket, then the second ones.
 
     Answers with the online ones.
@@ -84,7 +84,7 @@ def plant_cpus(tree: Tree, *, sockets: int = 2, cores: int = 64, threads: int = 
         "offline": cpu_list(cpu for cpu in present if cpu not in online), "kernel_max": 8191,
         "isolated": isolated or "\n", "nohz_full": isolated or "(null)",
         "smt/control": smt or ("on" if threads > 1 else "notsupported"), "smt/active": int(threads > 1)})
-    tree.files(f"{CPU}/vulnerabilities", vulnerabilities)
+    tree.files(f"{CPU}/vulnerabilities", MITIGATED if vulnerabilities is None else vulnerabilities)
     tree.file("/proc/irq/default_smp_affinity", cpu_mask(present))
     blocks = []
     for cpu in present:

@@ -403,8 +403,8 @@ def test_a65_a_parameter_that_this_kernel_ignores_is_named(facts_of):
 def without_the_patch(tree):
     line = f"{kernel.CMDLINE} pcie_acs_override=downstream"
     tree.file("/proc/cmdline", line)
-    kernel.plant_log(tree, (0.0, "Linux version 6.8.12-9-pve"), (0.7, "Unknown kernel command line parameters "
-                                 '"pcie_acs_override=downstream", will be passed to user space.'))
+    ignored = 'Unknown kernel command line parameters "pcie_acs_override=downstream", will be passed to user space.'
+    kernel.plant_log(tree, (0.0, "Linux version 6.8.12-9-pve"), (0.7, ignored))
 
 
 def test_a67_nodes_and_cpus_come_from_the_kernel(facts_of):

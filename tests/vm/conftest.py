@@ -61,7 +61,8 @@ def guests(request):
     wanted = [name for name in getattr(request.module, "GUESTS", RELEASES) if name in RELEASES]
     names = {f"test-{os.getpid()}-{name}": name for name in wanted}
     try:
-        booted = fleet.boot(names, append="nosuchparameter=1")
+        booted = fleet.boot(names, append=getattr(request.module, "COMMAND_LINE", "nosuchparameter=1"),
+                            virtual=getattr(request.module, "VIRTUAL", False))
         for guest in booted:
             request.config.stash[KERNELS].add(
                 f"{guest.record['release']}: kernel {guest.kernel()}, {guest.record['accelerator']}")

@@ -56,8 +56,8 @@ def test_a_link_through_the_alternatives_of_debian(tree, host):
 
 
 def test_red_hats_folder(tree, host):
-    tree.file("/usr/lib64/libnvidia-ml.so.580.95.05", b"").link("/usr/lib64/libnvidia-ml.so.1",
-                                                               "libnvidia-ml.so.580.95.05")
+    tree.file("/usr/lib64/libnvidia-ml.so.580.95.05", b"")
+    tree.link("/usr/lib64/libnvidia-ml.so.1", "libnvidia-ml.so.580.95.05")
     assert version(host) == ok("580.95.05")
 
 

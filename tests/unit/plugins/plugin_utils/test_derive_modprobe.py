@@ -76,14 +76,14 @@ def test_parameters_of_other_modules_come_from_sysfs(wanted, runs, differs):
     assert derived(line("options", "nvidia_uvm", "uvm_disable_hmm=1"))["not_live"] == []      # not loaded
 
 
-@pytest.mark.parametrize("bar, is_barred", [
+@pytest.mark.parametrize("said, is_barred", [
     (line("blacklist", "nouveau"), True), (line("install", "nouveau", "/bin/false"), True),
     (line("install", "nouveau", "/usr/bin/true"), True),
     (line("install", "nouveau", "/sbin/modprobe -i nouveau"), False),
     (line("options", "nouveau", "modeset=0"), False)])
-def test_what_bars_a_module(bar, is_barred):
-    assert bool(derived(bar, nouveau="live")["barred"]) is is_barred
-    assert derived(bar, nouveau="absent")["barred"] == []
+def test_what_bars_a_module(said, is_barred):
+    assert bool(derived(said, nouveau="live")["barred"]) is is_barred
+    assert derived(said, nouveau="absent")["barred"] == []
 
 
 def test_barred_on_the_command_line():

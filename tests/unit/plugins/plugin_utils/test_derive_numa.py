@@ -44,8 +44,8 @@ def test_a_kernel_without_numa():
 NEAR = ok("0-31,64-95")
 
 
-def interrupts(*pairs, local=NEAR):
-    return remote_interrupts({"local_cpus": local, "interrupts": [
+def interrupts(*pairs, local=None):
+    return remote_interrupts({"local_cpus": local or NEAR, "interrupts": [
         {"irq": 200 + number, "affinity": affinity, "effective": effective, "node": ok(0)}
         for number, (affinity, effective) in enumerate(pairs)]})
 

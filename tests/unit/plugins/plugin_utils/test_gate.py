@@ -19,7 +19,7 @@ def rollout(tmp_path):
     return made
 
 
-def states(rollout, alive=HOSTS, **noted):
+def states(rollout, alive=tuple(HOSTS), **noted):
     for host, state in noted.items():
         rollout.note(host, state, [])
     return _gate.judge(rollout, set(alive))

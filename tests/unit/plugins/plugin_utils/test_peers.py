@@ -12,10 +12,10 @@ from neutral_facts import ok
 CLUSTER = ["pve1", "pve2"]
 
 
-def node(name, nodes=CLUSTER, collected_at="2026-11-29T18:30:00Z"):
+def node(name, nodes=None, collected_at="2026-11-29T18:30:00Z"):
     facts = neutral.epyc()
     facts["collected_at"] = collected_at
-    facts["guests"].update({"node": name, "cluster_nodes": nodes,
+    facts["guests"].update({"node": name, "cluster_nodes": nodes or CLUSTER,
                             "ha": ok([{"guest": "lxc:101", "state": "started", "nodes": None, "strict": False}])})
     return facts
 
