@@ -13,6 +13,7 @@ HERE = pathlib.Path(__file__).resolve().parents[1]
 REPOSITORY = HERE.parents[1]
 CACHE = pathlib.Path(os.environ.get("GPUHOST_VM_CACHE") or pathlib.Path.home() / ".cache" / "gpuhost-vm")
 RUNNING = REPOSITORY / ".cache" / "vm"      # of this checkout alone, git ignores it
+CRASHED = RUNNING / "crashed"       # is there after tests in which the kernel of a guest crashed
 PROGRAMS = ("apt-get", "dpkg-deb", "mkfs.ext4", "mmdebstrap", "qemu-system-x86_64", "ssh", "ssh-keygen", "tar")
 
 
