@@ -5,6 +5,7 @@
 """One group of tunables on its way to what is wanted: look, record, write once, read back, record, and back again."""
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -136,13 +137,25 @@ class Attempt:
         """From what the readings say to `target`, then read back; the write that was refused, and why."""
         steps = self.group.steps(self._values(), target)
         failure = self._write(steps)
-        self._read(touched)
+        self._read_back(touched, {} if failure else target)
         written = {tunable for tunable, _value in steps}
         more = [step for step in self.group.follow_up(self._values(), target) if step[0] not in written]
         if more and failure is None:
             failure = self._write(more)
-            self._read(touched)
+            self._read_back(touched, {} if failure else target)
         return failure
+
+    def _read_back(self, touched: Sequence[Tunable], target: dict[Tunable, Any]) -> None:
+        """What is there after a write; some values the kernel makes its own only a moment later."""
+        slow = [tunable for tunable in touched if tunable.settles]
+        end = time.monotonic() + max((tunable.settles for tunable in slow), default=0)
+        if any(tunable not in target for tunable in slow):
+            time.sleep(end - time.monotonic())      # of a companion nobody knows what it will be
+        self._read(touched)
+        while time.monotonic() < end and not all(
+                tunable.same(self.readings[tunable].value, target[tunable]) for tunable in slow if tunable in target):
+            time.sleep(0.05)
+            self._read(touched)
 
     def _write(self, steps: list[tuple[Tunable, Any]]) -> tuple[Tunable, Refused] | None:
         for position, (tunable, value) in enumerate(steps):

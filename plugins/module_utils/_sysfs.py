@@ -25,6 +25,8 @@ BOOST = "boost"
 # that they come last.
 POLICY_FILES = (GOVERNOR, PREFERENCE, BOOST, MAXIMUM, MINIMUM)
 _OF_BOOST = (BOOST, MAXIMUM, MINIMUM)
+# A new limit is a request that a worker of the kernel takes over: handle_update() in drivers/cpufreq/cpufreq.c.
+SETTLE_SECONDS = 1.0
 EVERY_BOOST = f"{CPUFREQ}/{BOOST}"      # of all policies at once
 
 # What the kernel may change along with a file of the same policy.
@@ -42,6 +44,8 @@ class Attribute(TextFile):
         self.folder, _slash, self.file = path.rpartition("/")
         self.rule = find_rule(path)
         self.inexact = self.rule.inexact if self.rule else ()
+        if host.live and self.file in (MAXIMUM, MINIMUM):
+            self.settles = SETTLE_SECONDS
 
     def read(self) -> Reading:
         why = never_read(self.path)
@@ -217,6 +221,8 @@ class SysfsKind(Kind):
 
     def _policy(self, files: dict[str, Tunable], wanted: dict[Tunable, Wanted]) -> Policy:
         companions = {one.file: one for tunable in files.values() for one in self.beside(tunable)}
+        for one in companions.values():
+            one.settles = min(one.settles, 0.1)     # a host has hundreds of policies, which are written one by one
         return Policy({files[name]: wanted[files[name]] for name in POLICY_FILES if name in files},
                       [companion for name, companion in companions.items() if name not in files])
 

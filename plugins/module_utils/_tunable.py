@@ -93,6 +93,7 @@ class Tunable:
     address = ""                        # sysctl:vm.swappiness
     inexact: Sequence[str] = ()
     note: str | None = None             # what to know about a change that is made
+    settles: float = 0                  # seconds that the kernel may take until a write can be read back
 
     def read(self) -> Reading:
         """The current value in the form that write() takes."""

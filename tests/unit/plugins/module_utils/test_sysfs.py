@@ -7,7 +7,7 @@ import pytest
 from ansible_collections.gpuhost.tuning.plugins.module_utils import _baseline
 from ansible_collections.gpuhost.tuning.plugins.module_utils._journal import read_journal
 from ansible_collections.gpuhost.tuning.plugins.module_utils._setter import set_values
-from ansible_collections.gpuhost.tuning.plugins.module_utils._sysfs import SysfsKind
+from ansible_collections.gpuhost.tuning.plugins.module_utils._sysfs import Attribute, SysfsKind
 
 from hosts.cpu import CPU, CPUFREQ, plant_clocksource, plant_cpus, plant_frequency, plant_idle, policy_path
 from hosts.faulty import FaultyHost
@@ -252,6 +252,17 @@ def test_a_limit_that_is_wanted_is_written_after_boost(tree, host):
     result = run(host, {f"{CPUFREQ}/boost": 1, limits[0]: 3000000, limits[1]: 2500000})
     assert outcomes(result) == {f"{CPUFREQ}/boost": "changed", limits[0]: "changed", limits[1]: "unchanged"}
     assert [host.read(path).value for path in limits] == ["3000000", "2500000"]
+
+
+def test_a_limit_that_the_kernel_takes_over_a_moment_later_is_waited_for(tree, host, monkeypatch):
+    """As seen on 6.12: a worker of the kernel takes the new limit over after write(2) has returned."""
+    plant_frequency(tree, [0], hardware_max_khz=3300000, max_khz=3300000)
+    limit = policy_path(0, "scaling_max_freq")
+    monkeypatch.setattr(Attribute, "settles", 1.0)      # as on a live host
+    worker = []
+    host.effects[limit] = lambda data: worker.append(data.decode().strip())
+    monkeypatch.setattr("time.sleep", lambda seconds: host.put(limit, worker[0]))
+    assert outcomes(run(host, {limit: 2200000})) == {limit: "changed"}
 
 
 def test_limits_that_are_the_hardware_s_are_not_recorded_with_boost(tree, host):
