@@ -147,13 +147,12 @@ class Attempt:
 
     def _read_back(self, touched: Sequence[Tunable], target: dict[Tunable, Any]) -> None:
         """What is there after a write; some values the kernel makes its own only a moment later."""
-        slow = [tunable for tunable in touched if tunable.settles]
-        end = time.monotonic() + max((tunable.settles for tunable in slow), default=0)
-        if any(tunable not in target for tunable in slow):
-            time.sleep(end - time.monotonic())      # of a companion nobody knows what it will be
+        time.sleep(self.group.pause)
         self._read(touched)
+        slow = [tunable for tunable in target if tunable.settles]
+        end = time.monotonic() + max((tunable.settles for tunable in slow), default=0)
         while time.monotonic() < end and not all(
-                tunable.same(self.readings[tunable].value, target[tunable]) for tunable in slow if tunable in target):
+                tunable.same(self.readings[tunable].value, target[tunable]) for tunable in slow):
             time.sleep(0.05)
             self._read(touched)
 

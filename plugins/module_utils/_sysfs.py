@@ -123,6 +123,12 @@ class Attribute(TextFile):
 class Policy(Group):
     """The files of one cpufreq policy in the order governor, preference, boost, limits."""
 
+    patience = 0.1      # seconds; a host has hundreds of policies, which are written one by one
+
+    @property
+    def pause(self) -> float:
+        return self.patience if any(tunable.settles for tunable in self.tunables) else 0
+
     def steps(self, now: dict[Tunable, Any], target: dict[Tunable, Any]) -> list[tuple[Tunable, Any]]:
         steps = super().steps(now, target)
         by_path = {tunable.path: (tunable, value) for tunable, value in steps}
@@ -143,6 +149,7 @@ class Boost(Policy):
     """
 
     foresight = KERNEL_DECIDES
+    patience = SETTLE_SECONDS
 
     def foresee(self, now: dict[Tunable, Any], target: dict[Tunable, Any]) -> dict[Tunable, Any]:
         # A driver with a register for it (acpi-cpufreq) leaves them alone, others give the policy new limits.
@@ -221,8 +228,6 @@ class SysfsKind(Kind):
 
     def _policy(self, files: dict[str, Tunable], wanted: dict[Tunable, Wanted]) -> Policy:
         companions = {one.file: one for tunable in files.values() for one in self.beside(tunable)}
-        for one in companions.values():
-            one.settles = min(one.settles, 0.1)     # a host has hundreds of policies, which are written one by one
         return Policy({files[name]: wanted[files[name]] for name in POLICY_FILES if name in files},
                       [companion for name, companion in companions.items() if name not in files])
 

@@ -131,6 +131,7 @@ class Group:
     """
 
     foresight: str | None = None        # the certainty of what foresee() answers, where it is not plain
+    pause: float = 0                    # seconds after a write in which the kernel may still change something along
 
     def __init__(self, wanted: dict[Tunable, Wanted], companions: Sequence[Tunable] = ()) -> None:
         self.wanted = wanted
