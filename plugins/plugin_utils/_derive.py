@@ -43,48 +43,65 @@ def derive(facts: dict[str, Any], nodes: Mapping[str, Any] | None = None) -> dic
     """
     ports = {port["bdf"]: port for port in facts["ports"]}
     gpus = [{**gpu, "derived": _of_gpu(gpu, ports, facts["nvidia"])} for gpu in facts["gpus"]]
-    groups = compare_alike(gpus)
     given = gpu_containers(facts, gpus, nodes or {})
-    memory_kib = value(facts["memory"]["total_kib"])
     peers = [gpu for gpu in gpus if reaches_peers(gpu)]
     return {**facts, "gpus": gpus, "derived": {
         "container": _container(facts["identity"]),
         "virtual": _virtual(facts["identity"]),
+        **_of_settings(facts),
+        **_of_hardware(facts),
+        **_of_nvidia(facts, gpus),
+        "compute_gpus": sum(1 for gpu in gpus if gpu["derived"]["compute"]),
+        "aspm_links": sorted({bdf for gpu in gpus if gpu["derived"]["compute"] and gpu["derived"]["left_alone"] is None
+                              for bdf in gpu["derived"]["aspm_links"]}),
+        "isolated_guests": isolated_guests(facts["guests"], gpus),
+        "stopped_by_reboot": stopped_by_reboot(facts["guests"], given),
+        "gpu_containers": given,
+        "gpu_vms": gpu_vms(facts, gpus, nodes or {}),
+        "gpu_groups": compare_alike(gpus),
+        "p2p": peer_to_peer(peers, ports, facts["cpu"]["sockets"], facts["pcie"]["nvswitches"]),
+    }}
+
+
+def _of_settings(facts: dict[str, Any]) -> dict[str, Any]:
+    memory_kib = value(facts["memory"]["total_kib"])
+    return {
         "memory_gib": None if memory_kib is None else memory_kib >> 20,
         "memory_shares": memory_shares(facts["memory"], facts["sysctl"]),
         "static_pools": static_pools(facts["memory"]),
         "boot_sysctls": boot_sysctls(facts),
         "sysctl_places": sysctl_places(facts),
         "tuning_services": tuning_services(facts),
-        "rdma_cards": rdma_cards(facts),
         "dropped_per_million": dropped_per_million(facts["network"]),
-        "compute_gpus": sum(1 for gpu in gpus if gpu["derived"]["compute"]),
-        "nvidia_gpus": [gpu["bdf"] for gpu in gpus if gpu["vendor"] == _NVIDIA and is_for_host(gpu)],
         "boot": boot(facts),
+        "pci_options": pci_options(facts["kernel"]),
+    }
+
+
+def _of_hardware(facts: dict[str, Any]) -> dict[str, Any]:
+    return {
         "scaling_driver": scaling_driver(facts["cpu"], facts["kernel"]),
         "frequency_limits": frequency_limits(facts["cpu"]["frequency"]),
         "odd_policies": odd_policies(facts["cpu"]["frequency"]["policies"]),
         "vulnerable": open_vulnerabilities(facts["cpu"]["vulnerabilities"]),
         "boost_switches": boost_switches(facts["cpu"]["frequency"]),
         "numa": numa(facts["numa"]["nodes"], facts["cpu"]),
-        "aspm_links": sorted({bdf for gpu in gpus if gpu["derived"]["compute"] and gpu["derived"]["left_alone"] is None
-                              for bdf in gpu["derived"]["aspm_links"]}),
         "memory_errors": memory_errors(facts["ras"]),
         "firmware": firmware_settings(facts),
-        "pci_options": pci_options(facts["kernel"]),
-        "isolated_guests": isolated_guests(facts["guests"], gpus),
-        "stopped_by_reboot": stopped_by_reboot(facts["guests"], given),
+        "rdma_cards": rdma_cards(facts),
+    }
+
+
+def _of_nvidia(facts: dict[str, Any], gpus: list[dict[str, Any]]) -> dict[str, Any]:
+    return {
+        "nvidia_gpus": [gpu["bdf"] for gpu in gpus if gpu["vendor"] == _NVIDIA and is_for_host(gpu)],
         "missing_nodes": missing_nodes(facts),
-        "gpu_containers": given,
-        "gpu_vms": gpu_vms(facts, gpus, nodes or {}),
         "peermem": peermem(facts),
         "library_mismatch": library_mismatch(facts["nvidia"]),
         "gpu_count": gpu_count(gpus, facts["nvidia"]),
         "xids": xids_by_device(facts),
         "modprobe": modprobe(facts),
-        "gpu_groups": groups,
-        "p2p": peer_to_peer(peers, ports, facts["cpu"]["sockets"], facts["pcie"]["nvswitches"]),
-    }}
+    }
 
 
 def _of_gpu(gpu: dict[str, Any], ports: dict[str, dict], nvidia: dict[str, Any]) -> dict[str, Any]:
