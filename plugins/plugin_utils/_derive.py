@@ -43,6 +43,7 @@ def derive(facts: dict[str, Any], nodes: Mapping[str, Any] | None = None) -> dic
     """
     ports = {port["bdf"]: port for port in facts["ports"]}
     gpus = [{**gpu, "derived": _of_gpu(gpu, ports, facts["nvidia"])} for gpu in facts["gpus"]]
+    groups = compare_alike(gpus)        # first: it adds to every GPU what the others may ask
     given = gpu_containers(facts, gpus, nodes or {})
     peers = [gpu for gpu in gpus if reaches_peers(gpu)]
     return {**facts, "gpus": gpus, "derived": {
@@ -58,7 +59,7 @@ def derive(facts: dict[str, Any], nodes: Mapping[str, Any] | None = None) -> dic
         "stopped_by_reboot": stopped_by_reboot(facts["guests"], given),
         "gpu_containers": given,
         "gpu_vms": gpu_vms(facts, gpus, nodes or {}),
-        "gpu_groups": compare_alike(gpus),
+        "gpu_groups": groups,
         "p2p": peer_to_peer(peers, ports, facts["cpu"]["sockets"], facts["pcie"]["nvswitches"]),
     }}
 
