@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from ansible.plugins.action import ActionBase
+from ansible.utils.display import Display
 
 from ..plugin_utils._fleet_files import write_fleet
 from ..plugin_utils._record import RecordError
@@ -25,5 +26,6 @@ class ActionModule(ActionBase):
         try:
             return {**result, "changed": False, **write_fleet(str(arguments["report_dir"]))}
         except RecordError as problem:
-            # Returned, not raised: a task may then say with failed_when that it is no reason to stop.
+            # Returned, not raised: a task may then say with failed_when that it is no reason to stop. It is said anyway.
+            Display().warning(f"the page of the fleet was not written: {problem}")
             return {**result, "failed": True, "msg": str(problem)}
