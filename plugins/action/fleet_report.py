@@ -26,6 +26,6 @@ class ActionModule(ActionBase):
         try:
             return {**result, "changed": False, **write_fleet(str(arguments["report_dir"]))}
         except RecordError as problem:
-            # Returned, not raised: a task may then say with failed_when that it is no reason to stop. It is said anyway.
+            # Returned, not raised: a task may say with failed_when that it is no reason to stop. It is said anyway.
             Display().warning(f"the page of the fleet was not written: {problem}")
             return {**result, "failed": True, "msg": str(problem)}
