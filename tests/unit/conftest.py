@@ -8,7 +8,13 @@ import os
 import pathlib
 import sys
 
+import hypothesis
 import pytest
+
+# What decides about a change is the same every time; whoever runs the tests by hand tries new examples each time.
+hypothesis.settings.register_profile("same_every_time", derandomize=True)
+if os.environ.get("GPUHOST_CI"):
+    hypothesis.settings.load_profile("same_every_time")
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(REPOSITORY / "tests"))       # for `from hosts.tree import Tree`
