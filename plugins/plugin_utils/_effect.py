@@ -66,7 +66,7 @@ def interval(values: Sequence[float], confidence: float = CONFIDENCE) -> Interva
     return Interval(middle, averages[cut - 1], averages[-cut])
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def critical_rank(count: int, confidence: float = CONFIDENCE) -> int:
     """How many averages lie outside each end: the largest c with P(rank sum < c) at most half of what is left over.
 
@@ -101,7 +101,7 @@ def blocks_missing(found: Interval, blocks: int, matters: float) -> int:
 def describe(result: dict[str, Any]) -> str:
     """`helps: +4.1 % (+3.2 % to +5.0 %, 12 blocks)`."""
     if result["low"] is None:
-        return f"{INCONCLUSIVE}: needs {result['more_blocks']} more blocks, {result['blocks']} are too few to tell anything"
+        return f"{INCONCLUSIVE}: needs {result['more_blocks']} more blocks, {result['blocks']} are too few"
     span = f"{result['percent']:+.1f} % ({result['low']:+.1f} % to {result['high']:+.1f} %, {result['blocks']} blocks)"
     if result["verdict"] == INCONCLUSIVE:
         return f"{INCONCLUSIVE}: needs {result['more_blocks']} more blocks; so far {span}"
