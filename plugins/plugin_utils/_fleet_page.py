@@ -21,7 +21,7 @@ SCRIPTS = ("dom.js", "data.js", "filters.js", "tables.js", "checks.js", "matrix.
 def page(data: dict[str, Any]) -> str:
     """The page of what `pack` made. Its policy names the hashes of its one script and its one style: nothing else runs,
     whatever got into the page."""
-    style = _part("style.css")
+    style = _part("style.css") + _part("drawing.css")
     script = "(() => {\n\"use strict\";\n" + "".join(_part(name) for name in SCRIPTS) + "})();\n"
     policy = (f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; base-uri 'none'; "
               "form-action 'none'")

@@ -14,6 +14,25 @@ function el(name, attributes, ...children) {
   return element;
 }
 
+// A drawing from its shapes (_svg.py): only these elements and attributes, whatever the data says.
+const SHAPES = ["rect", "line", "circle", "text"];
+const PLACES = ["x", "y", "width", "height", "x1", "y1", "x2", "y2", "cx", "cy", "r", "text-anchor"];
+
+function drawing({title, description, width, height, shapes}) {
+  const make = (name, attributes, words) => {
+    const element = document.createElementNS("http://www.w3.org/2000/svg", name);
+    for (const [key, value] of attributes) element.setAttribute(key, value);
+    if (words) element.append(words);
+    return element;
+  };
+  const whole = make("svg", [["class", "drawing"], ["role", "img"], ["width", width], ["height", height],
+    ["viewBox", `0 0 ${width} ${height}`]]);
+  whole.append(make("title", [], title), make("desc", [], description),
+    ...shapes.filter(([name]) => SHAPES.includes(name)).map(([name, look, words, ...places]) =>
+      make(name, [["class", look], ...pairs(places).filter(([key]) => PLACES.includes(key))], words)));
+  return whole;
+}
+
 // A long text may be broken anywhere, a short one nowhere but between words.
 const code = (text) => el("span", {class: text.length > 40 ? "code long" : "code"}, text);
 const quiet = (text) => el("span", {class: "quiet"}, text);
