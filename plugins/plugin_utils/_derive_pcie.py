@@ -176,7 +176,7 @@ def _narrowest(gpu: dict[str, Any], own: dict | None, above: list[dict]) -> dict
     For the GPU's own link the capability counts: whether it trained to it is another check. Links further up have
     no check of their own, so the width they trained to counts.
     """
-    hops = [hop for lower, upper in zip([gpu, *above], above) if (hop := _hop(lower, upper, lower is gpu))]
+    hops = links(gpu, above)
     if not own or not hops:
         return {"gpu_gbps": None, "path_gbps": None, "bottleneck": None}
     slowest = min(hops, key=lambda hop: hop.gbps)
@@ -184,6 +184,11 @@ def _narrowest(gpu: dict[str, Any], own: dict | None, above: list[dict]) -> dict
     less = slowest.gbps < wanted
     return {"gpu_gbps": wanted, "path_gbps": slowest.gbps,
             "bottleneck": {"bdf": slowest.bdf, "gbps": slowest.gbps, "gpu_gbps": wanted} if less else None}
+
+
+def links(gpu: dict[str, Any], above: list[dict]) -> list[Hop]:
+    """The links from the GPU up through the ports `above`, those that could be read."""
+    return [hop for lower, upper in zip([gpu, *above], above) if (hop := _hop(lower, upper, lower is gpu))]
 
 
 def _hop(lower: dict[str, Any], upper: dict[str, Any], own: bool) -> Hop | None:
