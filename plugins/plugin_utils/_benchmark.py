@@ -68,6 +68,7 @@ class Benchmark(NamedTuple):
     records: str                    # last or all
     metrics: list[Metric]
     restart: Restart | None
+    starts_workload: bool           # whether every run begins what is measured, not only the load on it
     limits: Limits
 
     def module_arguments(self) -> dict[str, Any]:
@@ -113,7 +114,7 @@ def parse_benchmark(mapping: Any) -> Benchmark:
 
 
 def _benchmark(given: Mapping[str, Any], origin: str) -> Benchmark:
-    where = given.get("where", HOST)
+    where, restart = given.get("where", HOST), _restart(given.get("restart"), given.get("where", HOST))
     benchmark = Benchmark(
         name=given["name"], argv=given["command"], where=where, chdir=given.get("chdir"),
         environment=dict(given.get("environment", {})), timeout=float(given.get("timeout", TIMEOUT)),
@@ -123,7 +124,8 @@ def _benchmark(given: Mapping[str, Any], origin: str) -> Benchmark:
         metrics=[check_metric(Metric(name, metric["better"], metric.get("unit", ""), metric.get("json"),
                                      metric.get("pattern")), origin)
                  for name, metric in given["metrics"].items()],
-        restart=_restart(given.get("restart"), where), limits=_limits(given.get("limits", {})))
+        restart=restart, starts_workload=given.get("starts_workload", where != CONTROLLER and restart is None),
+        limits=_limits(given.get("limits", {})))
     _check_paths(benchmark, origin)
     return benchmark
 

@@ -49,6 +49,14 @@ def test_the_server_of_a_load_generator_is_on_the_host():
     assert elsewhere.module_arguments()["container"] == "7"
 
 
+@pytest.mark.parametrize(("changes", "starts"), [
+    ({}, True), ({"where": "lxc:101"}, True), ({"where": "controller"}, False),
+    ({"restart": {"command": ["systemctl", "restart", "vllm"]}}, False),
+    ({"where": "controller", "starts_workload": True}, True), ({"starts_workload": False}, False)])
+def test_who_starts_what_is_measured(changes, starts):
+    assert parse_benchmark(with_(**changes)).starts_workload is starts
+
+
 @pytest.mark.parametrize(("changes", "said"), [
     ({"comand": ["x"]}, "gpuhost_benchmark: unknown key 'comand': did you mean 'command'?"),
     ({"command": "bench --json"}, "gpuhost_benchmark: command: a string, wanted an array"),
