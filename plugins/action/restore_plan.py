@@ -53,6 +53,8 @@ class ActionModule(ActionBase):
                 "left_alone": journal["left_alone"]}
 
     def _nothing(self, journal: dict[str, Any], host: str, arguments: dict[str, Any]) -> str:
+        if journal["left_alone"] and not arguments["run_id"]:
+            return "nothing to restore now: what is not back is left alone"
         if any(run["this_boot"] for run in journal["runs"]):
             return "nothing to restore: everything is back at what it was"
         folder = HostFolder(arguments["report_dir"], host)

@@ -4,8 +4,7 @@
 # Private to this collection: it may change at any time.
 """/run/gpuhost/journal.jsonl: a line before and a line after every write, by one writer at a time.
 
-/run is a tmpfs, so the journal lives as long as what was written at run time: until the next boot. The folder and the
-files are opened so that no link and no other user's file can be put in their place.
+/run is a tmpfs, so the journal lives as long as what was written at run time: until the next boot.
 """
 from __future__ import annotations
 
@@ -14,16 +13,14 @@ import fcntl
 import json
 import os
 import re
-import stat
 import time
 from collections.abc import Iterable
 from typing import Any
 
 from ._host import Host
 from ._reading import DENIED, Reading, error_text, from_error, ok
+from ._run_folder import FOLDER, RUN, open_file, open_folder, write_all
 
-RUN = "/run"
-FOLDER = "gpuhost"
 JOURNAL = "journal.jsonl"
 LOCK = "lock"
 BOOT_ID = "/proc/sys/kernel/random/boot_id"
@@ -31,8 +28,6 @@ SIZE_LIMIT = 64 << 20       # bytes read back
 POLL = 0.1                  # seconds between two tries for the lock
 
 _RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-_OTHERS = 0o077             # permission bits that nobody else may have
-_OPEN = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 
 
 class JournalError(Exception):
@@ -70,7 +65,7 @@ class Journal:
         """Why nothing could be recorded, as far as that can be known without creating anything."""
         try:
             self.host.require_writable()
-            folder = _open_folder(self.host)
+            folder = open_folder(self.host)
         except FileNotFoundError:
             return None
         except OSError as error:
@@ -81,9 +76,9 @@ class Journal:
     def __enter__(self) -> Journal:
         try:
             self.host.require_writable()
-            self._folder = _open_folder(self.host, create=True)
+            self._folder = open_folder(self.host, create=True)
             self._take_lock()
-            self._lines = _open_file(self._folder, JOURNAL, os.O_RDWR | os.O_APPEND | os.O_CREAT)
+            self._lines = open_file(self._folder, JOURNAL, os.O_RDWR | os.O_APPEND | os.O_CREAT)
             self._boot = self.host.read(BOOT_ID).value
             self._end_torn_line()
         except OSError as error:
@@ -109,7 +104,7 @@ class Journal:
         stamp = {"event": event, "at": utc_now(), "run": self.run_id, "boot": self._boot, "pid": os.getpid()}
         data = "".join(json.dumps({**stamp, **line}, ensure_ascii=True) + "\n" for line in lines).encode()
         try:
-            _write_all(self._lines, data)
+            write_all(self._lines, data)
             os.fsync(self._lines)
         except OSError as error:
             raise JournalError(_journal_text(error)) from error
@@ -118,10 +113,10 @@ class Journal:
         # A run that was killed may have left half a line: the next one must not be glued to it.
         size = os.fstat(self._lines).st_size
         if size and os.pread(self._lines, 1, size - 1) != b"\n":
-            _write_all(self._lines, b"\n")
+            write_all(self._lines, b"\n")
 
     def _take_lock(self) -> None:
-        self._lock = _open_file(self._folder, LOCK, os.O_RDWR | os.O_CREAT)
+        self._lock = open_file(self._folder, LOCK, os.O_RDWR | os.O_CREAT)
         limit = time.monotonic() + self.lock_timeout
         while True:
             try:
@@ -147,9 +142,9 @@ class Journal:
 def read_journal(host: Host) -> Reading:
     """Every line of the journal that can be understood, oldest first; absent where no run has written since boot."""
     try:
-        folder = _open_folder(host)
+        folder = open_folder(host)
         try:
-            handle = _open_file(folder, JOURNAL, os.O_RDONLY)
+            handle = open_file(folder, JOURNAL, os.O_RDONLY)
         finally:
             os.close(folder)
     except OSError as error:
@@ -171,46 +166,6 @@ def parse_journal(data: bytes) -> list[dict]:
         if isinstance(record, dict) and record.get("event") in ("start", "end") and record.get("address"):
             lines.append(record)
     return lines
-
-
-def _open_folder(host: Host, create: bool = False) -> int:
-    """A handle of /run/gpuhost, ours alone. Raises OSError."""
-    run = host.local(RUN)
-    if create and not host.live:
-        os.makedirs(run, mode=0o755, exist_ok=True)
-    above = os.open(run, os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        if create:
-            try:
-                os.mkdir(FOLDER, 0o700, dir_fd=above)
-            except FileExistsError:
-                pass
-        handle = os.open(FOLDER, os.O_DIRECTORY | _OPEN, dir_fd=above)
-    finally:
-        os.close(above)
-    return _require_ours(handle, FOLDER)
-
-
-def _open_file(folder: int, name: str, flags: int) -> int:
-    handle = os.open(name, flags | _OPEN, 0o600, dir_fd=folder)
-    if not stat.S_ISREG(os.fstat(handle).st_mode) or os.fstat(handle).st_nlink != 1:
-        os.close(handle)
-        raise OSError(errno.EPERM, f"{name} is not a file of its own")
-    return _require_ours(handle, name)
-
-
-def _require_ours(handle: int, name: str) -> int:
-    seen = os.fstat(handle)
-    if seen.st_uid != os.geteuid() or seen.st_mode & _OTHERS:
-        os.close(handle)
-        raise OSError(errno.EPERM, f"{name} has the owner {seen.st_uid} and the mode {stat.S_IMODE(seen.st_mode):04o}, "
-                                   f"expected the owner {os.geteuid()} and nothing for others")
-    return handle
-
-
-def _write_all(handle: int, data: bytes) -> None:
-    while data:
-        data = data[os.write(handle, data):]
 
 
 def _journal_text(error: OSError) -> str:

@@ -15,6 +15,7 @@ from . import _rdma
 from ._boot_loader import read_secure_boot
 from ._device_users import read_users
 from ._host import Host
+from ._hung_marks import read_marks, reason_to_leave
 from ._kernel_log import read_lines
 from ._kmod_failure import HINTS, IN_USE, NOT_APPLICABLE, SIGNATURE_REJECTED, SYMBOL_MISSING, Failure, classify
 from ._kmod_rules import HELPERS, LOADABLE, forbidden
@@ -61,6 +62,9 @@ class KernelModule(Tunable):
         core = read_module(self.host, CORE_MODULE)["state"]
         if core != LIVE:
             raise Refused(f"module {CORE_MODULE} is {core}: its helpers are loaded and unloaded only while it is live")
+        hung = reason_to_leave(read_marks(self.host))
+        if hung is not None:
+            raise Refused(hung)
         if target == ABSENT:
             self._require_unused()
         elif self.name == PEERMEM:

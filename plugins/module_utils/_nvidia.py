@@ -9,6 +9,7 @@ from . import _modprobe
 from . import _nvidia_smi as smi
 from ._device_majors import read_majors
 from ._host import Host
+from ._hung_marks import list_hung
 from ._modules import LIVE, read_installed_kernels, read_modules
 from ._nvidia_libraries import CUDA, MANAGEMENT, read_container_libraries, read_library_version
 from ._nvidia_log import parse_peer_lines, parse_xids
@@ -41,8 +42,10 @@ def read(host: Host, log: Reading, *, gone: list[str], asleep: list[str], rdma: 
     nodes = read_nodes(host)
     present = {node["path"] for node in nodes.value or [] if node["type"] == "c"}
     missing = [f"/dev/nvidia{gpu['minor']}" for gpu in gpus.value or [] if gpu["minor"] is not None]
+    hung = list_hung(host)
     reason = smi.reason_not_to_run(core["state"], "/dev/nvidiactl" in present,
-                                   [path for path in missing if path not in present], gone, asleep)
+                                   [path for path in missing if path not in present], gone, asleep,
+                                   [gpu["bdf"] for gpu in hung.value or []])
     return {
         "module": {key: core[key] for key in ("state", "version", "refcount")},
         "flavour": version.value.flavour if version.ok else None,
@@ -62,6 +65,7 @@ def read(host: Host, log: Reading, *, gone: list[str], asleep: list[str], rdma: 
                     "log": parse_peer_lines(log.value or [])},
         "smi": smi.read(host, reason),
         "xids": log.map(parse_xids),
+        "hung": hung,
     }
 
 

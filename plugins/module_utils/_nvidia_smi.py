@@ -42,10 +42,11 @@ _POWER_LIMIT = ("current_power_limit", "enforced_power_limit", "power_limit")
 
 
 def reason_not_to_run(state: str, control_node: bool, missing_nodes: list[str], gone: list[str],
-                      asleep: list[str]) -> str | None:
+                      asleep: list[str], hung: list[str]) -> str | None:
     """Why nvidia-smi must not be run, None where it may.
 
-    `state` is that of the nvidia module, `gone` and `asleep` are NVIDIA GPUs that read all ones or are suspended.
+    `state` is that of the nvidia module, `gone` and `asleep` are NVIDIA GPUs that read all ones or are suspended,
+    `hung` those that did not answer while they were measured.
     """
     if state != "live":
         return f"the nvidia module is {state}"
@@ -53,6 +54,8 @@ def reason_not_to_run(state: str, control_node: bool, missing_nodes: list[str], 
         return "/dev/nvidiactl is missing and nvidia-smi would make it"
     if gone:
         return f"{', '.join(gone)} reads all ones: nvidia-smi may hang"
+    if hung:
+        return f"{', '.join(hung)} hung while it was measured: nvidia-smi may hang too"
     if asleep:
         return f"{', '.join(asleep)} is suspended and nvidia-smi would wake it"
     if missing_nodes:

@@ -13,6 +13,7 @@ from . import _guests, _lxc
 from ._choice import chosen
 from ._device_users import nodes_of_gpu, read_users, users_of
 from ._host import Host
+from ._hung_marks import read_marks, reason_to_leave
 from ._nvidia import read_gpus
 from ._nvidia_libraries import read_mismatch
 from ._pci_address import DEVICES, list_addresses
@@ -43,6 +44,10 @@ class Surroundings:
     @cached_property
     def guests(self) -> dict:
         return _guests.read(self.host)
+
+    @cached_property
+    def hung(self) -> Reading:
+        return read_marks(self.host)
 
     @cached_property
     def mismatch(self) -> str | None:
@@ -81,6 +86,7 @@ def require_allowed(host: Host, bdf: str, around: Surroundings) -> None:
     """Raises Refused, with the rule, where the config space of a device may not be written."""
     _require_gpu(host, bdf)
     _require_ours(host, bdf, around)
+    _require_not_hung(bdf, around)
     _require_kernel(host, bdf)
     if not around.allow_busy:
         _require_idle(bdf, around)
@@ -130,6 +136,12 @@ def _require_no_guests_inside(host: Host, bdf: str, around: Surroundings) -> Non
                           + (f"bound to {driver}" if driver else "named by a VM"))
     if len(virtual) < count:
         raise Refused(f"it has {count} virtual functions, and {count - len(virtual)} of them cannot be seen")
+
+
+def _require_not_hung(bdf: str, around: Surroundings) -> None:
+    hung = reason_to_leave(around.hung, bdf)
+    if hung is not None:
+        raise Refused(hung)
 
 
 def _require_kernel(host: Host, bdf: str) -> None:

@@ -123,7 +123,8 @@ driver_mismatch:
   returned: success
   type: str
 left_alone:
-  description: With O(run_id), the tunables of that run that are not brought back, each with C(address) and C(reason).
+  description: The tunables of GPUs that hung while they were measured, and with O(run_id) those of that run that are
+    not brought back, each with C(address) and C(reason).
   returned: success
   type: list
   elements: dict
@@ -133,6 +134,7 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._baseline import list_baselines, pair_lines, plan_back, summarize_runs
 from ..module_utils._host import Host
+from ..module_utils._hung_marks import leave_hung, read_marks
 from ..module_utils._journal import BOOT_ID, read_journal
 from ..module_utils._nvidia_libraries import read_mismatch
 
@@ -147,9 +149,10 @@ def main() -> None:
     journal = read_journal(host)
     writes = pair_lines(journal.value or [])
     plan = plan_back(writes, boot, module.params["run_id"])
+    restore, hung = leave_hung(plan.restore, read_marks(host))
     module.exit_json(changed=False, status=journal.status, detail=journal.detail, boot_id=boot,
                      runs=summarize_runs(writes, boot), baselines=list_baselines(writes, boot),
-                     restore_values=plan.restore, expected_values=plan.expected, left_alone=plan.left_alone,
+                     restore_values=restore, expected_values=plan.expected, left_alone=plan.left_alone + hung,
                      driver_mismatch=read_mismatch(host))
 
 

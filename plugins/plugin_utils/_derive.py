@@ -25,7 +25,7 @@ from ._derive_memory import memory_shares, static_pools
 from ._derive_modprobe import modprobe
 from ._derive_network import dropped_per_million, rdma_cards
 from ._derive_numa import numa, remote_interrupts
-from ._derive_nvidia import driver_flavours, gpu_count, library_mismatch, missing_nodes, peermem
+from ._derive_nvidia import driver_flavours, gpu_count, hung, library_mismatch, missing_nodes, peermem
 from ._derive_nvidia_smi import smi_facts
 from ._derive_p2p import peer_to_peer
 from ._derive_pcie import path_facts
@@ -99,6 +99,7 @@ def _of_nvidia(facts: dict[str, Any], gpus: list[dict[str, Any]]) -> dict[str, A
         "missing_nodes": missing_nodes(facts),
         "peermem": peermem(facts),
         "library_mismatch": library_mismatch(facts["nvidia"]),
+        "hung": hung(facts["nvidia"]),
         "gpu_count": gpu_count(gpus, facts["nvidia"]),
         "xids": xids_by_device(facts),
         "modprobe": modprobe(facts),
@@ -111,6 +112,7 @@ def _of_gpu(gpu: dict[str, Any], ports: dict[str, dict], nvidia: dict[str, Any])
         "compute": is_compute(gpu, ports),
         "for_host": is_for_host(gpu),
         "left_alone": left_alone(gpu),
+        "hung": hung(nvidia, gpu["bdf"]),
         **path,
         **smi_facts(gpu, nvidia["smi"], path["idle"]),
         "flavours": driver_flavours(gpu["generation"]),

@@ -60,6 +60,15 @@ def library_mismatch(nvidia: dict[str, Any]) -> str | None:
     return f"the loaded driver is {loaded or 'another'}, nvidia-smi says: {said}" if _MISMATCH in said else None
 
 
+def hung(nvidia: dict[str, Any], bdf: str | None = None) -> str | None:
+    """Why one GPU, or without `bdf` the driver of all, is left alone: it hung while it was measured in this boot."""
+    for mark in value(nvidia["hung"]) or []:
+        if bdf in (None, mark["bdf"]):
+            return (f"{mark['bdf']} hung at {mark['since']} while it was measured (run {mark['run_id']}, "
+                    f"{mark['what']}): it is left alone until the host is rebooted")
+    return None
+
+
 def gpu_count(gpus: list[dict[str, Any]], nvidia: dict[str, Any]) -> dict[str, Any]:
     """How many GPUs the bus, the driver and nvidia-smi have, None where one of them does not tell, and who lacks which.
 

@@ -4,6 +4,7 @@
 """Plants the NVIDIA driver: modules, /proc/driver/nvidia, majors, device nodes and what nvidia-smi printed."""
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -84,6 +85,15 @@ def plant_nvidia(tree: Tree, version: str = "570.133.20", flavour: str = "open",
         plant_nodes(tree, gpus, dict(majors))
     if smi:
         tree.program("nvidia-smi.xml", smi_xml(gpus, version))
+    return tree
+
+
+def plant_hung(tree: Tree, *bdfs: str, boot: str = "boot-1") -> Tree:
+    """GPUs that hung in `boot` while they were measured."""
+    tree.file("/run/gpuhost/hung.json", json.dumps({bdf: {
+        "since": "2026-11-30T03:00:00Z", "run_id": "r9", "what": "the pair 0000:01:00.0 and 0000:21:00.0", "pid": 4711,
+        "boot": boot} for bdf in bdfs}), 0o600)
+    tree.path("/run/gpuhost").chmod(0o700)
     return tree
 
 

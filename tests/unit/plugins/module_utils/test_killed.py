@@ -103,7 +103,7 @@ def in_child(work, root, killer):
     if child == 0:
         status = 1
         try:
-            _journal._write_all = write_in_pieces(killer)
+            _journal.write_all = write_in_pieces(killer)
             work(KilledHost(str(root), killer))
             status = 0
         except Exception:
@@ -118,7 +118,7 @@ def in_child(work, root, killer):
 def count_steps(work, root, monkeypatch):
     killer = Killer()
     with monkeypatch.context() as patch:
-        patch.setattr(_journal, "_write_all", write_in_pieces(killer))
+        patch.setattr(_journal, "write_all", write_in_pieces(killer))
         work(KilledHost(str(root), killer))
     return killer.steps
 

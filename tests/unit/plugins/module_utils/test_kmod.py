@@ -15,7 +15,7 @@ from ansible_collections.gpuhost.tuning.plugins.module_utils._setter import set_
 
 from hosts.kernel import plant_kernel
 from hosts.modules import plant_module
-from hosts.nvidia import plant_libraries, plant_nvidia
+from hosts.nvidia import plant_hung, plant_libraries, plant_nvidia
 from hosts.processes import plant_process
 from hosts.proxmox import plant_proxmox
 
@@ -113,6 +113,14 @@ def test_loading_and_the_way_back(tree, host, programs):
     assert plan.restore == {"module": {"gdrdrv": {"set": "absent", "only_from": "present", "restores": True}}}
     assert change_of(host, plan.restore["module"], programs)["outcome"] == "changed"
     assert programs.changing[-1] == ["rmmod", "gdrdrv"]
+
+
+def test_the_driver_is_left_alone_once_a_gpu_hung_while_it_was_measured(tree, host, programs):
+    plant_hung(tree, "0000:01:00.0", boot=host.read("/proc/sys/kernel/random/boot_id").value)
+    change = change_of(host, {"gdrdrv": "present"}, programs)
+    assert change["outcome"] == "refused"
+    assert change["reason"].startswith("0000:01:00.0 hung at 2026-11-30T03:00:00Z while it was measured")
+    assert programs.changing == []
 
 
 def test_a32_with_libraries_of_another_version_nothing_is_loaded_but_the_way_back_is_open(tree, host, programs):

@@ -10,7 +10,7 @@ from ansible_collections.gpuhost.tuning.plugins.module_utils._reading import Rea
 
 from facts_schema import problems
 from hosts.modules import plant_char_devices, plant_installed_kernel, plant_module
-from hosts.nvidia import plant_libraries, plant_nvidia
+from hosts.nvidia import plant_hung, plant_libraries, plant_nvidia
 
 # Minors as on a real host with eight GPUs: they follow no order of the bus.
 EIGHT = [("0000:06:00.0", 2), ("0000:07:00.0", 3), ("0000:75:00.0", 0), ("0000:76:00.0", 1),
@@ -112,6 +112,16 @@ def test_nvidia_smi_stays_away_from_a_gpu_in_trouble(tree, host, arguments, word
     assert facts["smi"]["state"] == "not_run"
     assert words in facts["smi"]["reason"]
     assert len(facts["proc_gpus"].value) == 8
+
+
+def test_a_gpu_that_hung_is_named_and_nvidia_smi_stays_away(tree, host):
+    tree.sysctl("kernel.random.boot_id", "boot-1")
+    plant_nvidia(tree, gpus=EIGHT)
+    assert read(host)["hung"] == ok([])
+    plant_hung(tree, "0000:07:00.0")
+    facts = read(host)
+    assert [(one["bdf"], one["run_id"]) for one in facts["hung"].value] == [("0000:07:00.0", "r9")]
+    assert "0000:07:00.0 hung while it was measured" in facts["smi"]["reason"]
 
 
 def test_nvidia_smi_makes_no_node(tree, host):

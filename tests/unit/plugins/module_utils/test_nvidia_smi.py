@@ -174,13 +174,14 @@ def test_what_is_no_such_xml(text):
     assert smi.parse(text) is None
 
 
-SAFE = {"state": "live", "control_node": True, "missing_nodes": [], "gone": [], "asleep": []}
+SAFE = {"state": "live", "control_node": True, "missing_nodes": [], "gone": [], "asleep": [], "hung": []}
 
 
 @pytest.mark.parametrize(("change", "words"), [
     ({"state": "absent"}, "the nvidia module is absent"),
     ({"state": "coming"}, "the nvidia module is coming"),
     ({"control_node": False}, "/dev/nvidiactl is missing"),
+    ({"hung": ["0000:41:00.0"]}, "0000:41:00.0 hung while it was measured"),
     ({"gone": ["0000:41:00.0"]}, "0000:41:00.0 reads all ones"),
     ({"asleep": ["0000:01:00.0"]}, "0000:01:00.0 is suspended"),
     ({"missing_nodes": ["/dev/nvidia3"]}, "/dev/nvidia3 is missing"),

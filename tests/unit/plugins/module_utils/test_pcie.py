@@ -19,7 +19,7 @@ from ansible_collections.gpuhost.tuning.plugins.module_utils._setter import set_
 from hosts.config_space import ConfigSpace, all_ones, gpu_space
 from hosts.faulty import FaultyHost
 from hosts.kernel import plant_kernel
-from hosts.nvidia import plant_nvidia
+from hosts.nvidia import plant_hung, plant_nvidia
 from hosts.pci import DEVICES, bind, device_path, plant_device, plant_gpu, plant_root_port, suspend, write_config
 from hosts.processes import plant_container_process, plant_process
 from hosts.proxmox import plant_proxmox
@@ -273,6 +273,16 @@ def test_mediated_devices_are_guests_too(tree, host):
     plant_eight(tree)
     tree.folder(f"{device_path(tree, GPU)}/83b8f4f2-509f-382f-3c1e-e6bfe0fa1001")
     assert "mediated devices" in refusal(host)
+
+
+def test_a_gpu_that_hung_while_it_was_measured_is_left_alone_until_the_next_boot(tree, host):
+    plant_eight(tree)
+    tree.sysctl("kernel.random.boot_id", "boot-1")
+    plant_hung(tree, GPU)
+    assert refusal(host).startswith("0000:01:00.0 hung at 2026-11-30T03:00:00Z while it was measured (run r9")
+    assert run(host, {GPUS[1]: 4096})["changes"][0]["outcome"] == "changed"
+    tree.sysctl("kernel.random.boot_id", "boot-2")
+    assert run(host, {GPU: 4096})["changes"][0]["outcome"] == "changed"
 
 
 def test_asleep_is_not_woken(tree, host):

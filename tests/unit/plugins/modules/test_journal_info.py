@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import pytest
 
-from hosts.nvidia import plant_libraries, plant_nvidia
+from hosts.nvidia import plant_hung, plant_libraries, plant_nvidia
+from hosts.pci import plant_gpu, plant_root_port
 
 
 @pytest.fixture
@@ -88,3 +89,17 @@ def test_a46_after_a_reboot_everything_is_over(call, root, tree):
     found = info(call, root)
     assert (found["boot_id"], found["restore_values"], found["expected_values"]) == ("boot-2", {}, {})
     assert [(run["run_id"], run["boot_id"], run["this_boot"]) for run in found["runs"]] == [("r1", "boot-1", False)]
+
+
+def test_what_was_set_on_a_gpu_that_hung_is_left_alone(call, root, tree):
+    gpu = "0000:01:00.0"
+    plant_gpu(tree, gpu, parent=plant_root_port(tree, "0000:00:01.1"))
+    tune(call, root, "r1", swappiness=10)
+    done = call("pcie_maxreadreq", {"sysroot": root, "run_id": "r1", "values": {gpu: 4096}})
+    assert done["changes"][0]["outcome"] == "changed", done["msg"]
+    assert list(info(call, root)["restore_values"]) == ["pcie_maxreadreq", "sysctl"]
+    plant_hung(tree, gpu)
+    found = info(call, root)
+    assert list(found["restore_values"]) == ["sysctl"]
+    assert [one["address"] for one in found["left_alone"]] == ["pcie_maxreadreq:0000:01:00.0"]
+    assert "hung at 2026-11-30T03:00:00Z" in found["left_alone"][0]["reason"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import neutral_facts as neutral
 import pytest
-from ansible_collections.gpuhost.tuning.plugins.plugin_utils._derive_nvidia import gpu_count, library_mismatch
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._derive_nvidia import gpu_count, hung, library_mismatch
 from neutral_facts import ABSENT, ok
 
 FIRST, SECOND = "0000:03:00.0", "0000:04:00.0"
@@ -62,3 +62,13 @@ def smi(*bdfs, state="ok"):
 def test_gpus_by_source(gpus, proc_gpus, answered, counts, missing):
     found = gpu_count(gpus, {"proc_gpus": proc_gpus, "smi": answered})
     assert ((found["bus"], found["driver"], found["smi"]), found["missing"]) == (counts, missing)
+
+
+def test_a_gpu_that_hung_and_the_driver_of_all():
+    mark = {"bdf": FIRST, "since": "2026-11-30T03:00:00Z", "run_id": "r9", "what": "d2h of 64 MiB"}
+    assert hung(nvidia()) is None
+    said = hung(nvidia(hung=ok([mark])))
+    assert said == hung(nvidia(hung=ok([mark])), FIRST) == (
+        "0000:03:00.0 hung at 2026-11-30T03:00:00Z while it was measured (run r9, d2h of 64 MiB): it is left alone "
+        "until the host is rebooted")
+    assert hung(nvidia(hung=ok([mark])), SECOND) is None
