@@ -17,6 +17,8 @@ from ._fleet_table import how_it_ended
 from ._text import clean, one_line, show
 
 SHOWN_RUNS = 5
+# Runs that measured have folders too; they are shown as what they are.
+MEASURED = ("bandwidth.json", "benchmark.json", "experiment.json")
 
 
 class Fleet(NamedTuple):
@@ -100,7 +102,8 @@ def _row(path: pathlib.Path) -> dict[str, Any]:
 def runs(folder: _record.HostFolder) -> list[dict[str, Any]]:
     """The last runs that were to change something, the newest first; the changes of the newest one in full."""
     found = []
-    for run_id in reversed(folder.runs()[-SHOWN_RUNS:]):
+    tunes = [run_id for run_id in folder.runs() if not any((folder.run(run_id) / name).exists() for name in MEASURED)]
+    for run_id in reversed(tunes[-SHOWN_RUNS:]):
         try:
             run = _run(folder.run(run_id), run_id)
         except (_record.RecordError, KeyError, TypeError, AttributeError):

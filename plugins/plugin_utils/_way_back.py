@@ -60,7 +60,7 @@ def driver_lines(mismatch: str | None) -> list[dict[str, Any]]:
 
 def without_journal(folder: HostFolder, run_id: str | None, boot_id: str | None) -> tuple[list[dict[str, Any]], str]:
     """What the controller's record tells where the journal has nothing of this boot: lines, and a sentence."""
-    runs = folder.runs()
+    runs = [name for name in folder.runs() if (folder.run(name) / "plan.json").exists()]    # others only measured
     chosen = run_id or (runs[-1] if runs else None)
     if chosen is None:
         return [], f"nothing was changed in this boot, and there is no record of a run in {folder.path}"

@@ -17,6 +17,7 @@ from ansible_collections.gpuhost.tuning.plugins.plugin_utils._effect import (
     effect,
     fewest_blocks,
     interval,
+    stand_together,
 )
 
 
@@ -126,3 +127,12 @@ def test_a_value_without_a_ratio_is_named(wrong):
 def test_a_direction_that_is_none_is_named():
     with pytest.raises(ValueError, match="'up': higher or lower"):
         effect(blocks((1, 2)), "up")
+
+
+@pytest.mark.parametrize("chances, stand", [
+    ([], []), ([0.05], [True]), ([0.0501], [False]),
+    # Holm's limits for four are 0.0125, 0.0167, 0.025 and 0.05; behind the first that misses its limit none stands.
+    ([0.02, 0.001, 0.5, 0.015], [True, True, False, True]), ([0.02, 0.001, 0.5, 0.02], [False, True, False, False]),
+    ([0.013, 0.013, 0.013, 0.013], [False] * 4)])
+def test_several_differences_are_judged_together(chances, stand):
+    assert stand_together(chances) == stand

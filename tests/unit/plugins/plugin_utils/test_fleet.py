@@ -111,6 +111,13 @@ def test_a_run_without_an_outcome_is_not_called_finished(tmp_path, audited):
     assert (older["state"], older["outcomes"], older["changes"]) == ("not finished", {"would change": 1}, [])
 
 
+@pytest.mark.parametrize("name", ["bandwidth.json", "benchmark.json", "experiment.json"])
+def test_a_run_that_only_measured_is_none_that_was_to_change_something(tmp_path, audited, name):
+    folder = audited("pve1")
+    _record.write_json(folder.run(RUN) / name, {})
+    assert _fleet.collect(str(tmp_path)).hosts["pve1"]["runs"] == []
+
+
 def test_drift_is_that_of_the_history(tmp_path, audited):
     audited("pve1")
     audited("pve1", finding("swappiness", "pass", actual="10"), run_id="20261130T183000Z-0b1c")

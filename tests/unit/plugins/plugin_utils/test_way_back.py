@@ -68,6 +68,13 @@ def test_a_record_of_this_boot_without_a_journal_is_not_taken_for_granted(tmp_pa
     assert "/run/gpuhost was removed" in said
 
 
+def test_a_later_run_that_only_measured_is_not_asked(tmp_path):
+    folder = record(tmp_path, "old")
+    folder.run("20261130T183000Z-0b1c").mkdir()
+    lines, said = _way_back.without_journal(folder, None, "new")
+    assert len(lines) == 1 and f"run {RUN} belongs to another boot" in said
+
+
 def test_no_record_at_all_is_said(tmp_path):
     lines, said = _way_back.without_journal(HostFolder(str(tmp_path), "pve1"), None, "new")
     assert lines == []
