@@ -15,6 +15,7 @@ import yaml
 from . import (
     _catalogue,
     _checks,
+    _evidence,
     _guard,
     _leave_alone,
     _outputs,
@@ -156,8 +157,10 @@ class Audit:
     def _write_reports(self, run: dict[str, Any] | None) -> None:
         _reboot.keep_previous(self.folder, self.document["boot_id"])
         _record.write_audit(self.folder.path / _reboot.LATEST, self.document)
-        _record.write_text(self.folder.path / "system-improve.md", markdown_report(self.document, run))
-        _outputs.write_for_machines(self.folder, self.document, self.run_id, self.arguments["stage"])
+        shown = _evidence.sections(self.folder.path, self.document["facts"])
+        _evidence.write_drawings(self.folder.path, shown)
+        _record.write_text(self.folder.path / "system-improve.md", markdown_report(self.document, run, shown))
+        _outputs.write_for_machines(self.folder, self.document, self.run_id, self.arguments["stage"], shown)
 
     def _verdict(self) -> dict[str, Any]:
         limit = self.arguments["fail_on"]

@@ -10,7 +10,7 @@ import pathlib
 from collections import Counter
 from typing import Any, NamedTuple
 
-from . import _gate, _history, _outputs, _record, _rollout
+from . import _evidence, _gate, _history, _outputs, _record, _rollout
 from ._fleet_outliers import outliers
 from ._fleet_row import SCHEMA_FLEET, about_checks, fleet_row
 from ._fleet_table import how_it_ended
@@ -96,7 +96,8 @@ def _row(path: pathlib.Path) -> dict[str, Any]:
             return kept["row"]
     except (_record.RecordError, KeyError, TypeError):
         pass
-    return fleet_row(_record.read_json(path / "audit.json"))
+    document = _record.read_json(path / "audit.json")
+    return fleet_row(document, _evidence.sections(path, document["facts"]))
 
 
 def runs(folder: _record.HostFolder) -> list[dict[str, Any]]:

@@ -59,7 +59,16 @@ class _Packer:
             number(row["since"] or ""), [self._drift(one) for one in row["drift"]],
             [self._audit(audit) for audit in row["audits"][-SHOWN_AUDITS:]],
             [self._run(run) for run in row["runs"]],
+            [self._evidence(section) for section in row["evidence"]],
         ]
+
+    def _evidence(self, section: dict[str, Any]) -> list[Any]:
+        """Most hosts have the same shapes at the same places: each is there once."""
+        tables = [[self.strings.number(one["caption"]), self.texts(one["head"]),
+                   [self.texts(row) for row in one["rows"]]] for one in section["tables"]]
+        drawings = [[*(one[name] for name in ("title", "description", "width", "height")),
+                     [self.texts(shape) for shape in one["shapes"]]] for one in section["drawings"]]
+        return [section["heading"], section["notes"], tables, drawings]
 
     def _drift(self, one: dict[str, Any]) -> int:
         ends = [text for end in (one["was"], one["now"]) for text in (end or ("", ""))]

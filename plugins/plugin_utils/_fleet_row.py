@@ -5,14 +5,17 @@
 """What the fleet's page shows of one host, made from its audit.json: a fortieth of it, in texts that people read."""
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from . import _evidence
 from ._describe import describe
 from ._groups import PRIORITIES, VERDICTS, value
 from ._report_terminal import notes
+from ._section import Section
 from ._text import binary_size, clean, one_line, show
 
-SCHEMA_FLEET = "gpuhost.fleet/1"
+SCHEMA_FLEET = "gpuhost.fleet/2"
 GPU_COLUMNS = ("GPU", "driver", "state", "NUMA node", "link now", "link possible", "MaxPayload", "MaxReadReq", "model")
 # Parameters of a kernel command line that differ from host to host although the hosts are alike.
 _OF_ONE_HOST = frozenset(("BOOT_IMAGE", "root", "initrd", "resume", "boot", "ip"))
@@ -34,8 +37,8 @@ class Entry(NamedTuple):
     subjects: list[str]
 
 
-def fleet_row(document: dict[str, Any]) -> dict[str, Any]:
-    """The row of one audit document; plain JSON, kept as fleet.json beside it."""
+def fleet_row(document: dict[str, Any], shown: Iterable[Section] = ()) -> dict[str, Any]:
+    """The row of one audit document and of what was measured on the host; plain JSON, kept as fleet.json beside it."""
     facts = document["facts"]
     return {
         "schema": SCHEMA_FLEET, "at": _text(document["collected_at"]), "profile": _text(document["profile"]),
@@ -43,7 +46,7 @@ def fleet_row(document: dict[str, Any]) -> dict[str, Any]:
         "failing": _numbers(document["summary"]["failing"]), "verdicts": _numbers(document["summary"]["verdicts"]),
         "waived": int(document["summary"]["waived"]), "traits": _traits(facts),
         "gpus": [_gpu(gpu) for gpu in facts["gpus"]],
-        "findings": entries(document["findings"]),
+        "findings": entries(document["findings"]), "evidence": _evidence.for_page(shown),
     }
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import pathlib
 import time
+from collections.abc import Iterable
 from typing import Any
 
 from . import _history, _record
@@ -15,12 +16,14 @@ from ._fleet_row import fleet_row
 from ._json_lines import findings_lines
 from ._junit import junit
 from ._prometheus import prometheus
+from ._section import Section
 
 JUNIT, PROMETHEUS, LINES = "junit.xml", "gpuhost.prom", "findings.jsonl"
 HISTORY, ROW, OUTCOME = "history.json", "fleet.json", "outcome.json"
 
 
-def write_for_machines(folder: _record.HostFolder, document: dict[str, Any], run_id: str, stage: str) -> None:
+def write_for_machines(folder: _record.HostFolder, document: dict[str, Any], run_id: str, stage: str,
+                       shown: Iterable[Section] = ()) -> None:
     """Each file appears as a whole, and each is this host's alone: any number of hosts may be audited at once."""
     path = folder.path
     _record.write_text(path / JUNIT, junit(document, run_id))
@@ -28,7 +31,7 @@ def write_for_machines(folder: _record.HostFolder, document: dict[str, Any], run
     _record.write_text(path / LINES, findings_lines(document, run_id))
     history = _history.read(path / HISTORY)
     _record.write_compact(path / HISTORY, _history.add(history, document, run_id, stage))
-    write_row(path, document)
+    write_row(path, document, shown)
 
 
 def note_verify(folder: _record.HostFolder, run_id: str | None, said: str) -> None:
@@ -37,8 +40,8 @@ def note_verify(folder: _record.HostFolder, run_id: str | None, said: str) -> No
     _record.write_compact(folder.path / HISTORY, _history.verified(history, run_id, at, said))
 
 
-def write_row(path: pathlib.Path, document: dict[str, Any]) -> None:
-    _record.write_compact(path / ROW, {"of": identity(path / "audit.json"), "row": fleet_row(document)})
+def write_row(path: pathlib.Path, document: dict[str, Any], shown: Iterable[Section] = ()) -> None:
+    _record.write_compact(path / ROW, {"of": identity(path / "audit.json"), "row": fleet_row(document, shown)})
 
 
 def identity(path: pathlib.Path) -> list[int]:

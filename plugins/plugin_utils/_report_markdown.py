@@ -5,14 +5,17 @@
 """system-improve.md: what to do on this host, first things first, to be handed to a colleague."""
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
+from . import _evidence
 from ._commands import command
 from ._describe import describe
 from ._groups import PRIORITIES, Group, gpu_addresses, group, to_do, value
 from ._report_changes import change_section
 from ._report_p2p import p2p_section
 from ._report_terminal import counts_line, notes
+from ._section import Section
 from ._text import code, count, escape, one_line, show, table
 
 _CLASSES = (
@@ -25,8 +28,10 @@ _CLASSES = (
 )
 
 
-def markdown_report(document: dict[str, Any], run: dict[str, Any] | None = None) -> str:
-    """The report of one audit document; `run` adds what a tune changed: `{run_id, time, planned, changes}`."""
+def markdown_report(document: dict[str, Any], run: dict[str, Any] | None = None,
+                    shown: Iterable[Section] = ()) -> str:
+    """The report of one audit document; `run` adds what a tune changed: `{run_id, time, planned, changes}`, `shown`
+    what was measured."""
     findings = document["findings"]
     gpus = gpu_addresses(document["facts"])
     failed = group(to_do(findings), findings)
@@ -35,6 +40,7 @@ def markdown_report(document: dict[str, Any], run: dict[str, Any] | None = None)
         lines += change_section(run)
     for name, heading in _CLASSES:
         lines += _actions(heading, [one for one in failed if one.first["fix"]["class"] == name], gpus)
+    lines += _evidence.markdown(shown)
     lines += _unknown(findings, gpus) + _optimal(findings, gpus) + _not_applicable(findings, gpus)
     lines += _waived(findings, gpus) + _gpu_table(document["facts"])
     lines += p2p_section(document["facts"])

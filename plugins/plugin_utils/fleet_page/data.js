@@ -37,7 +37,7 @@ const pairs = (list) => list.reduce((found, text, index) =>
   index % 2 ? found : [...found, [text, list[index + 1]]], []);
 
 const hosts = packed.hosts.map(([name, model, machine, at, profile, notes, traits, entries, gpus, since, drift, audits,
-  runs], index) => ({
+  runs, evidence], index) => ({
   index, name: string(name), model: string(model), machine: string(machine), at: string(at), profile: string(profile),
   notes: notes.map(string), entryNumbers: entries, since: string(since), driftNumbers: drift,
   traits: () => pairs(texts(traits)), gpus: () => gpus.map(texts),
@@ -49,6 +49,11 @@ const hosts = packed.hosts.map(([name, model, machine, at, profile, notes, trait
   }),
   audits: audits.map(([run, stage, when, used, said, ...counts]) =>
     ({run: string(run), stage: string(stage), at: string(when), profile: string(used), said: string(said), counts})),
+  evidence: () => evidence.map(([heading, notes, tables, drawings]) => ({
+    heading, notes, tables: tables.map(([caption, head, rows]) => ({caption: string(caption), head: texts(head),
+      rows: rows.map(texts)})),
+    drawings: drawings.map(([title, description, width, height, shapes]) => ({title, description, width, height,
+      shapes: shapes.map(texts)}))})),
   runs: runs.map(([id, state, outcomes, harm, changes]) =>
     ({id: string(id), state: string(state), outcomes, harm: harm.map(string), changes: () => changes.map(texts)})),
 }));

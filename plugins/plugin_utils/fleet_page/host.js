@@ -10,7 +10,7 @@ function viewHost(name) {
     el("h2", {tabindex: "-1"}, host.name), el("p", null, host.machine),
     el("p", {class: "quiet"}, `${host.model}. Audited ${host.at} with the profile ${host.profile}.`),
     ...host.notes.map((note) => el("p", {class: "note"}, note)), files(host),
-    ...findingsOf(host), ...devicesOf(host), ...changesOf(host), ...driftOf(host), ...oddOf(host), ...auditsOf(host),
+    ...findingsOf(host), ...devicesOf(host), ...evidenceOf(host), ...changesOf(host), ...driftOf(host), ...oddOf(host), ...auditsOf(host),
     details("Facts that hosts of one model should share", () => table("Facts", ["Fact", "Value"],
       host.traits().map(([fact, value]) => row(fact, code(value))))),
   ];
@@ -56,6 +56,15 @@ function devicesOf(host) {
       shortList(found(address, (one) => one.toImprove).map(code), 12),
       shortList(found(address, (one) => one.verdict === UNKNOWN).map(code), 12),
       ...cells.map((cell) => el("td", {class: "short"}, cell)))))];
+}
+
+function evidenceOf(host) {
+  return host.evidence().flatMap(({heading, notes, tables, drawings}) => [el("h3", null, heading),
+    ...notes.map((note) => el("p", null, note)),
+    ...drawings.map((one) => el("div", {class: "scroll", role: "region", "aria-label": one.title, tabindex: "0"},
+      drawing(one))),
+    ...tables.map((one) => table(one.caption, one.head, one.rows.map(([first, ...cells]) => row(code(first), ...cells))))
+  ]);
 }
 
 function changesOf(host) {
