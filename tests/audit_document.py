@@ -12,12 +12,14 @@ def ok(value):
 
 
 def finding(check, verdict, *, priority="P2", subject=None, actual=None, recommended=None, reason=None, title=None,
-            fix_class="runtime", how=None, persist=None, contested=None, waived=None, not_planned_because=None):
+            fix_class="runtime", how=None, persist=None, contested=None, waived=None, not_planned_because=None,
+            measured_here=()):
     return {
         "check": check, "subject": subject, "topic": "kernel", "title": title or f"Title of {check}",
         "verdict": verdict,
         "priority": priority, "actual": actual, "recommended": recommended, "reason": reason, "why": f"why {check}",
         "evidence": "kernel_doc", "contested": contested, "takes_effect": "at_once", "waived": waived,
+        "measured_here": list(measured_here),
         "sources": ["Documentation/admin-guide/sysctl/vm.rst"],
         "fix": {"class": fix_class, "change": None, "how": how, "risk": "none known", "undo": None, "persist": persist,
                 "planned": False, "not_planned_because": not_planned_because},

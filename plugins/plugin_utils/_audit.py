@@ -18,6 +18,8 @@ from . import (
     _evidence,
     _guard,
     _leave_alone,
+    _measured,
+    _measured_here,
     _outputs,
     _peers,
     _plan,
@@ -49,6 +51,7 @@ class Audit:
         self.profile = _catalogue.load_profile(arguments["profile"], self.catalogue)
         self.choices = {name: arguments[name] for name in ("overrides", "only", "skip", "include")}
         _checks.agree(self.catalogue, self.profile, waivers=self.waivers, **self.choices)
+        self.measured = _measured.read_measured(self.folder.path)
         self.document: dict[str, Any] = {}
 
     def named_tunables(self) -> list[str]:
@@ -66,9 +69,11 @@ class Audit:
                                  today=datetime.date.today(), dedicated=self.arguments["dedicated"],
                                  allow_busy=self.arguments["allow_busy"], **self.choices,
                                  peers=_peers.read_peers(self.folder, facts))
+        boot_id = value(facts["identity"]["boot_id"])
+        _measured_here.attach(findings, self.measured, boot_id)
         self.document = {
             "schema": _record.SCHEMA_AUDIT, "host": self.host, "profile": self.profile.name,
-            "collected_at": facts["collected_at"], "boot_id": value(facts["identity"]["boot_id"]), "facts": facts,
+            "collected_at": facts["collected_at"], "boot_id": boot_id, "facts": facts,
             "summary": _checks.summary(findings, self.waivers, host=self.host), "findings": findings,
         }
 

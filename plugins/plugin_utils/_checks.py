@@ -162,7 +162,7 @@ class _Judge:
             "reason": reason, "why": self.show(check.why, scope), "evidence": check.evidence,
             "contested": check.contested, "takes_effect": check.takes_effect,
             "fix": describe_fix(self.terms, verdict, reason, waived, scope, self.show), "sources": check.sources,
-            "waived": waived,
+            "waived": waived, "measured_here": [],
         }
 
     def _subject(self, it: Any) -> str | None:

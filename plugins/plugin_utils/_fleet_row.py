@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from . import _evidence
 from ._describe import describe
 from ._groups import PRIORITIES, VERDICTS, value
+from ._measured_here import sentences
 from ._report_terminal import notes
 from ._section import Section
 from ._text import binary_size, clean, one_line, show
@@ -70,12 +71,18 @@ def entries(findings: list[dict[str, Any]]) -> list[Entry]:
         if finding["verdict"] not in VERDICTS or finding["priority"] not in PRIORITIES:
             raise ValueError(f"{finding['verdict']!r} of priority {finding['priority']!r}")
         key = (_text(finding["check"]), finding["verdict"], finding["priority"], _text(show(finding["actual"])),
-               _text(show(finding["recommended"])), _text(finding["reason"] or ""), _text(finding["fix"]["class"]),
+               _text(show(finding["recommended"])), _reason(finding), _text(finding["fix"]["class"]),
                _text(f"{waived['reason']} (until {waived['expires']})") if waived else "")
         subjects = alike.setdefault(key, [])
         if finding["subject"] is not None:
             subjects.append(clean(finding["subject"]))
     return [Entry(*key, subjects) for key, subjects in alike.items()]
+
+
+def _reason(finding: dict[str, Any]) -> str:
+    """Why the verdict is what it is, and what was measured on this host."""
+    measured = [f"measured here: {_text(sentence)}" for sentence in sentences(finding)]
+    return "; ".join([_text(finding["reason"]), *measured] if finding["reason"] else measured)
 
 
 def _numbers(counts: dict[str, Any]) -> dict[str, int]:

@@ -22,4 +22,5 @@ def findings_lines(document: dict[str, Any], run_id: str | None) -> str:
 
 def _short(finding: dict[str, Any]) -> dict[str, Any]:
     return {name: finding[name] for name in _KEPT} | {
-        "waived": bool(finding["waived"]), "fix": finding["fix"]["class"], "planned": finding["fix"]["planned"]}
+        "waived": bool(finding["waived"]), "fix": finding["fix"]["class"], "planned": finding["fix"]["planned"],
+        "measured_here": finding.get("measured_here", [])}

@@ -5,28 +5,45 @@
 """What an experiment found, for people: the effect of each change, how sure it is, and under which conditions."""
 from __future__ import annotations
 
+import pathlib
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
+from . import _record
 from ._effect import CONFIDENCE, HELPS, HURTS, stand_together
 from ._plot_effects import effects_drawing, span
-from ._svg import packed
+from ._section import Section, Table
 from ._text import clean, count, one_line, show
 
+EXPERIMENT, PLOT = "experiment.json", "effects.svg"
+SCHEMA_EXPERIMENT = "gpuhost.experiment/1"
+HEADING = "Which changes help"
 _HEAD = ("change", "metric", "verdict", "effect (95 % interval)", "blocks", "by chance", "said")
 _MODES = {"plan": "all changes together", "one_at_a_time": "each change alone",
           "leave_one_out": "all changes, and all but one"}
 _ENDS = {"before": "what was set before", "after": "all changes", "best": "the best of what was measured"}
 
 
-def section(document: dict[str, Any]) -> dict[str, Any]:
-    """`{heading, notes, tables, drawings}` of an experiment's document, all of it plain text."""
+def read(folder: pathlib.Path, _facts: dict[str, Any]) -> Section | None:
+    """The newest experiment of a host; None without one."""
+    path = folder / EXPERIMENT
+    if not path.exists():
+        return None
+    document = _record.read_json(path)
+    if document["schema"] != SCHEMA_EXPERIMENT:
+        raise _record.RecordError(f"{path} has the schema {document['schema']!r}, wanted {SCHEMA_EXPERIMENT!r}: "
+                                  "measure again")
+    return section(document)
+
+
+def section(document: dict[str, Any]) -> Section:
+    """An experiment's document as a section of the reports."""
     drawing = effects_drawing(document)
     rows = [_effect_row(*one) for one in _compared(document)]
-    tables = [{"caption": "Effect of each change", "head": list(_HEAD), "rows": rows}] if rows else []
-    return {"heading": f"Which changes help: {one_line(document['benchmark'])}", "notes": _notes(document),
-            "tables": tables, "drawings": [packed(drawing)] if drawing else []}
+    return Section(f"{HEADING}: {one_line(document['benchmark'])}", _notes(document),
+                   [Table("Effect of each change", list(_HEAD), rows)] if rows else [],
+                   {PLOT: drawing} if drawing else {})
 
 
 def _notes(document: dict[str, Any]) -> list[str]:

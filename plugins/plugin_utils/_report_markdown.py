@@ -12,6 +12,7 @@ from . import _evidence
 from ._commands import command
 from ._describe import describe
 from ._groups import PRIORITIES, Group, gpu_addresses, group, to_do, value
+from ._measured_here import measured_lines, measured_section
 from ._report_changes import change_section
 from ._report_p2p import p2p_section
 from ._report_terminal import counts_line, notes
@@ -40,7 +41,7 @@ def markdown_report(document: dict[str, Any], run: dict[str, Any] | None = None,
         lines += change_section(run)
     for name, heading in _CLASSES:
         lines += _actions(heading, [one for one in failed if one.first["fix"]["class"] == name], gpus)
-    lines += _evidence.markdown(shown)
+    lines += _evidence.markdown(shown) + measured_section(document)
     lines += _unknown(findings, gpus) + _optimal(findings, gpus) + _not_applicable(findings, gpus)
     lines += _waived(findings, gpus) + _gpu_table(document["facts"])
     lines += p2p_section(document["facts"])
@@ -83,6 +84,7 @@ def _action(one: Group, gpus: set[str]) -> list[str]:
         lines.append(f"- where: {escape(one.who(gpus))}" + (f": {code(one.names())}" if one.of > 1 else ""))
     if first["reason"]:
         lines.append(f"- finding: {escape(first['reason'])}")
+    lines += measured_lines(one.findings)
     lines.append(f"- why: {escape(first['why'])}")
     if first["contested"]:
         by = ", ".join(first["contested"]["by"])

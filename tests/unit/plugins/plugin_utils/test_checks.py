@@ -56,7 +56,7 @@ def test_a_finding_has_the_shape_of_audit_json():
         "takes_effect": "at_once",
         "fix": {"class": "manual", "change": None, "how": "reseat 0000:01:00.0", "risk": None, "undo": None,
                 "persist": None, "planned": False, "not_planned_because": None},
-        "sources": ["the manual"], "waived": None,
+        "sources": ["the manual"], "waived": None, "measured_here": [],
     }]
 
 

@@ -23,7 +23,8 @@ def test_a_line_a_finding_with_what_a_program_sorts_by():
         "host": "pve1", "run_id": RUN, "collected_at": "2026-11-29T18:30:00Z", "profile": "inference",
         "check": "numa_balancing", "subject": None, "topic": "kernel", "title": "Title of numa_balancing",
         "verdict": "fail", "priority": "P1", "actual": "1", "recommended": "0", "reason": "8 GPUs on two nodes",
-        "evidence": "kernel_doc", "waived": False, "fix": "runtime", "planned": False}
+        "evidence": "kernel_doc", "waived": False, "fix": "runtime", "planned": False,
+        "measured_here": []}
     assert (second["subject"], second["actual"], second["recommended"], second["waived"]) == (
         "0000:01:00.0", 16, {"at_least": 16}, True)
 

@@ -23,20 +23,20 @@ def check(document):
 
 
 def notes(**more):
-    return section(check(experiment(**more)))["notes"]
+    return section(check(experiment(**more))).notes
 
 
 def test_a_row_for_each_change_and_metric():
-    table, = section(check(experiment()))["tables"]
-    assert [row[:6] for row in table["rows"]] == [
+    table, = section(check(experiment())).tables
+    assert [row[:6] for row in table.rows] == [
         ["thp_enabled", "tokens_per_second", "helps", "+12.4 % (+10.9 to +13.8)", "10", "0.008"],
         ["thp_enabled", "ttft_ms", "helps", "-8.2 % (-9.9 to -6.4)", "10", "0.008"],
         ["swappiness", "tokens_per_second", "no measurable effect", "+0.2 % (-0.9 to +1.3)", "10", "0.690"],
         ["swappiness", "ttft_ms", "inconclusive", "+1.4 % (-1.5 to +4.2)", "10", "0.310"],
         ["numa_balancing", "tokens_per_second", "hurts", "-4.0 % (-6.1 to -1.8)", "10", "0.032"],
         ["numa_balancing", "ttft_ms", "inconclusive", "-", "3", "-"]]
-    assert all(len(row) == len(table["head"]) for row in table["rows"])
-    assert table["rows"][5][6] == FEW["said"]
+    assert all(len(row) == len(table.head) for row in table.rows)
+    assert table.rows[5][6] == FEW["said"]
 
 
 def test_what_was_run_under_which_conditions_and_what_does_not_count():
@@ -89,8 +89,8 @@ def test_several_comparisons_have_several_chances_to_be_wrong(arms, said):
 def test_an_experiment_without_a_complete_block_has_a_table_and_no_plot():
     metrics = [{"name": "speed", "better": "higher", "unit": None}]
     made = section(check(experiment(arms=[arm("one", "one", "sysctl:a.b", "1", speed=FEW)], metrics=metrics)))
-    assert made["drawings"] == [] and len(made["tables"][0]["rows"]) == 1
-    assert section(check(experiment(arms=[])))["tables"] == []
+    assert made.drawings == {} and len(made.tables[0].rows) == 1
+    assert section(check(experiment(arms=[]))).tables == []
 
 
 def test_what_effect_returns_is_what_the_schema_wants():
