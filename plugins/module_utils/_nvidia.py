@@ -40,12 +40,8 @@ def read(host: Host, log: Reading, *, gone: list[str], asleep: list[str], rdma: 
     version = host.read(f"{_PROC}/version").map(parse_version)
     gpus = read_gpus(host)
     nodes = read_nodes(host)
-    present = {node["path"] for node in nodes.value or [] if node["type"] == "c"}
-    missing = [f"/dev/nvidia{gpu['minor']}" for gpu in gpus.value or [] if gpu["minor"] is not None]
     hung = list_hung(host)
-    reason = smi.reason_not_to_run(core["state"], "/dev/nvidiactl" in present,
-                                   [path for path in missing if path not in present], gone, asleep,
-                                   [gpu["bdf"] for gpu in hung.value or []])
+    reason = reason_not_to_ask(core["state"], nodes, gpus, gone, asleep, hung)
     return {
         "module": {key: core[key] for key in ("state", "version", "refcount")},
         "flavour": version.value.flavour if version.ok else None,
@@ -67,6 +63,19 @@ def read(host: Host, log: Reading, *, gone: list[str], asleep: list[str], rdma: 
         "xids": log.map(parse_xids),
         "hung": hung,
     }
+
+
+def reason_not_to_ask(state: str, nodes: Reading, gpus: Reading, gone: list[str], asleep: list[str],
+                      hung: Reading) -> str | None:
+    """Why nvidia-smi must not be run, None where it may.
+
+    `state` is that of the nvidia module, `nodes`, `gpus` and `hung` are what read_nodes(), read_gpus() and
+    list_hung() gave, the rest is as in read().
+    """
+    present = {node["path"] for node in nodes.value or [] if node["type"] == "c"}
+    wanted = [f"/dev/nvidia{gpu['minor']}" for gpu in gpus.value or [] if gpu["minor"] is not None]
+    return smi.reason_not_to_run(state, "/dev/nvidiactl" in present, [path for path in wanted if path not in present],
+                                 gone, asleep, [gpu["bdf"] for gpu in hung.value or []])
 
 
 def read_gpus(host: Host) -> Reading:

@@ -93,22 +93,48 @@ def _fact(state: str, reason: str | None, driver_version: str | None = None, gpu
 
 def parse(text: str) -> dict | None:
     """What `nvidia-smi -q -x` printed, None for anything else. A field that is missing or renamed is None."""
+    root = _root(text)
+    if root is None:
+        return None
+    gpus = [_gpu(element) for element in root.iter("gpu")]
+    return _fact(OK, None, _text(root, "driver_version"), [gpu for gpu in gpus if gpu["bdf"] and "." in gpu["bdf"]])
+
+
+def parse_conditions(text: str) -> list[dict] | None:
+    """How the GPUs of the same output are doing: `[{bdf, temperature_c, sm_mhz, throttle, power_w}]`; None as above.
+
+    Degrees Celsius, MHz and watts; `throttle` are the reasons for lower clocks that are active.
+    """
+    root = _root(text)
+    if root is None:
+        return None
+    found = []
+    for gpu in root.iter("gpu"):
+        power = _power(gpu)
+        found.append({"bdf": _address(gpu), "temperature_c": _number(gpu, "temperature/gpu_temp"),
+                      "sm_mhz": _number(gpu, "clocks/sm_clock"), "throttle": power["clock_reasons"],
+                      "power_w": power["power_draw_w"]})
+    return [gpu for gpu in found if gpu["bdf"] and "." in gpu["bdf"]]
+
+
+def _root(text: str) -> ElementTree.Element | None:
     if "<!ENTITY" in text:      # nvidia-smi defines none; a bomb would
         return None
     try:
         root = ElementTree.fromstring(text.strip())
     except ElementTree.ParseError:
         return None
-    if root.tag != "nvidia_smi_log":
-        return None
-    gpus = [_gpu(element) for element in root.iter("gpu")]
-    return _fact(OK, None, _text(root, "driver_version"), [gpu for gpu in gpus if gpu["bdf"] and "." in gpu["bdf"]])
+    return root if root.tag == "nvidia_smi_log" else None
+
+
+def _address(gpu: ElementTree.Element) -> str | None:
+    return kernel_address(gpu.get("id") or "") or kernel_address(_text(gpu, "pci/pci_bus_id") or "")
 
 
 def _gpu(gpu: ElementTree.Element) -> dict:
     processes = gpu.find("processes")
     return {
-        "bdf": kernel_address(gpu.get("id") or "") or kernel_address(_text(gpu, "pci/pci_bus_id") or ""),
+        "bdf": _address(gpu),
         "minor": _number(gpu, "minor_number"),
         "memory_mib": _number(gpu, "fb_memory_usage/total"),
         "bar1_mib": _number(gpu, "bar1_memory_usage/total"),

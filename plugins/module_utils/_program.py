@@ -10,8 +10,9 @@ import os
 import shutil
 import signal
 import subprocess
-import threading
 from typing import NamedTuple
+
+from ._drain import Drain
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 OUTPUT_LIMIT = 8 << 20      # bytes kept of each stream
@@ -40,8 +41,8 @@ def run_program(argv: list[str], timeout: float) -> ProgramResult | None:
             env={"PATH": PATH, "LC_ALL": "C"}, start_new_session=True, close_fds=True)
     except OSError as error:    # no interpreter, another architecture
         return ProgramResult(None, "", "", f"{argv[0]} could not be started: {error.strerror}")
-    # Threads, not communicate(): a grandchild that keeps the pipe open must not keep us.
-    streams = [_Drain(child.stdout), _Drain(child.stderr)]
+    # Not communicate(): a grandchild that keeps the pipe open must not keep us.
+    streams = [Drain(child.stdout, OUTPUT_LIMIT), Drain(child.stderr, OUTPUT_LIMIT)]
     problem = _wait(child, argv[0], timeout)
     stdout, stderr = (stream.text(GRACE) for stream in streams)
     if problem is None and child.returncode != 0:
@@ -65,24 +66,3 @@ def _wait(child: subprocess.Popen, name: str, timeout: float) -> str | None:
     except subprocess.TimeoutExpired:
         problem += " and could not be killed; it was abandoned"
     return problem
-
-
-class _Drain(threading.Thread):
-    """Reads a pipe to its end, or for as long as anybody cares."""
-
-    def __init__(self, pipe) -> None:
-        super().__init__(daemon=True)
-        self._pipe = pipe
-        self._pieces: list[bytes] = []
-        self.start()
-
-    def run(self) -> None:
-        kept = 0
-        for piece in iter(lambda: self._pipe.read1(1 << 16), b""):
-            if kept < OUTPUT_LIMIT:
-                self._pieces.append(piece)
-                kept += len(piece)
-
-    def text(self, timeout: float) -> str:
-        self.join(timeout)
-        return b"".join(self._pieces).decode("utf-8", "replace")
