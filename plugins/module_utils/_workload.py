@@ -12,7 +12,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ._drain import Drain
@@ -53,11 +53,11 @@ def run_workload(host: Host, argv: Sequence[str], *, container: str | None = Non
     prefix = container_prefix(host, container, keep=bool(environment)) if container else []
     file = OutputFile(output_file, prefix) if output_file is not None else None
     started, begin = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), time.monotonic()
-    child = _start(argv, prefix, chdir, environment)
-    waiter = _Waiter(child)
-    streams = {name: Drain(pipe, output_limit // 2, output_limit - output_limit // 2)
-               for name, pipe in (("stdout", child.stdout), ("stderr", child.stderr))}
-    with _ended_with_us(host, child, waiter):
+    with _Guard(host) as guard:
+        child = _start(argv, prefix, chdir, environment)
+        waiter = guard.watch(child)
+        streams = {name: Drain(pipe, output_limit // 2, output_limit - output_limit // 2)
+                   for name, pipe in (("stdout", child.stdout), ("stderr", child.stderr))}
         waiter.join(timeout)
         timed_out = waiter.is_alive()
         seconds = timeout if timed_out else waiter.ended - begin
@@ -129,37 +129,45 @@ class _Waiter(threading.Thread):
         self.ended = time.monotonic()
 
 
-@contextlib.contextmanager
-def _ended_with_us(host: Host, child: subprocess.Popen, waiter: _Waiter) -> Iterator[None]:
-    """The child has a session of its own, so that nobody else would end it where this process is told to end."""
-    def stop(number, _frame):
-        raise _Stopped(number)
+class _Guard:
+    """Ends the child where this process is told to end: it has a session of its own, so that nobody else would."""
 
-    # Handlers can be set in the main thread alone; elsewhere signals do not arrive either.
-    mine = _SIGNALS if threading.current_thread() is threading.main_thread() else ()
-    handlers = {number: signal.signal(number, stop) for number in mine}
-    stopped = None
-    try:
-        yield
-    except _Stopped as signalled:
-        stopped = signalled.number
-        _ignore(mine)
-        _end(host, child, waiter)
-    except BaseException:
-        _ignore(mine)
-        _end(host, child, waiter)
-        raise
-    finally:
-        for number, handler in handlers.items():
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._child: subprocess.Popen | None = None
+        self._waiter: _Waiter | None = None
+        self._pending: int | None = None
+        self._handlers: dict[int, Any] = {}
+
+    def __enter__(self) -> _Guard:
+        # Handlers can be set in the main thread alone; signals do not arrive elsewhere either.
+        if threading.current_thread() is threading.main_thread():
+            self._handlers = {number: signal.signal(number, self._stop) for number in _SIGNALS}
+        return self
+
+    def _stop(self, number: int, _frame: Any) -> None:
+        if self._child is None:     # it may have been started already: nothing may be raised until that is known
+            self._pending = number
+        else:
+            raise _Stopped(number)
+
+    def watch(self, child: subprocess.Popen) -> _Waiter:
+        self._waiter, self._child = _Waiter(child), child
+        if self._pending is not None:
+            raise _Stopped(self._pending)
+        return self._waiter
+
+    def __exit__(self, _kind: Any, error: BaseException | None, _traceback: Any) -> None:
+        if error is not None and self._child is not None:
+            for number in self._handlers:
+                signal.signal(number, signal.SIG_IGN)
+            _end(self._host, self._child, self._waiter)
+        for number, handler in self._handlers.items():
             signal.signal(number, handler)
-        if stopped is not None:
-            os.kill(os.getpid(), stopped)
-            raise SystemExit(128 + stopped)
-
-
-def _ignore(numbers: Sequence[int]) -> None:
-    for number in numbers:
-        signal.signal(number, signal.SIG_IGN)
+        number = error.number if isinstance(error, _Stopped) else self._pending
+        if number is not None:
+            os.kill(os.getpid(), number)
+            raise SystemExit(128 + number)
 
 
 def _end(host: Host, child: subprocess.Popen, waiter: _Waiter) -> list[dict[str, Any]]:
@@ -220,7 +228,7 @@ def _read_file(file: OutputFile, result: dict[str, Any], name: str, limit: int) 
         result["cut"].append("file")
 
 
-def _masked(result: dict[str, Any], values) -> dict[str, Any]:
+def _masked(result: dict[str, Any], values: Iterable[str]) -> dict[str, Any]:
     """What the program said, without the values of its environment."""
     secrets = sorted((value for value in values if len(value) >= SECRET_LENGTH), key=len, reverse=True)
     for key in ("stdout", "stderr", "file", "problem"):

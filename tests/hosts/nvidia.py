@@ -31,6 +31,7 @@ HEALTHY: Mapping[str, object] = {
     "default_power_limit": 600, "power_draw": 39.17, "reasons": (), "sram_uncorrectable": 0, "dram_uncorrectable": 0,
     "remapped_row_pending": "No", "remapped_row_failure": "No", "pending_retirement": "N/A",
     "channel_repair_pending": "No", "recovery": "None", "bar1_used": 1, "vbios_version": "98.02.67.00.0A",
+    "temperature": 45, "sm_clock": 180,
 }
 # A card without ECC, multi-instance mode and row remapping.
 GEFORCE = {"power_limit": 450, "default_power_limit": 450, "display_active": "Enabled", **dict.fromkeys((
@@ -179,7 +180,10 @@ def _smi_gpu(gpu: Gpu, version: str) -> str:
             f"</bar1_memory_usage>\n<compute_mode>{said['compute_mode']}</compute_mode>\n"
             f"<utilization><gpu_util>{gpu.utilization} %</gpu_util></utilization>\n"
             f"{_ecc(said, branch)}"
-            f"{_repairs(said)}{_power(said, branch)}"
+            f"{_repairs(said)}<temperature><gpu_temp>{said['temperature']} C</gpu_temp>"
+            "<gpu_temp_tlimit>N/A</gpu_temp_tlimit></temperature>\n"
+            f"{_power(said, branch)}<clocks><graphics_clock>{said['sm_clock']} MHz</graphics_clock>"
+            f"<sm_clock>{said['sm_clock']} MHz</sm_clock></clocks>\n"
             f"<processes>{process}</processes>\n</gpu>\n")
 
 
