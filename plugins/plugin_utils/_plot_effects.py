@@ -15,7 +15,7 @@ from ._svg import Drawing, Shape, circle, line, rect, text
 _LOOK = {HELPS: "good", HURTS: "bad"}
 # Pixels: where the labels begin, where the scale is, where the verdict and the numbers stand, and how high a row is.
 _LABEL, _LEFT, _RIGHT, _VERDICT, _NUMBERS, _WIDTH, _ROW, _TOP = 12, 290, 590, 606, 750, 960, 22, 52
-_LETTERS = 40       # as many fit between label and scale
+_LETTERS, _HEADING_LETTERS = 40, 60       # as many fit beside the scale, and above it
 
 
 def effects_drawing(document: dict[str, Any]) -> Drawing | None:
@@ -29,10 +29,10 @@ def effects_drawing(document: dict[str, Any]) -> Drawing | None:
     shapes, y = [], _TOP
     better = {metric["name"]: metric["better"] for metric in document["metrics"]}
     for arm in arms:
-        shapes.append(text(_LABEL, y + 15, _short(arm["name"], 2 * _LETTERS), "heading"))
+        shapes.append(text(_LABEL, y + 15, _short(arm["name"], _HEADING_LETTERS), "heading"))
         y += _ROW
         for metric, found in arm["metrics"].items():
-            shapes += _row(scale, y, f"{metric} ({better[metric]} is better)", found)
+            shapes += _row(scale, y, _label(metric, better[metric]), found)
             y += _ROW
     return Drawing(f"Effects of the changes on {document['benchmark']}", _described(document, arms), _WIDTH, y + 16,
                    [*_frame(scale, y), *shapes])
@@ -72,7 +72,7 @@ def _frame(scale: _Scale, bottom: float) -> list[Shape]:
 def _row(scale: _Scale, y: float, label: str, found: dict[str, Any]) -> list[Shape]:
     look, middle = _LOOK.get(found["verdict"], "mild"), y + _ROW / 2
     words = look if look != "mild" else "quiet"
-    shapes = [text(_LABEL + 8, middle + 4, _short(label, _LETTERS), "label"),
+    shapes = [text(_LABEL + 8, middle + 4, label, "label"),
               text(_VERDICT, middle + 4, found["verdict"], words)]
     if found["low"] is None:
         return [*shapes, text(_NUMBERS, middle + 4, _missing(found), "quiet")]
@@ -101,6 +101,11 @@ def _described(document: dict[str, Any], arms: list[dict[str, Any]]) -> str:
     """All of the plot in words."""
     rows = [f"{arm['name']}, {metric}: {found['said']}" for arm in arms for metric, found in arm["metrics"].items()]
     return f"Run {document['run_id']}. " + ". ".join(rows) + "."
+
+
+def _label(metric: str, better: str) -> str:
+    which = f" ({better} is better)"
+    return _short(metric, _LETTERS - len(which)) + which
 
 
 def _short(words: str, letters: int) -> str:

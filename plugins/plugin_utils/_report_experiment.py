@@ -19,7 +19,7 @@ from ._text import clean, count, one_line, show
 EXPERIMENT, PLOT = "experiment.json", "effects.svg"
 SCHEMA_EXPERIMENT = "gpuhost.experiment/1"
 HEADING = "Which changes help"
-_HEAD = ("change", "metric", "verdict", "effect (95 % interval)", "blocks", "by chance", "said")
+_HEAD = ("change", "metric", "verdict", "effect (95 % interval)", "blocks", "chance", "to know")
 _MODES = {"plan": "all changes together", "one_at_a_time": "each change alone",
           "leave_one_out": "all changes, and all but one"}
 _ENDS = {"before": "what was set before", "after": "all changes", "best": "the best of what was measured"}
@@ -40,7 +40,11 @@ def read(folder: pathlib.Path, _facts: dict[str, Any]) -> Section | None:
 def section(document: dict[str, Any]) -> Section:
     """An experiment's document as a section of the reports."""
     drawing = effects_drawing(document)
-    rows = [_effect_row(*one) for one in _compared(document)]
+    compared = _compared(document)
+    measured = [found for arm, metric, found in compared if found["low"] is not None]
+    weak = [found for found, stands in zip(measured, stand_together([found["chance"] for found in measured]))
+            if not stands]
+    rows = [_effect_row(*one, alone=any(one[2] is found for found in weak)) for one in compared]
     return Section(f"{HEADING}: {one_line(document['benchmark'])}", _notes(document),
                    [Table("Effect of each change", list(_HEAD), rows)] if rows else [],
                    {PLOT: drawing} if drawing else {})
@@ -123,8 +127,19 @@ def _compared(document: dict[str, Any]) -> list[tuple[dict[str, Any], str, dict[
     return [(arm, metric, found) for arm in document["arms"] for metric, found in arm["metrics"].items()]
 
 
-def _effect_row(arm: dict[str, Any], metric: str, found: dict[str, Any]) -> list[str]:
+def _effect_row(arm: dict[str, Any], metric: str, found: dict[str, Any], alone: bool) -> list[str]:
     measured = found["low"] is not None
     return [one_line(part) for part in (
         arm["name"], metric, found["verdict"], span(found) if measured else "-", found["blocks"],
-        f"{found['chance']:.3f}" if measured else "-", found["said"])]
+        f"{found['chance']:.3f}" if measured else "-", _to_know(found, alone))]
+
+
+def _to_know(found: dict[str, Any], alone: bool) -> str:
+    """What the numbers do not say. `alone`: it does not stand where all comparisons are judged together."""
+    if found["verdict"] in (HELPS, HURTS):
+        return "one of several comparisons: may be chance, repeat it alone" if alone else "-"
+    if found["more_runs"]:
+        return f"needs {found['more_runs']} more runs, {found['blocks'] + found['more_blocks']} blocks in all"
+    if found["smallest_seen"]:
+        return f"an effect beyond {found['smallest_seen']:.1f} % would have been seen"
+    return found["said"]

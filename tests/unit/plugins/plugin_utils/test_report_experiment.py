@@ -36,7 +36,15 @@ def test_a_row_for_each_change_and_metric():
         ["numa_balancing", "tokens_per_second", "hurts", "-4.0 % (-6.1 to -1.8)", "10", "0.032"],
         ["numa_balancing", "ttft_ms", "inconclusive", "-", "3", "-"]]
     assert all(len(row) == len(table.head) for row in table.rows)
-    assert table.rows[5][6] == FEW["said"]
+    assert [row[6] for row in table.rows] == [
+        "-", "-", "an effect beyond 1.3 % would have been seen", "needs 26 more runs, 23 blocks in all",
+        "one of several comparisons: may be chance, repeat it alone", "needs 10 more runs, 8 blocks in all"]
+
+
+def test_what_no_ratio_could_be_made_of_says_so():
+    none = found("inconclusive", "0 is not a positive number", blocks=0)
+    table, = section(check(experiment(arms=[arm("one", "one", "sysctl:a.b", "1", tokens_per_second=none)]))).tables
+    assert table.rows == [["one", "tokens_per_second", "inconclusive", "-", "0", "-", "0 is not a positive number"]]
 
 
 def test_what_was_run_under_which_conditions_and_what_does_not_count():
@@ -141,5 +149,12 @@ def test_a_long_name_is_cut_in_the_plot_and_whole_in_words():
     long = "x" * 300
     document = experiment(arms=[arm(long, "one", "sysctl:a.b", "1", tokens_per_second=HELPS)])
     drawing = _plot_effects.effects_drawing(document)
-    assert max(len(shape.words) for shape in drawing.shapes) <= 80
+    assert max(len(shape.words) for shape in drawing.shapes) == 60
     assert long in drawing.description
+
+
+def test_a_long_metric_is_cut_before_what_is_better():
+    metrics = [{"name": "m" * 300, "better": "lower", "unit": None}]
+    document = experiment(arms=[arm("one", "one", "sysctl:a.b", "1", **{"m" * 300: HELPS})], metrics=metrics)
+    label, = (shape for shape in _plot_effects.effects_drawing(document).shapes if shape.look == "label")
+    assert label.words == "m" * 19 + "... (lower is better)"
