@@ -37,7 +37,8 @@ def make_record(answer: Mapping[str, Any], facts: Mapping[str, Any], pairs: Mapp
         "gpus": [_gpu(one, of_gpu(by_address[one["bdf"]], facts) if one["bdf"] in by_address else {}, percent)
                  for one in answer["gpus"]],
         "pairs": [_pair(one, pairs.get((one["from"], one["to"])), percent) for one in answer["pairs"]],
-        "stopped": answer["stopped"], "not_measured": [*not_measured, *answer["not_measured"]],
+        "stopped": answer["stopped"], "not_measured": [
+            {name: one[name] for name in ("subject", "reason")} for one in [*not_measured, *answer["not_measured"]]],
     }
 
 
@@ -46,12 +47,12 @@ def _gpu(one: Mapping[str, Any], expected: Mapping[str, Expected], percent: floa
     figures, said, slow = {}, [], False
     for direction, words in _DIRECTIONS.items():
         wanted = expected.get(direction, Expected(None, "the host has no such GPU any more"))
-        figures[direction] = one[direction] and {"gb_s": one[direction]["gb_s"], "expected_gb_s": wanted.gb_s}
+        figures[direction] = one[direction] and {**_kept(one[direction], "gb_s"), "expected_gb_s": wanted.gb_s}
         if one[direction]:
             slow |= is_slow(one[direction]["gb_s"], wanted.gb_s, percent)
             said.append(_figure(words, one[direction]["gb_s"], wanted))
     made |= _judged(one, said, slow)
-    return {**made, **figures, "d2d": one["d2d"] and {"gb_s": one["d2d"]["gb_s"]}, "link": one["link"] and {
+    return {**made, **figures, "d2d": one["d2d"] and _kept(one["d2d"], "gb_s"), "link": one["link"] and {
         name: one["link"][name] for name in ("speed_gt_s", "width")}}
 
 
@@ -62,11 +63,18 @@ def _pair(one: Mapping[str, Any], pair: Pair | None, percent: float) -> dict[str
         if one[way]:
             slow |= is_slow(one[way]["gb_s"], pair.expected.gb_s, percent)
             said.append(_figure(way, one[way]["gb_s"], pair.expected))
-    figures = {way: one[way] and {name: one[way].get(name) for name in ("gb_s", "latency_us")}
-               for way in ("read", "write")}
+    figures = {way: one[way] and _kept(one[way], "gb_s", "latency_us") for way in ("read", "write")}
     return {"from": one["from"], "to": one["to"], "path": pair.path, "can_access": one["can_access"],
             **_judged(one, said, slow), **figures, "expected_gb_s": pair.expected.gb_s,
             "expected_why": pair.expected.why}
+
+
+def _kept(figures: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    """The figures of a copy, with those of every size where the module tells them."""
+    kept = {name: figures.get(name) for name in names}
+    if "by_size" in figures:
+        kept["by_size"] = [{name: one[name] for name in ("bytes", "gb_s")} for one in figures["by_size"]]
+    return kept
 
 
 def _figure(words: str, gb_s: float, expected: Expected) -> str:

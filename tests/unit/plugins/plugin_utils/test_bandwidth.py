@@ -94,6 +94,16 @@ def test_a_gpu_that_left_the_bus_meanwhile_is_kept_without_expectation():
     assert gpu["said"] == "from the host 55.3 GB/s, to the host 52.9 GB/s"
 
 
+def test_the_figures_of_every_size_are_kept_and_nothing_else_of_the_module():
+    given = gpu_answer(NEAR)
+    sizes = [{"bytes": 1 << 20, "gb_s": 21.5, "settled": True}, {"bytes": 256 << 20, "gb_s": 55.3, "settled": True}]
+    given["h2d"] |= {"by_size": sizes, "settled": True}
+    given |= {"bound": True, "link_expected": None, "wrong": []}
+    gpu = made(answer([given]))["gpus"][0]
+    assert gpu["h2d"] == {"gb_s": 55.3, "expected_gb_s": 58.4, "by_size": [
+        {"bytes": 1 << 20, "gb_s": 21.5}, {"bytes": 256 << 20, "gb_s": 55.3}]}
+
+
 def test_evidence_for_checks():
     pairs = [pair_answer(NEAR, BESIDE_IT, write=20.0), pair_answer(BESIDE_IT, NEAR, "wrong_data", "1 word")]
     record = made(answer([gpu_answer(NEAR, d2h=40.0), BESIDE_IT], pairs))

@@ -1,0 +1,81 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+from typing import Any
+
+from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure
+from ansible.plugins.action import ActionBase
+from ansible.utils.display import Display
+
+from ..plugin_utils._audit import PROBLEMS, shown_path
+from ..plugin_utils._bandwidth_run import Measurement
+from ..plugin_utils._bandwidth_scope import DESPITE
+from ..plugin_utils._expected_bandwidth import SLOW_BELOW_PERCENT
+from ..plugin_utils._plain import plain
+from ..plugin_utils._text import clean
+
+ARGUMENTS = {
+    "sysroot": {"type": "str", "default": "/"},
+    "report_dir": {"type": "str", "default": "reports"},
+    "run_id": {"type": "str"},
+    "devices": {"type": "list", "elements": "str", "default": []},
+    "pairs": {"type": "bool", "default": True},
+    "sizes": {"type": "list", "elements": "int", "default": []},
+    "tool": {"type": "str", "default": "driver", "choices": ["driver", "nvbandwidth"]},
+    "container": {"type": "str"},
+    "timeout": {"type": "int"},
+    "library": {"type": "str"},
+    "allow_busy": {"type": "bool", "default": False},
+    "despite": {"type": "list", "elements": "str", "default": [], "choices": list(DESPITE)},
+    "slow_below": {"type": "int", "default": SLOW_BELOW_PERCENT},
+}
+
+
+class ActionModule(ActionBase):
+    """Asks the audit's facts whether a host may be measured, has it measured, and writes down what came of it."""
+
+    _supports_check_mode = True
+    _requires_connection = True
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        result = super().run(tmp, task_vars)
+        _checked, arguments = self.validate_argument_spec(argument_spec=ARGUMENTS)
+        host, arguments = plain(task_vars["inventory_hostname"]), plain(arguments)
+        try:
+            measurement = Measurement(host, arguments)
+            read = self._execute_module(module_name="gpuhost.tuning.host_info", task_vars=task_vars,
+                                        module_args={"sysroot": arguments["sysroot"]})
+            if read.get("failed") or "facts" not in read:
+                return {**result, **read}
+            measurement.look(plain(read["facts"]))
+            reason = measurement.nothing_to_do or (
+                "check mode: it would be measured" if self._task.check_mode else None)
+            if reason:
+                return {**result, **self._skip(host, reason)}
+            return {**result, "changed": False, **self._measure(measurement, task_vars)}
+        except PROBLEMS as problem:
+            raise AnsibleActionFail(str(problem)) from problem
+
+    def _measure(self, measurement: Measurement, task_vars: dict[str, Any]) -> dict[str, Any]:
+        try:
+            answer = plain(self._execute_module(module_name="gpuhost.tuning.gpu_bandwidth", task_vars=task_vars,
+                                                module_args=measurement.module_arguments()))
+        except AnsibleConnectionFailure as lost:
+            # Of all things that can end a connection now, a host that hangs is the one somebody has to know about.
+            measurement.lost(str(lost))
+            raise
+        if answer.get("skipped"):
+            return self._skip(measurement.host, answer.get("msg", "the module skipped it"))
+        if answer.get("failed") and "gpus" not in answer:
+            return answer
+        harm = measurement.keep(answer)
+        Display().display("\n".join(clean(line) for line in measurement.lines()))
+        outcome = {"run_id": measurement.run_id, "record": shown_path(measurement.path), **measurement.outcome()}
+        return {**outcome, "failed": True, "msg": f"{'; '.join(harm)}. See {outcome['record']}"} if harm else outcome
+
+    def _skip(self, host: str, reason: str) -> dict[str, Any]:
+        # Ansible shows no message of a task that was skipped.
+        Display().display(clean(f"{host}: bandwidth was not measured: {reason}"))
+        return {"changed": False, "skipped": True, "msg": reason}
