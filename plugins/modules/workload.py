@@ -59,6 +59,10 @@ options:
     description:
       - File into which it writes its result, returned as RV(file). One that it has not written is an error.
     type: str
+  conditions:
+    description: Read the state of the host before and after. Without it a question that is asked often costs less.
+    type: bool
+    default: true
   run_id:
     description: The run this belongs to. It is returned as it is.
     type: str
@@ -132,13 +136,13 @@ left_running:
   elements: dict
 boot_id:
   description: Which boot of the host this was; null where that cannot be read.
-  returned: success
+  returned: with O(conditions)
   type: str
 conditions:
   description:
     - The state of the host RV(conditions.before) and RV(conditions.after). Without O(argv) both are the same.
     - What could not be read is null.
-  returned: success
+  returned: with O(conditions)
   type: dict
   contains:
     before:
@@ -207,6 +211,7 @@ def main() -> None:
             "timeout": {"type": "float", "default": 600.0},
             "output_limit": {"type": "int", "default": OUTPUT_LIMIT},
             "output_file": {"type": "str"},
+            "conditions": {"type": "bool", "default": True},
             "run_id": {"type": "str"},
             "sysroot": {"type": "path", "default": "/"},
         },
@@ -237,11 +242,13 @@ def _run(module: AnsibleModule, host: Host, params: dict) -> dict:
                                                           f"{params['sysroot']} is a folder"}
     if argv and module.check_mode:
         return {"changed": True, "msg": f"would run {argv[0]}"}
-    before = read_conditions(host)
+    before = read_conditions(host) if params["conditions"] else None
     result = run_workload(host, argv, **{name: params[name] for name in _OPTIONS}) if argv else {}
-    after = read_conditions(host) if argv else before
-    return {"changed": bool(argv), **result, "boot_id": after["boot_id"],
-            "conditions": {"before": before, "after": after}}
+    result["changed"] = bool(argv)
+    if before is not None:
+        after = read_conditions(host) if argv else before
+        result.update(boot_id=after["boot_id"], conditions={"before": before, "after": after})
+    return result
 
 
 if __name__ == "__main__":

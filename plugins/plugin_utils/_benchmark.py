@@ -46,10 +46,11 @@ class Restart(NamedTuple):
     ready_timeout: float
 
     def module_arguments(self) -> dict[str, Any]:
-        return {**_place(self.where), "argv": self.argv, "timeout": self.timeout}
+        return {**_place(self.where), "argv": self.argv, "timeout": self.timeout, "conditions": False}
 
     def ready_arguments(self) -> dict[str, Any]:
-        return {**_place(self.where), "argv": self.ready, "timeout": min(self.ready_timeout, 60.0)}
+        return {**_place(self.where), "argv": self.ready, "timeout": min(self.ready_timeout, 60.0),
+                "conditions": False}
 
 
 class Benchmark(NamedTuple):

@@ -138,9 +138,11 @@ def document(host: str, run_id: str, benchmark: Benchmark, runs: Sequence[Mappin
     }
 
 
-def write_document(folder: pathlib.Path, document: Mapping[str, Any]) -> pathlib.Path:
-    """Keep it with its run, and as the newest of the host whose folder this is; the path of the first."""
-    path = folder / document["run_id"] / BENCHMARK
-    write_json(path, document)
+def write_run(folder: pathlib.Path, document: Mapping[str, Any]) -> None:
+    """Keep it with its run; `folder` is that of the host."""
+    write_json(folder / document["run_id"] / BENCHMARK, document)
+
+
+def write_newest(folder: pathlib.Path, document: Mapping[str, Any]) -> None:
+    """Let it be the newest of the host, which reports show."""
     write_json(folder / BENCHMARK, document)
-    return path

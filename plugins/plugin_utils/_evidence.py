@@ -9,15 +9,18 @@ import pathlib
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from . import _record, _report_bandwidth, _report_experiment
+from . import _record, _report_bandwidth, _report_benchmark, _report_experiment
 from ._section import Section
 from ._svg import packed, svg_file
 from ._text import escape, one_line, table
 
 # Makes a section from the folder and the facts of a host, None where nothing of its kind was measured.
 Reader = Callable[[pathlib.Path, dict[str, Any]], Section | None]
-READERS: dict[str, Reader] = {_report_bandwidth.HEADING: _report_bandwidth.read,
-                              _report_experiment.HEADING: _report_experiment.read}
+READERS: dict[str, Reader] = {
+    _report_bandwidth.HEADING: _report_bandwidth.read,
+    _report_benchmark.HEADING: _report_benchmark.read,
+    _report_experiment.HEADING: _report_experiment.read,
+}
 
 
 def sections(folder: pathlib.Path, facts: dict[str, Any]) -> list[Section]:

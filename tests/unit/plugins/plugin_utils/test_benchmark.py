@@ -43,8 +43,9 @@ def test_the_server_of_a_load_generator_is_on_the_host():
     assert parse_benchmark(with_(where="controller", restart=restart)).restart.where == "host"
     inside = parse_benchmark(with_(where="lxc:101", restart=restart)).restart
     assert inside.module_arguments() == {
-        "container": "101", "argv": ["systemctl", "restart", "vllm"], "timeout": 600}
-    assert inside.ready_arguments() == {"container": "101", "argv": ["curl", "-f", "http://x/"], "timeout": 60}
+        "container": "101", "argv": ["systemctl", "restart", "vllm"], "timeout": 600, "conditions": False}
+    assert inside.ready_arguments() == {
+        "container": "101", "argv": ["curl", "-f", "http://x/"], "timeout": 60, "conditions": False}
     elsewhere = parse_benchmark(with_(where="controller", restart={**restart, "where": "lxc:7"})).restart
     assert elsewhere.module_arguments()["container"] == "7"
 

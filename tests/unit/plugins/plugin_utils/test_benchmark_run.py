@@ -16,7 +16,8 @@ from ansible_collections.gpuhost.tuning.plugins.plugin_utils._benchmark_run impo
     restart,
     same_boot,
     summary,
-    write_document,
+    write_newest,
+    write_run,
 )
 
 GPU = {"bdf": "0000:41:00.0", "temperature_c": 50.0, "sm_mhz": 1980, "throttle": [], "power_w": 300.0}
@@ -141,9 +142,11 @@ def test_the_record_is_kept_with_its_run_and_as_the_newest(tmp_path):
         "schema": "gpuhost.benchmark/1", "host": "pve1", "boot_id": "b1", "measured_at": "then", "name": "small",
         "argv": ["bench"], "where": "host", "metrics": [{"name": "speed", "better": "higher", "unit": "tok/s"}],
         "summary": {"speed": {"median": 1.5, "low": 1, "high": 2, "runs": 2}}, "stopped": None}
-    path = write_document(tmp_path, made)
-    assert path == tmp_path / "20261130T000000Z-0000" / "benchmark.json"
-    assert json.loads(path.read_text()) == json.loads((tmp_path / "benchmark.json").read_text()) == made
+    write_run(tmp_path, made)
+    assert json.loads((tmp_path / "20261130T000000Z-0000" / "benchmark.json").read_text()) == made
+    assert not (tmp_path / "benchmark.json").exists()
+    write_newest(tmp_path, made)
+    assert json.loads((tmp_path / "benchmark.json").read_text()) == made
 
 
 # -- the user's server -------------------------------------------------------------------------------------------------

@@ -1,0 +1,61 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+from typing import Any
+
+from ansible.errors import AnsibleActionFail
+from ansible.plugins.action import ActionBase
+from ansible.utils.display import Display
+
+from ..plugin_utils import _benchmark, _benchmark_run, _record
+from ..plugin_utils._audit import PROBLEMS
+from ..plugin_utils._benchmark_executor import executor
+from ..plugin_utils._benchmark_series import Series
+from ..plugin_utils._plain import plain
+from ..plugin_utils._text import one_line
+
+ARGUMENTS = {
+    "benchmark": {"type": "raw", "required": True},
+    "sysroot": {"type": "str", "default": "/"},
+    "report_dir": {"type": "str", "default": "reports"},
+    "run_id": {"type": "str"},
+}
+
+
+class ActionModule(ActionBase):
+    """Runs the user's benchmark as often as he wants, and keeps the record as the user who runs Ansible."""
+
+    _supports_check_mode = True
+    _requires_connection = True
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        result = super().run(tmp, task_vars)
+        _checked, arguments = self.validate_argument_spec(argument_spec=ARGUMENTS)
+        host = plain(task_vars["inventory_hostname"])
+        try:
+            benchmark = _benchmark.load_benchmark(plain(arguments["benchmark"]))
+            folder = _record.HostFolder(arguments["report_dir"], host)
+            run_id = _record.check_run_id(arguments["run_id"]) if arguments["run_id"] else _record.new_run_id()
+            if self._task.check_mode:
+                said = f"{host}: would make {benchmark.described()}"
+                Display().display(one_line(said))
+                return {**result, "changed": False, "run_id": run_id, "msg": said}
+            series = Series(benchmark, folder.path, run_id, Display().display, loud=_loud(task_vars))
+            series.measure(self._executor(benchmark.where, arguments["sysroot"], run_id, task_vars))
+        except PROBLEMS as problem:
+            raise AnsibleActionFail(str(problem)) from problem
+        return {**result, "changed": False, **series.answer()}
+
+    def _executor(self, where: str, sysroot: str, run_id: str, task_vars: dict[str, Any]) -> _benchmark_run.Execute:
+        def ask(arguments: dict[str, Any]) -> dict[str, Any]:
+            return plain(self._execute_module(module_name="gpuhost.tuning.workload", task_vars=task_vars,
+                                              module_args={"sysroot": sysroot, "run_id": run_id, **arguments}))
+
+        return executor(where, ask)
+
+
+def _loud(task_vars: dict[str, Any]) -> bool:
+    """Whether each run gets a line of its own; those of many hosts would only be in each other's way."""
+    return len(task_vars["ansible_play_hosts_all"]) == 1 or Display().verbosity > 0
