@@ -14,8 +14,8 @@ description:
   - The first runs only warm up. A run outside the limits, on a hot GPU for example, is kept and does not count.
   - Writes C(benchmark.json) and all that the command said below O(report_dir) on the controller, as the user who runs
     Ansible. That is never reported as a change, and neither is what the command does.
-  - A command that fails, hangs or is killed, a figure that is missing, a container that does not run and a host that was
-    rebooted meanwhile end it with one message. What was measured until then is kept.
+  - A command that fails, hangs or is killed, a figure that is missing, a container that does not run and a host that
+    was rebooted meanwhile end it with one message. What was measured until then is kept.
 extends_documentation_fragment:
   - gpuhost.tuning.attributes
 attributes:
@@ -34,11 +34,11 @@ options:
     description:
       - A mapping with C(name), C(command) and C(metrics), or the path of a YAML file with such a mapping, on the
         controller. A relative one starts where the command was started.
-      - The other keys, all with defaults, are C(where) (V(host), V(lxc:101) or V(controller)), C(chdir), C(environment),
-        C(timeout), C(repetitions), C(warm_up), C(settle_seconds), C(output), C(records), C(restart),
+      - The other keys, all with defaults, are C(where) (V(host), V(lxc:101) or V(controller)), C(chdir),
+        C(environment), C(timeout), C(repetitions), C(warm_up), C(settle_seconds), C(output), C(records), C(restart),
         C(starts_workload) and C(limits).
-      - Each metric has C(better) (V(higher) or V(lower)) and either C(json), a jmespath expression that yields a number,
-        or C(pattern), a regular expression whose group C(value) is the number; C(unit) is shown beside it.
+      - Each metric has C(better) (V(higher) or V(lower)) and either C(json), a jmespath expression that yields a
+        number, or C(pattern), a regular expression whose group C(value) is the number; C(unit) is shown beside it.
     type: raw
     required: true
   sysroot:
