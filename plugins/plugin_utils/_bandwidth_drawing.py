@@ -29,9 +29,10 @@ Grid = Mapping[tuple[str, str], Cell]
 
 
 class Panel(NamedTuple):
-    """One matrix: a row a source, a column a target."""
+    """One matrix: a row and a column a GPU; `corner` says what each is."""
 
     title: str
+    corner: str
     names: Sequence[str]
     cells: Grid
 
@@ -41,10 +42,11 @@ def bandwidth_drawing(records: Sequence[Mapping[str, Any]]) -> Drawing | None:
     names = list(dict.fromkeys(gpu["bdf"] for record in records for gpu in record["gpus"]))
     if not names:
         return None
-    lines = [[Panel(_title("Copies and writes", record, records), [HOST, *names], _writes(record))
+    lines = [[Panel(_title("Copies and writes", record, records), "from \\ to", [HOST, *names], _writes(record))
               for record in records]]
     if any(pair["read"] for record in records for pair in record["pairs"]):
-        lines.append([Panel(_title("Reads", record, records), names, _reads(record)) for record in records])
+        lines.append([Panel(_title("Reads", record, records), "by \\ from", names, _reads(record))
+                      for record in records])
     most = max((cell.gb_s for line in lines for panel in line for cell in panel.cells.values() if cell.gb_s), default=0)
     shapes: list[Shape] = []
     y, width = _EDGE, 0.0
@@ -92,7 +94,7 @@ def _cell(figures: Mapping[str, Any] | None, verdict: str, expected: float | Non
 
 
 def _panel(panel: Panel, x: float, y: float, most: float) -> list[Shape]:
-    shapes = [text(x, y + 14, panel.title, "heading"), text(x, y + 34, "from \\ to", "quiet")]
+    shapes = [text(x, y + 14, panel.title, "heading"), text(x, y + 34, panel.corner, "quiet")]
     for column, name in enumerate(panel.names):
         middle = x + _LABEL + _CELL * (column + 0.5)
         shapes += [text(middle, y + 40 + 14 * part, words, "label", "middle")
@@ -113,9 +115,10 @@ def _short(name: str) -> tuple[str, ...]:
 
 def _box(cell: Cell | None, same: bool, x: float, y: float, most: float) -> list[Shape]:
     place = (x + 1, y + 1, _CELL - 2, _ROW - 2)
-    if same or cell is None or (cell.gb_s is None and cell.verdict not in HARMFUL):
-        words = "" if same else "-"
-        return [rect(*place, "none"), text(x + _CELL / 2, y + 17, words, "quiet", "middle")]
+    if same:
+        return [rect(*place, "none")]
+    if cell is None or (cell.gb_s is None and cell.verdict not in HARMFUL):
+        return [rect(*place, "none"), text(x + _CELL / 2, y + 17, "-", "quiet", "middle")]
     words = "" if cell.gb_s is None else f"{cell.gb_s:.1f}"
     if cell.verdict in (*HARMFUL, SLOW):
         words = f"{words}!" if words and cell.verdict != SLOW else words or cell.verdict.split("_", maxsplit=1)[0]

@@ -13,12 +13,14 @@ from typing import Any
 from . import _record
 from ._bandwidth import HARMFUL, RECORD, SCHEMA_BANDWIDTH, SLOW, name_of, tally
 from ._bandwidth_drawing import bandwidth_drawing
+from ._expected_bandwidth import is_slow
 from ._groups import value
 from ._section import Section, Table
 from ._text import binary_size, count
 
 HEADING = "Bandwidth"
 FILE = "bandwidth.svg"
+_SHOWN = 8
 _TOOLS = {"driver": "the driver library", "nvbandwidth": "nvbandwidth"}
 _GPU_HEAD = ["GPU", "model", "NUMA node", "from host", "to host", "within", "link under load", "verdict"]
 _PATH_HEAD = ["path", "pairs", "expected", "writes", "reads", "latency, us"]
@@ -63,8 +65,7 @@ def _notes(record: Mapping[str, Any], older: Mapping[str, Any] | None) -> list[s
     notes = [f"Measured {record['measured_at']} {where} in run {record['run_id']} with {_TOOLS[record['tool']]}, "
              f"driver {record['driver_version'] or 'unknown'}, copies of {sizes}, data compared.",
              f"{' and '.join(parts)}: {said or 'nothing'}."]
-    notes += [f"{name_of(one)}: {one['verdict'].replace('_', ' ')}: {one['said']}" for verdict in (*HARMFUL, SLOW)
-              for one in [*record["gpus"], *record["pairs"]] if one["verdict"] == verdict]
+    notes += _unsound(record)
     if record["stopped"]:
         notes.append(f"It was stopped: {record['stopped']}")
     notes += [f"Not measured: {one['subject']}: {one['reason']}" for one in record["not_measured"]]
@@ -72,6 +73,15 @@ def _notes(record: Mapping[str, Any], older: Mapping[str, Any] | None) -> list[s
         notes.append(f"Before and after: run {older['run_id']} of {older['measured_at']} beside this one.")
     return [*notes, "Expected is what the narrowest link on the way can carry at most, by its speed, lanes and "
                     f"MaxPayload; what reaches less than {record['slow_below_percent']:g} % of it is slow."]
+
+
+def _unsound(record: Mapping[str, Any]) -> list[str]:
+    """What is wrong, each in a sentence; of what is slow the tables have all, and these only the first."""
+    every = [*record["gpus"], *record["pairs"]]
+    wrong = [one for verdict in HARMFUL for one in every if one["verdict"] == verdict]
+    slow = [one for one in every if one["verdict"] == SLOW]
+    said = [f"{name_of(one)}: {one['verdict'].replace('_', ' ')}: {one['said']}" for one in [*wrong, *slow[:_SHOWN]]]
+    return [*said, f"Slow are {len(slow) - _SHOWN} more, see the tables."] if len(slow) > _SHOWN else said
 
 
 def _stale(record: Mapping[str, Any], facts: Mapping[str, Any]) -> list[str]:
@@ -103,7 +113,7 @@ def _tables(record: Mapping[str, Any]) -> Iterable[Table]:
     yield Table("Transfers between GPUs by their path, GB/s", _PATH_HEAD, _by_path(pairs))
     names = list(dict.fromkeys(bdf for pair in pairs for bdf in (pair["from"], pair["to"])))
     for way, caption in (("write", "Writes from row to column, GB/s"), ("read", "Reads by row from column, GB/s")):
-        cells = {(pair["from"], pair["to"]): _transfer(pair, way) for pair in pairs}
+        cells = {(pair["from"], pair["to"]): _transfer(pair, way, record["slow_below_percent"]) for pair in pairs}
         yield Table(caption, ["", *names], [
             [row, *("" if row == column else cells.get((row, column), "-") for column in names)] for row in names])
 
@@ -136,12 +146,13 @@ def _copy(figures: Mapping[str, Any] | None) -> str:
     return f"{figures['gb_s']:.1f}" + ("" if expected is None else f" of {expected:.1f}")
 
 
-def _transfer(pair: Mapping[str, Any], way: str) -> str:
-    """A figure; the verdict where there is none, or where it is not sound."""
+def _transfer(pair: Mapping[str, Any], way: str, percent: float) -> str:
+    """A figure; the verdict where there is none, and beside it where it is not sound or slow."""
     verdict = pair["verdict"].replace("_", " ")
     if not pair[way]:
         return verdict
-    return f"{pair[way]['gb_s']:.1f}" + (f" {verdict}" if pair["verdict"] in HARMFUL else "")
+    unsound = pair["verdict"] in HARMFUL or is_slow(pair[way]["gb_s"], pair["expected_gb_s"], percent)
+    return f"{pair[way]['gb_s']:.1f}" + (f" {verdict}" if unsound else "")
 
 
 def _link(link: Mapping[str, Any] | None) -> str:

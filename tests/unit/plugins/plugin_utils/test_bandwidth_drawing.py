@@ -19,7 +19,9 @@ def boxes(drawing):
     found = []
     for shape, after in zip(drawing.shapes, drawing.shapes[1:]):
         if shape.name == "rect":
-            found.append((shape.look, after.words))
+            middle = float(shape.attributes["x"]) + float(shape.attributes["width"]) / 2
+            within = after.name == "text" and float(after.attributes["x"]) == middle
+            found.append((shape.look, after.words if within else ""))
     return found
 
 

@@ -114,6 +114,18 @@ def test_nothing_is_expected_across_sockets_and_the_table_says_why(put):
                                        "1.4 to 1.9"]]
 
 
+def test_of_many_that_are_slow_the_first_are_named_and_the_tables_mark_each(put):
+    names = [f"0000:{bus:02x}:00.0" for bus in range(1, 5)]
+    pairs = [pair_answer(one, other, "slow", "write 9.0 of 57.6 GB/s expected", write=9.0)
+             for one in names for other in names if one != other]
+    section = read(put(record(names, pairs)), facts_of())
+    assert [note for note in section.notes if ": slow: " in note] == [
+        f"{pair['from']} -> {pair['to']}: slow: write 9.0 of 57.6 GB/s expected" for pair in pairs[:8]]
+    assert "Slow are 4 more, see the tables." in section.notes
+    assert section.tables[2].rows[0] == [names[0], "", "9.0 slow", "9.0 slow", "9.0 slow"]
+    assert section.tables[3].rows[0] == [names[0], "", "48.7", "48.7", "48.7"]
+
+
 def test_the_record_before_is_shown_beside_if_it_is_of_the_same_place(put):
     before, other = record([NEAR]), record([NEAR], run_id="20261129T190000Z-0001", where="lxc:101")
     section = read(put(before, other, record([NEAR], run_id=LATER)), facts_of(NEAR))
