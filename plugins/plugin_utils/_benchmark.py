@@ -10,7 +10,7 @@ import pathlib
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from ._benchmark_metrics import Metric, check_metric, read_values
+from ._benchmark_metrics import Metric, Output, check_expression, check_metric
 from ._own_yaml import read_own, validate
 
 VARIABLE = "gpuhost_benchmark"
@@ -67,6 +67,7 @@ class Benchmark(NamedTuple):
     settle_seconds: float
     output: str                     # stdout, stderr or a path
     records: str                    # last or all
+    valid: str | None               # an expression over the same JSON that has to be true
     metrics: list[Metric]
     restart: Restart | None
     starts_workload: bool           # whether every run begins what is measured, not only the load on it
@@ -85,8 +86,11 @@ class Benchmark(NamedTuple):
     def values(self, output: Mapping[str, Any]) -> dict[str, float]:
         """The figures of one run, by metric; MetricError. `output` is `{stdout, stderr, file, cut}`."""
         stream = self.output if self.output in STREAMS else "file"
-        return read_values(self.metrics, output.get(stream) or "", self.output, every=self.records == "all",
-                           cut=stream in (output.get("cut") or ()))
+        said = Output(output.get(stream) or "", self.output, every=self.records == "all",
+                      cut=stream in (output.get("cut") or ()))
+        if self.valid is not None:
+            said.require(self.valid)
+        return said.values(self.metrics)
 
     def described(self) -> str:
         """`1 run to warm up and 5 that count of "vllm bench serve" in lxc:101, at most 600 s each`."""
@@ -121,7 +125,7 @@ def _benchmark(given: Mapping[str, Any], origin: str) -> Benchmark:
         environment=dict(given.get("environment", {})), timeout=float(given.get("timeout", TIMEOUT)),
         repetitions=given.get("repetitions", REPETITIONS), warm_up=given.get("warm_up", WARM_UP),
         settle_seconds=float(given.get("settle_seconds", 0)), output=given.get("output", "stdout"),
-        records=given.get("records", "last"),
+        records=given.get("records", "last"), valid=check_expression(given.get("valid"), f"{origin}: valid"),
         metrics=[check_metric(Metric(name, metric["better"], metric.get("unit", ""), metric.get("json"),
                                      metric.get("pattern")), origin)
                  for name, metric in given["metrics"].items()],

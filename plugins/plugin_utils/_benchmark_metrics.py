@@ -41,29 +41,16 @@ class Metric(NamedTuple):
     query: str | None
     pattern: str | None
 
-    @property
-    def wanted(self) -> str:
-        return f"a number by json {self.query!r}" if self.pattern is None else f"a number by pattern {self.pattern!r}"
-
 
 class MetricError(ValueError):
-    """A figure is not where it was said to be."""
-
-    def __init__(self, metric: Metric, source: str, found: str, text: str, remedy: str) -> None:
-        super().__init__(f"metric {metric.name}: wanted {metric.wanted} in {source}, found {found}. "
-                         f"{_begins(text, source)}. {remedy}")
-
-
-def _begins(text: str, source: str) -> str:
-    start = one_line(text[:_SHOWN * 2])[:_SHOWN]
-    return f"{source} begins {start!r}" if start else f"{source} is empty"
+    """A figure is not where it was said to be, or the run says itself that it is none."""
 
 
 def check_metric(metric: Metric, origin: str) -> Metric:
     """The metric itself; ValueError where its expression or its pattern is none."""
     place = f"{origin}: metric {metric.name}"
     if metric.pattern is None:
-        _compile(metric, place)
+        check_expression(metric.query, place)
         return metric
     try:
         groups = re.compile(metric.pattern, re.MULTILINE).groupindex
@@ -75,35 +62,105 @@ def check_metric(metric: Metric, origin: str) -> Metric:
     return metric
 
 
-def _compile(metric: Metric, place: str) -> Any:
+def check_expression(query: str | None, place: str) -> str | None:
+    """The expression itself; ValueError where it is none."""
+    if query is None:
+        return None
     if jmespath is None:
         raise MissingPackage("jmespath", "find the figures of a benchmark")
     try:
-        return jmespath.compile(metric.query)
+        jmespath.compile(query)
     except (JMESPathError, ValueError, IndexError, KeyError, AttributeError, RecursionError) as error:
         reason = str(error).partition("\n")[0].removesuffix(", for expression:") or type(error).__name__
-        raise ValueError(f"{place}: {metric.query!r} is not a jmespath expression: {reason}") from None
+        raise ValueError(f"{place}: {query!r} is not a jmespath expression: {reason}") from None
+    return query
 
 
-def read_values(metrics: Sequence[Metric], text: str, source: str, *, every: bool = False,
-                cut: bool = False) -> dict[str, float]:
-    """The figures in `text`, which came from `source`; MetricError for the first that is not there.
+class Output:
+    """What one run said."""
 
-    `every`: expressions see the list of all JSON values in the text, not the last one. `cut`: something is missing in
-    the middle of the text.
-    """
-    documents = json_values(text) if any(metric.pattern is None for metric in metrics) else []
-    found = {}
-    for metric in metrics:
-        if metric.pattern is not None:
-            found[metric.name] = _by_pattern(metric, text, source)
-        elif documents:
-            found[metric.name] = _by_query(metric, documents if every else documents[-1], text, source)
-        else:
-            said = "It was too long and its middle is missing: let the command print less" if cut else \
+    def __init__(self, text: str, source: str, *, every: bool = False, cut: bool = False) -> None:
+        """`text` came from `source`. `every`: expressions see the list of all JSON values in it, not the last one.
+        `cut`: something is missing in its middle."""
+        self._text, self._source, self._every, self._cut = text, source, every, cut
+        self._documents: list[Any] | None = None
+
+    def values(self, metrics: Sequence[Metric]) -> dict[str, float]:
+        """The figures, by metric; MetricError for the first that is not there."""
+        return {metric.name: self._by_query(metric) if metric.pattern is None else self._by_pattern(metric)
+                for metric in metrics}
+
+    def require(self, query: str) -> None:
+        """MetricError where the expression is not true."""
+        asked = f"valid: wanted true by json {query!r}"
+        found = self._search(query, asked)
+        if found is not True:
+            raise self._error(asked, one_line(json.dumps(found))[:_SHOWN], "See why this run is not one to be counted")
+
+    def _error(self, asked: str, found: str, remedy: str) -> MetricError:
+        start = one_line(self._text[:_SHOWN * 2])[:_SHOWN]
+        begins = f"{self._source} begins {start!r}" if start else f"{self._source} is empty"
+        return MetricError(f"{asked} in {self._source}, found {found}. {begins}. {remedy}")
+
+    def _document(self, asked: str) -> Any:
+        if self._documents is None:
+            self._documents = json_values(self._text)
+        if not self._documents:
+            said = "It was too long and its middle is missing: let the command print less" if self._cut else \
                 "Let the command print JSON, or find the figure by a pattern"
-            raise MetricError(metric, source, "no JSON", text, said)
-    return found
+            raise self._error(asked, "no JSON", said)
+        return self._documents if self._every else self._documents[-1]
+
+    def _search(self, query: str, asked: str) -> Any:
+        document = self._document(asked)
+        try:
+            return jmespath.search(query, document)
+        except (JMESPathError, ValueError, TypeError, RecursionError) as error:
+            raise self._error(asked, f"an error: {one_line(error)[:_SHOWN]}", "Correct the expression") from None
+
+    def _by_query(self, metric: Metric) -> float:
+        asked = f"metric {metric.name}: wanted a number by json {metric.query!r}"
+        found = self._search(metric.query, asked)
+        if isinstance(found, (int, float)) and not isinstance(found, bool):
+            return self._finite(found, asked)
+        if found is None:
+            raise self._error(asked, "nothing (null)", f"There is {_there(metric.query, self._document(asked))}")
+        shown = one_line(json.dumps(found))[:_SHOWN]
+        said = "Write an expression that takes one of its elements, by [0] for example" if isinstance(found, list) \
+            else "Write an expression that yields a number, by to_number(...) for example"
+        raise self._error(asked, f"{in_words([kind(found)])}, {shown}", said)
+
+    def _by_pattern(self, metric: Metric) -> float:
+        asked = f"metric {metric.name}: wanted a number by pattern {metric.pattern!r}"
+        found = self._last_match(metric.pattern, asked)
+        if found is None:
+            raise self._error(asked, "no match", "Correct the pattern, or let the command print the figure")
+        if not _NUMBER.fullmatch(found.strip()):
+            raise self._error(asked, f"the text {one_line(found)[:_SHOWN]!r}",
+                              "Let the group value hold the digits alone")
+        return self._finite(float(found), asked)
+
+    def _last_match(self, pattern: str, asked: str) -> str | None:
+        try:
+            answer = subprocess.run([sys.executable, "-I", str(_MATCH)], timeout=MATCH_SECONDS, check=True, text=True,
+                                    encoding="utf-8", input=json.dumps([pattern, self._text]), capture_output=True)
+        except subprocess.CalledProcessError as error:
+            raise self._error(asked, f"an error: {one_line(error.stderr)[-_SHOWN:]}", "Write a simpler pattern") \
+                from None
+        except subprocess.TimeoutExpired:
+            raise self._error(asked, f"no answer within {MATCH_SECONDS:g} s",
+                              "Write a pattern without repetitions inside repetitions") from None
+        return json.loads(answer.stdout)
+
+    def _finite(self, number: float, asked: str) -> float:
+        try:
+            number = float(number)
+        except OverflowError:
+            number = math.inf
+        if not math.isfinite(number):
+            raise self._error(asked, "not a number (NaN)" if math.isnan(number) else "a number without end",
+                              "See why the benchmark could not measure it")
+        return number
 
 
 def json_values(text: str) -> list[Any]:
@@ -128,26 +185,10 @@ def json_values(text: str) -> list[Any]:
     return values
 
 
-def _by_query(metric: Metric, document: Any, text: str, source: str) -> float:
-    try:
-        found = _compile(metric, source).search(document)
-    except (JMESPathError, ValueError, TypeError, RecursionError) as error:
-        raise MetricError(metric, source, f"an error: {one_line(error)[:_SHOWN]}", text,
-                          "Correct the expression") from None
-    if isinstance(found, (int, float)) and not isinstance(found, bool):
-        return _finite(metric, found, text, source)
-    if found is None:
-        raise MetricError(metric, source, "nothing (null)", text, f"There is {_there(metric, document)}")
-    shown = one_line(json.dumps(found))[:_SHOWN]
-    said = "Write an expression that takes one of its elements, by [0] for example" if isinstance(found, list) else \
-        "Write an expression that yields a number, by to_number(...) for example"
-    raise MetricError(metric, source, f"{in_words([kind(found)])}, {shown}", text, said)
-
-
-def _there(metric: Metric, document: Any) -> str:
+def _there(query: str, document: Any) -> str:
     """What the expression could have asked for, with the key that may have been meant."""
     if isinstance(document, dict):
-        named = re.match(r"\w+", metric.query)
+        named = re.match(r"\w+", query)
         keys = ", ".join(one_line(key) for key in list(document)[:20]) or "no key"
         near = nearest(named[0], document) if named and named[0] not in document else ""
         return f"an object with {keys}{', ...' if len(document) > 20 else ''}{near}"
@@ -155,33 +196,3 @@ def _there(metric: Metric, document: Any) -> str:
         keys = sorted({one_line(key) for entry in document[:20] if isinstance(entry, dict) for key in entry})[:20]
         return f"a list of {len(document)}" + (f" with the keys {', '.join(keys)}" if keys else "")
     return in_words([kind(document)])
-
-
-def _by_pattern(metric: Metric, text: str, source: str) -> float:
-    try:
-        answer = subprocess.run([sys.executable, "-I", str(_MATCH)], timeout=MATCH_SECONDS, check=True, text=True,
-                                encoding="utf-8", input=json.dumps([metric.pattern, text]), capture_output=True)
-    except subprocess.CalledProcessError as error:
-        raise MetricError(metric, source, f"an error: {one_line(error.stderr)[-_SHOWN:]}", text,
-                          "Write a simpler pattern") from None
-    except subprocess.TimeoutExpired:
-        raise MetricError(metric, source, f"no answer within {MATCH_SECONDS:g} s", text,
-                          "Write a pattern without repetitions inside repetitions") from None
-    found = json.loads(answer.stdout)
-    if found is None:
-        raise MetricError(metric, source, "no match", text, "Correct the pattern, or let the command print the figure")
-    if not _NUMBER.fullmatch(found.strip()):
-        raise MetricError(metric, source, f"the text {one_line(found)[:_SHOWN]!r}", text,
-                          "Let the group value hold the digits alone")
-    return _finite(metric, float(found), text, source)
-
-
-def _finite(metric: Metric, number: float, text: str, source: str) -> float:
-    try:
-        number = float(number)
-    except OverflowError:
-        number = math.inf
-    if not math.isfinite(number):
-        raise MetricError(metric, source, "not a number (NaN)" if math.isnan(number) else "a number without end", text,
-                          "See why the benchmark could not measure it")
-    return number

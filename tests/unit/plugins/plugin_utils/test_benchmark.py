@@ -81,6 +81,7 @@ def test_who_starts_what_is_measured(changes, starts):
      "gpuhost_benchmark: metric speed: '(?P<value>' is not a regular expression: "),
     ({"metrics": {"speed": {"better": "lower", "pattern": r"(\d+)"}}},
      r"gpuhost_benchmark: metric speed: '(\\d+)' has no group of the name value: put the number into (?P<value>...)"),
+    ({"valid": "a ="}, "gpuhost_benchmark: valid: 'a =' is not a jmespath expression: "),
     ({"chdir": "here"}, "gpuhost_benchmark: chdir: 'here' is not absolute"),
     ({"output": "result.json"}, "gpuhost_benchmark: output: 'result.json' is neither stdout nor stderr nor an"),
     ({"limits": {"temprature_c": 80}}, "gpuhost_benchmark: limits: unknown key 'temprature_c'"),

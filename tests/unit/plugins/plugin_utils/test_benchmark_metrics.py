@@ -11,8 +11,8 @@ from ansible_collections.gpuhost.tuning.plugins.plugin_utils import _benchmark_m
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._benchmark_metrics import (
     Metric,
     MetricError,
+    Output,
     json_values,
-    read_values,
 )
 
 
@@ -25,12 +25,12 @@ def like(pattern, name="speed"):
 
 
 def value(metric, text, **more):
-    return read_values([metric], text, "stdout", **more)["speed"]
+    return Output(text, "stdout", **more).values([metric])["speed"]
 
 
 def error(metric, text, **more):
     with pytest.raises(MetricError) as raised:
-        read_values([metric], text, "stdout", **more)
+        Output(text, "stdout", **more).values([metric])
     return str(raised.value)
 
 
@@ -107,3 +107,15 @@ def test_text_that_was_cut_is_no_json_any_more():
 
 def test_control_characters_do_not_reach_the_terminal():
     assert "\x1b" not in error(by("speed"), "\x1b[31mred")
+
+
+def test_a_run_that_says_itself_that_it_is_none():
+    Output('{"completed": 200}', "stdout").require("completed == `200`")
+    for text, found in (('{"completed": 17}', "false"), ('{"done": 200}', "false"), ("{}", "false")):
+        with pytest.raises(MetricError, match=r"^valid: wanted true by json 'completed == `200`' in stdout, found "
+                                              rf"{found}\. stdout begins '{{.*'\. See why this run"):
+            Output(text, "stdout").require("completed == `200`")
+    with pytest.raises(MetricError, match=r"found 200\. "):
+        Output('{"completed": 200}', "stdout").require("completed")
+    with pytest.raises(MetricError, match=r"^valid: .*found no JSON\. stdout begins 'Killed'"):
+        Output("Killed", "stdout").require("completed")
