@@ -5,7 +5,12 @@
 from __future__ import annotations
 
 import json
+import os
 import pathlib
+import signal
+import subprocess
+import sys
+import time
 
 import jsonschema
 import pytest
@@ -87,6 +92,36 @@ def test_this_machine(controller, bench):
     report = (controller.reports / "here" / "system-improve.md").read_text()
     assert "## Your own benchmark: small" in report
     assert "| speed | 103 | 102 to 104 | tok/s | higher | 3 |" in report
+
+
+def test_an_interrupted_benchmark_is_ended_and_what_it_measured_is_kept(controller, bench):
+    """As a terminal does it: the signal goes to all that was started in the foreground."""
+    pidfile = controller.folder / "pid"
+    benchmark = bench(warm_up=0, command=[
+        "sh", "-c", f'if test -e first; then echo $$ > {pidfile}; sleep 60; true; fi; touch first; '
+                    'echo \'{"speed": 7, "ttft": {"p50": 1}}\''], chdir=str(controller.folder))
+    given = {"gpuhost_benchmark": benchmark, "gpuhost_become": False, "gpuhost_report_dir": str(controller.reports),
+             "gpuhost_bandwidth": False}
+    play = subprocess.Popen(
+        [sys.executable, "-m", "ansible", "playbook", str(REPOSITORY / "playbooks" / "benchmark.yml"), "-i",
+         str(controller.inventory({"here": None})), "-e", json.dumps(given)], env=controller.environment(),
+        cwd=controller.folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        start_new_session=True)
+    wait_until(lambda: pidfile.exists() and pidfile.read_text().strip())
+    os.killpg(play.pid, signal.SIGINT)
+    assert play.wait(60) != 0
+    wait_until(lambda: not pathlib.Path(f"/proc/{pidfile.read_text().strip()}").exists())
+    (path,) = controller.reports.glob("here/*/benchmark.json")
+    document = json.loads(path.read_text())
+    assert ([run["values"]["speed"] for run in document["runs"]], document["stopped"]) == (
+        [7], "it was still running when this was written")
+
+
+def wait_until(condition):
+    end = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.05)
 
 
 def test_from_the_controller(controller, bench, make_tree):

@@ -10,7 +10,7 @@ from ansible_collections.gpuhost.tuning.plugins.module_utils._reading import Rea
 
 from facts_schema import problems
 from hosts.modules import plant_char_devices, plant_installed_kernel, plant_module
-from hosts.nvidia import plant_hung, plant_libraries, plant_nvidia
+from hosts.nvidia import plant_hung, plant_libraries, plant_modprobe, plant_nvidia
 
 # Minors as on a real host with eight GPUs: they follow no order of the bus.
 EIGHT = [("0000:06:00.0", 2), ("0000:07:00.0", 3), ("0000:75:00.0", 0), ("0000:76:00.0", 1),
@@ -44,6 +44,11 @@ def test_open_driver_with_eight_gpus(tree, host):
     assert modules(facts) == {
         "nvidia": "live", "nvidia_uvm": "live", "nvidia_modeset": "live", "nvidia_drm": "live",
         "nvidia_peermem": "absent", "gdrdrv": "absent", "nvidia_fs": "absent", "nouveau": "absent", "ib_core": "absent"}
+
+
+def test_settings_of_a_driver_that_has_made_no_device_node_are_read(tree, host):
+    plant_modprobe(tree, "options nvidia NVreg_EnableStreamMemOPs=1")
+    assert [entry["path"] for entry in read(host)["modprobe"].value] == ["/etc/modprobe.d/nvidia.conf"]
 
 
 def test_minor_is_not_the_place_on_the_bus(tree, host):
