@@ -27,7 +27,7 @@ def answer(gpus, pairs=(), **changes):
     given = {(one["from"], one["to"]): one for one in pairs}
     return {"changed": False, "gpus": [gpu_answer(one) if isinstance(one, str) else one for one in gpus],
             "pairs": [given.get(pair) or pair_answer(*pair) for pair in permutations(bdfs, 2)],
-            "stopped": None, "not_measured": [], "driver_version": "595.58.03", "tool": "driver", "where": "host",
+            "stopped": None, "not_measured": [], "driver_version": "13.1", "tool": "driver", "where": "host",
             "sizes": [1 << 20, 256 << 20]} | changes
 
 
@@ -42,4 +42,5 @@ def record(gpus, pairs=(), *, expected=57.6, run_id=RUN, host="pve1", percent=80
                  "expected_why": "32 GT/s x16 at 0000:02:00.0, MaxPayload 256"}
     del made["changed"]
     return {"schema": "gpuhost.bandwidth/1", "host": host, "run_id": run_id, "boot_id": BOOT,
-            "measured_at": "2026-11-29T18:31:00Z", "slow_below_percent": percent, **made} | changes
+            "measured_at": "2026-11-29T18:31:00Z", "slow_below_percent": percent, **made, "driver_version": "595.58.03"
+            } | changes

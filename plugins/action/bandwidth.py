@@ -50,10 +50,8 @@ class ActionModule(ActionBase):
             if read.get("failed") or "facts" not in read:
                 return {**result, **read}
             measurement.look(plain(read["facts"]))
-            reason = measurement.nothing_to_do or (
-                "check mode: it would be measured" if self._task.check_mode else None)
-            if reason:
-                return {**result, **self._skip(host, reason)}
+            if measurement.nothing_to_do:
+                return {**result, **self._skip(host, measurement.nothing_to_do)}
             return {**result, "changed": False, **self._measure(measurement, task_vars)}
         except PROBLEMS as problem:
             raise AnsibleActionFail(str(problem)) from problem
@@ -70,6 +68,8 @@ class ActionModule(ActionBase):
             return self._skip(measurement.host, answer.get("msg", "the module skipped it"))
         if answer.get("failed") and "gpus" not in answer:
             return answer
+        if self._task.check_mode:
+            return self._skip(measurement.host, f"check mode: {answer['msg']}")
         harm = measurement.keep(answer)
         Display().display("\n".join(clean(line) for line in measurement.lines()))
         outcome = {"run_id": measurement.run_id, "record": shown_path(measurement.path), **measurement.outcome()}

@@ -29,11 +29,12 @@ _DIRECTIONS = {"h2d": "from the host", "d2h": "to the host"}
 def make_record(answer: Mapping[str, Any], facts: Mapping[str, Any], pairs: Mapping[tuple[str, str], Pair], *,
                 head: Mapping[str, Any], not_measured: Iterable[Mapping[str, str]], percent: float) -> dict[str, Any]:
     """The record from what the module answered. `facts` are the host's, `percent` is the share below which a healthy
-    copy is slow, `head` has host, run_id, boot_id and measured_at."""
+    copy is slow, `head` has host, run_id, boot_id, measured_at and the version of the driver, of which the module knows
+    only which CUDA it is for."""
     by_address = {gpu["bdf"]: gpu for gpu in facts["gpus"]}
     return {
         "schema": SCHEMA_BANDWIDTH, **head,
-        **{name: answer[name] for name in ("where", "tool", "driver_version", "sizes")}, "slow_below_percent": percent,
+        **{name: answer[name] for name in ("where", "tool", "sizes")}, "slow_below_percent": percent,
         "gpus": [_gpu(one, of_gpu(by_address[one["bdf"]], facts) if one["bdf"] in by_address else {}, percent)
                  for one in answer["gpus"]],
         "pairs": [_pair(one, pairs.get((one["from"], one["to"])), percent) for one in answer["pairs"]],

@@ -15,7 +15,7 @@ HOST = "host"
 _CELL, _ROW, _LABEL, _TOP, _GAP, _EDGE = 58, 26, 106, 62, 36, 14
 _NARROWEST = 390           # pixels: what the heading of a matrix of one GPU takes
 _HEATS = 5
-_LEGEND = "GB/s; darker is faster. A frame: slow, or not sound (!). Grey: nothing was measured."
+_LEGEND = "GB/s: the stronger the blue, the faster. In a frame: slow, or not sound (!). Grey: not measured."
 
 
 class Cell(NamedTuple):

@@ -88,7 +88,7 @@ class Measurement:
         """Put down that the connection to the host ended while it was measured."""
         container = self.arguments["container"]
         answer = {"where": f"lxc:{container}" if container else "host", "tool": self.arguments["tool"],
-                  "driver_version": value(self.facts["nvidia"]["driver_version"]), "sizes": [], "gpus": [], "pairs": [],
+                  "sizes": [], "gpus": [], "pairs": [],
                   "stopped": f"the connection to the host ended while it was measured: {one_line(said)}",
                   "not_measured": []}
         self.record = _bandwidth.make_record(answer, self.facts, {}, head=self._head(), not_measured=self.not_measured,
@@ -97,7 +97,8 @@ class Measurement:
 
     def _head(self) -> dict[str, Any]:
         return {"host": self.host, "run_id": self.run_id, "boot_id": value(self.facts["identity"]["boot_id"]),
-                "measured_at": self.facts["collected_at"]}
+                "measured_at": self.facts["collected_at"],
+                "driver_version": value(self.facts["nvidia"]["driver_version"])}
 
     def _write(self) -> None:
         _record.write_json(self.path, self.record)

@@ -18,6 +18,8 @@ P2P_RISK, XID, HA = "p2p_risk", "xid", "ha"
 # What a person may open after having read why it is shut.
 DESPITE = (P2P_RISK, XID, HA)
 _VARIABLE = "gpuhost_bandwidth_despite"
+# What makes a play go on without what is refused.
+_LEAVE_OUT = {P2P_RISK: "_pairs", XID: "", HA: ""}
 _NVIDIA = "10de"
 
 
@@ -96,7 +98,8 @@ def pairs_risk(pairs: Mapping[tuple[str, str], Pair], despite: Sequence[str]) ->
 
 
 def _opened_by(name: str) -> str:
-    return f"To measure all the same: {_VARIABLE}: [{name}]"
+    return (f"To measure all the same: {_VARIABLE}: [{name}]; to leave it out: gpuhost_bandwidth{_LEAVE_OUT[name]}: "
+            "false")
 
 
 def _hardware_errors(facts: Mapping[str, Any]) -> str | None:

@@ -81,7 +81,8 @@ def _unsound(record: Mapping[str, Any]) -> list[str]:
     wrong = [one for verdict in HARMFUL for one in every if one["verdict"] == verdict]
     slow = [one for one in every if one["verdict"] == SLOW]
     said = [f"{name_of(one)}: {one['verdict'].replace('_', ' ')}: {one['said']}" for one in [*wrong, *slow[:_SHOWN]]]
-    return [*said, f"Slow are {len(slow) - _SHOWN} more, see the tables."] if len(slow) > _SHOWN else said
+    more = len(slow) - _SHOWN
+    return [*said, f"{count(more, 'more is', 'more are')} slow, see the tables."] if more > 0 else said
 
 
 def _stale(record: Mapping[str, Any], facts: Mapping[str, Any]) -> list[str]:

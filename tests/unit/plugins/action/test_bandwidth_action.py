@@ -73,8 +73,9 @@ def test_a_sound_host(host):
     assert result["record"].endswith(f"pve1/{RUN}/bandwidth.json")
     record = host.record()
     assert record == host.record(f"{RUN}/bandwidth.json")
-    assert {name: record[name] for name in ("host", "run_id", "boot_id", "measured_at", "where")} == {
-        "host": "pve1", "run_id": RUN, "boot_id": BOOT, "measured_at": "2026-11-29T18:30:00Z", "where": "host"}
+    assert {name: record[name] for name in ("host", "run_id", "boot_id", "measured_at", "where", "driver_version")} == {
+        "host": "pve1", "run_id": RUN, "boot_id": BOOT, "measured_at": "2026-11-29T18:30:00Z", "where": "host",
+        "driver_version": "595.58.03"}
     assert host.shown == ["pve1: 2 GPUs, 2 ordered pairs: 4 healthy"]
     assert {(one["check"], one["subject"], one["verdict"]) for one in read_measured(host.reports / "pve1")} >= {
         ("pcie_link_width", ONE, "healthy"), ("iommu_acs", None, "healthy")}
@@ -122,7 +123,8 @@ def test_pairs_are_left_out_where_they_may_hang_and_the_rest_is_measured(host):
     assert host.asked["pairs"] is False
     (left_out,) = result["not_measured"]
     assert left_out["subject"] == "transfers between GPUs"
-    assert left_out["reason"].endswith("gpuhost_bandwidth_despite: [p2p_risk]")
+    assert left_out["reason"].endswith("gpuhost_bandwidth_despite: [p2p_risk]; to leave it out: "
+                                       "gpuhost_bandwidth_pairs: false")
     assert "not measured: transfers between GPUs" in host.shown[0]
     host.run(facts, answer([ONE, TWO]), despite=["p2p_risk"])
     assert host.asked["pairs"] is True
@@ -157,12 +159,18 @@ def test_a_host_without_a_gpu_to_measure_is_skipped(host, facts, said):
 
 
 def test_check_mode_tells_and_measures_nothing(host):
-    result = host.run(two_gpus(), check=True)
-    assert (result["skipped"], result["msg"], host.asked) == (True, "check mode: it would be measured", None)
+    would = {"changed": False, "gpus": [], "pairs": [], "msg": "would measure 2 GPUs and 2 pairs"}
+    result = host.run(two_gpus(), would, check=True)
+    assert (result["skipped"], result["msg"]) == (True, "check mode: would measure 2 GPUs and 2 pairs")
+    assert host.asked["devices"] == [ONE, TWO]
+    assert not (host.reports / "pve1").exists()
+    assert host.run(two_gpus(), {"failed": True, "msg": "busy"}, check=True)["msg"] == "busy"
+    host.asked = None
     facts = two_gpus()
     facts["guests"]["ha"] = ok([{"guest": "lxc:101", "state": "started", "nodes": None, "strict": False}])
     with pytest.raises(AnsibleActionFail, match=r"gpuhost_bandwidth_despite: \[ha\]"):
-        host.run(facts, check=True)
+        host.run(facts, would, check=True)
+    assert host.asked is None
 
 
 def test_the_module_may_skip_or_fail_without_a_record(host):

@@ -14,7 +14,8 @@ from facts_schema import document_problems
 
 # Two below one switch, one at the other processor. Expected from the host 58.4 and to it 57.6, between the first 57.6.
 NEAR, BESIDE_IT, FAR = "0000:03:00.0", "0000:04:00.0", "0000:83:00.0"
-HEAD = {"host": "pve1", "run_id": RUN, "boot_id": BOOT, "measured_at": "2026-11-29T18:31:00Z"}
+HEAD = {"host": "pve1", "run_id": RUN, "boot_id": BOOT, "measured_at": "2026-11-29T18:31:00Z",
+        "driver_version": "595.58.03"}
 
 
 def made(module_answer, percent=80, not_measured=()):

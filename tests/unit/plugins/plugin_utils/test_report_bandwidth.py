@@ -121,7 +121,7 @@ def test_of_many_that_are_slow_the_first_are_named_and_the_tables_mark_each(put)
     section = read(put(record(names, pairs)), facts_of())
     assert [note for note in section.notes if ": slow: " in note] == [
         f"{pair['from']} -> {pair['to']}: slow: write 9.0 of 57.6 GB/s expected" for pair in pairs[:8]]
-    assert "Slow are 4 more, see the tables." in section.notes
+    assert "4 more are slow, see the tables." in section.notes
     assert section.tables[2].rows[0] == [names[0], "", "9.0 slow", "9.0 slow", "9.0 slow"]
     assert section.tables[3].rows[0] == [names[0], "", "48.7", "48.7", "48.7"]
 
