@@ -84,10 +84,12 @@ def container_prefix(host: Host, container: str, *, keep: bool = False) -> list[
     if running.ok and container not in running.value:
         raise ValueError(f"container {container} is not running: start it, or name another one (running: "
                          f"{', '.join(sorted(running.value, key=int)) or 'none'})")
-    if shutil.which("pct", path=PATH) and not keep:
-        return ["pct", "exec", container, "--"]
-    if shutil.which("lxc-attach", path=PATH):
-        return ["lxc-attach", "-n", container, *(["--keep-env"] if keep else []), "--"]
+    # By their paths: the environment may hold a PATH that is the container's.
+    pct, attach = (shutil.which(name, path=PATH) for name in ("pct", "lxc-attach"))
+    if pct and not keep:
+        return [pct, "exec", container, "--"]
+    if attach:
+        return [attach, "-n", container, *(["--keep-env"] if keep else []), "--"]
     raise ValueError(f"container {container} cannot be entered: neither pct nor lxc-attach is installed on this host")
 
 

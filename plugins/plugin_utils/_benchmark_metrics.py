@@ -27,6 +27,7 @@ HIGHER, LOWER = "higher", "lower"
 MATCH_SECONDS = 10.0        # for one pattern: a nested repetition can take longer than anybody lives
 _MATCH = pathlib.Path(__file__).with_name("_match.py")
 _JSON_START = re.compile(r"^[{\[]", re.MULTILINE)
+_LINE_END = re.compile(r"[ \t\r]*$", re.MULTILINE)
 _JSON_TRIES = 10_000
 _NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?", re.ASCII)
 _SHOWN = 120
@@ -164,7 +165,8 @@ class Output:
 
 
 def json_values(text: str) -> list[Any]:
-    """The JSON values in `text`: the whole of it, or each object and list that begins a line, in their order.
+    """The JSON values in `text`: the whole of it, or each object and list that begins one line and ends one, in their
+    order.
 
     So a table or a progress display around them does not matter, nor whether one is spread over several lines.
     """
@@ -178,10 +180,12 @@ def json_values(text: str) -> list[Any]:
             break
         if start.start() >= end:
             try:
-                value, end = decoder.raw_decode(text, start.start())
-                values.append(value)
+                value, after = decoder.raw_decode(text, start.start())
             except (ValueError, RecursionError):
                 continue
+            if _LINE_END.match(text, after):        # not the [12] of a progress display
+                values.append(value)
+                end = after
     return values
 
 

@@ -40,7 +40,8 @@ def test_json_alone():
 
 
 def test_json_among_other_lines():
-    text = 'INFO: begins\n[1/2] reads\n{"speed": 1}\nTraceback? no\n{\n  "speed": 2,\n  "in": [\n1\n]\n}\nbye {\n'
+    text = ('INFO: begins\n[1/2] reads\n[2] steps\n{"speed": 1} \r\nTraceback? no\n'
+            '{\n  "speed": 2,\n  "in": [\n1\n]\n}\nbye {\n[3] done\n')
     assert value(by("speed"), text) == 2
     assert value(by("[].speed | sum(@)"), text, every=True) == 3
 

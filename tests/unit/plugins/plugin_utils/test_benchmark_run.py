@@ -110,6 +110,10 @@ def test_what_the_benchmark_itself_left_running_is_no_other_user(folder):
     assert measure(folder, result)["discarded"] is None
 
 
+def test_a_boot_that_cannot_be_told_is_no_reboot(folder):
+    assert measure(folder, answer(before={"boot_id": None}))["values"] == {"speed": 10.0}
+
+
 def test_it_settles_before_it_runs(folder, monkeypatch):
     slept = []
     monkeypatch.setattr(_benchmark_run.time, "sleep", slept.append)
