@@ -14,6 +14,8 @@ description:
     C(gpuhost.prom) for the textfile collector of Prometheus' node_exporter, and C(findings.jsonl).
   - The host is only read. Files are written on the controller, as the user who runs Ansible, in check mode too. That
     is never reported as a change.
+  - What was measured on the host, by an experiment or of bandwidth, is read from its folder below O(report_dir). The
+    report shows it, and findings carry it as C(measured_here). It changes no verdict and no plan.
   - With O(stage=before) it also makes a plan and writes C(before.json) and C(plan.json) of a run. With O(stage=after)
     it writes C(after.json) and C(outcome.json), and the report shows what the run changed.
 extends_documentation_fragment:

@@ -117,9 +117,11 @@ def _several(document: dict[str, Any]) -> list[str]:
             "all the same."]
     if claims:
         stand = sum(stand_together([found["chance"] for found in compared]))
-        said.append(f"Judged together (Holm), {stand or 'none'} of the {len(claims)} that were called stand.")
-        if stand < len(claims):
-            said.append("The others are worth an experiment of their own.")
+        if stand == len(claims):
+            said.append("Judged together (Holm), all that were called stand.")
+        else:
+            said.append(f"Judged together (Holm), {stand or 'none'} of the {len(claims)} that were called stand: the "
+                        "others are worth an experiment of their own.")
     return [" ".join(said)]
 
 

@@ -55,7 +55,7 @@ def test_what_was_run_under_which_conditions_and_what_does_not_count():
         "1 run discarded: 1 x 0000:01:00.0 is 91 °C, the limit is 85.",
         "While it ran: GPUs 61 to 74 °C; SM clock 2370 MHz; power 412.5 W; load 1.5.",
         "5 comparisons: if nothing made any difference, about 0.25 of them would be called all the same. Judged "
-        "together (Holm), 2 of the 3 that were called stand. The others are worth an experiment of their own.",
+        "together (Holm), 2 of the 3 that were called stand: the others are worth an experiment of their own.",
         "Not compared: module:nvidia_peermem: modules are compared as a whole"]
 
 
@@ -85,9 +85,12 @@ def test_what_nobody_could_read_is_not_mentioned():
     ([arm("one", "one", "sysctl:a.b", "1", speed=HELPS)], None),
     ([arm("one", "one", "sysctl:a.b", "1", speed=NOTHING, more=NOTHING)],
      "2 comparisons: if nothing made any difference, about 0.1 of them would be called all the same."),
+    ([arm("one", "one", "sysctl:a.b", "1", speed=NOTHING, more=HELPS)],
+     "2 comparisons: if nothing made any difference, about 0.1 of them would be called all the same. Judged together "
+     "(Holm), all that were called stand."),
     ([arm("one", "one", "sysctl:a.b", "1", speed=NOTHING, more=HELPS | {"chance": 0.04})],
      "2 comparisons: if nothing made any difference, about 0.1 of them would be called all the same. Judged together "
-     "(Holm), none of the 1 that were called stand. The others are worth an experiment of their own."),
+     "(Holm), none of the 1 that were called stand: the others are worth an experiment of their own."),
 ])
 def test_several_comparisons_have_several_chances_to_be_wrong(arms, said):
     metrics = [{"name": name, "better": "higher", "unit": None} for name in ("speed", "more")]
