@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from ..module_utils._pci_address import kernel_address, parse_address
 from . import _bandwidth, _bandwidth_scope, _record
 from ._derive import derive
 from ._derive_reading import value
@@ -23,6 +24,15 @@ _OPTIONAL = ("sizes", "container", "timeout", "library")
 _FORWARDED = ("sysroot", "tool", "allow_busy")
 _CONTAINER = re.compile(r"[0-9]{1,9}")
 _SHOWN = 12
+
+
+def _address(device: str) -> str:
+    """The kernel's own string for what the user wrote."""
+    try:
+        parse_address(device)
+    except ValueError as error:
+        raise ValueError(f"gpuhost_bandwidth_devices: {error}") from error
+    return kernel_address(device) or device
 
 
 class Measurement:
@@ -38,6 +48,7 @@ class Measurement:
         if arguments["container"] is not None and not _CONTAINER.fullmatch(arguments["container"]):
             raise ValueError(f"gpuhost_bandwidth_container: {arguments['container']!r}, wanted the number of a "
                              "container, such as 101")
+        self.named = [_address(device) for device in arguments["devices"]]
         self.facts: dict[str, Any] = {}
         self.record: dict[str, Any] = {}
         self.nothing_to_do: str | None = None
@@ -49,7 +60,7 @@ class Measurement:
     def look(self, facts: dict[str, Any]) -> None:
         """Decide from the facts of the host what is measured. Raises Refused, a ValueError, where nothing may be."""
         self.facts = derive(facts)
-        scope = _bandwidth_scope.choose(self.facts, self.arguments["devices"], self.arguments["container"])
+        scope = _bandwidth_scope.choose(self.facts, self.named, self.arguments["container"])
         if not scope.gpus:
             reasons = [f"{one['subject']}: {one['reason']}" for one in scope.not_measured]
             self.nothing_to_do = "; ".join(reasons) or "no NVIDIA GPU on this host"

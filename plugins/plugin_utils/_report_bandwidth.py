@@ -5,6 +5,7 @@
 """The section "Bandwidth" of a host's report: what was measured, what of it is slow or wrong, and what was left out."""
 from __future__ import annotations
 
+import contextlib
 import os
 import pathlib
 from collections.abc import Iterable, Mapping
@@ -49,9 +50,13 @@ def _load(path: pathlib.Path) -> dict[str, Any] | None:
 def _older(folder: pathlib.Path, newest: Mapping[str, Any]) -> dict[str, Any] | None:
     """The record before the newest one, of the same place: in a container other limits hold."""
     for run_id in sorted(filter(_record.RUN_ID.fullmatch, os.listdir(folder)), reverse=True):
-        record = _load(folder / run_id / RECORD) if run_id < newest["run_id"] else None
-        if record and record["where"] == newest["where"]:
-            return record
+        if run_id >= newest["run_id"]:
+            continue
+        # One that cannot be used any more is no reason to hide the newest.
+        with contextlib.suppress(_record.RecordError, KeyError):
+            record = _load(folder / run_id / RECORD)
+            if record and record["where"] == newest["where"]:
+                return record
     return None
 
 

@@ -107,8 +107,8 @@ def test_wrong_data_and_a_hang_fail_after_all_was_written_down(host, measured, s
 
 
 def test_the_users_wishes_reach_the_module(host):
-    result = host.run(two_gpus(), answer([ONE], where="lxc:101"), devices=[ONE], sizes=[4096], tool="nvbandwidth",
-                      container="101", timeout=9, allow_busy=True, library="libother.so")
+    result = host.run(two_gpus(), answer([ONE], where="lxc:101"), devices=["00000000:03:00.0"], sizes=[4096],
+                      tool="nvbandwidth", container="101", timeout=9, allow_busy=True, library="libother.so")
     assert host.asked == {"sysroot": "/", "tool": "nvbandwidth", "allow_busy": True, "devices": [ONE], "pairs": False,
                           "run_id": RUN, "sizes": [4096], "container": "101", "timeout": 9, "library": "libother.so"}
     assert result["not_measured"] == [{"subject": TWO, "reason": "not among the devices that were named"}]
@@ -195,6 +195,7 @@ def test_a_host_that_is_lost_meanwhile_is_put_down(host):
     ({"slow_below": 0}, "gpuhost_bandwidth_slow_below: 0, wanted 1 to 100 percent"),
     ({"run_id": "latest"}, "run id 'latest' does not have the form"),
     ({"despite": ["all"]}, "value of despite must be one or more of: p2p_risk, xid, ha"),
+    ({"devices": ["2460.0"]}, "gpuhost_bandwidth_devices: '2460.0' is not a PCI address like 0000:01:00.0 .*quote it"),
     ({"devices": ["0000:99:00.0"]}, "no NVIDIA GPU of this host has this address")])
 def test_a_mistake_of_the_user_is_told_before_anything_is_measured(host, options, said):
     with pytest.raises(AnsibleActionFail, match=said):

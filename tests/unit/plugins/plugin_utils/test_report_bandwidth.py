@@ -136,6 +136,14 @@ def test_the_record_before_is_shown_beside_if_it_is_of_the_same_place(put):
     assert said not in read(put(before), facts_of(NEAR)).notes
 
 
+def test_an_older_record_that_is_broken_does_not_hide_the_newest(put):
+    folder = put(record([NEAR]), record([NEAR], run_id=LATER))
+    (folder / RUN / "bandwidth.json").write_text("{")
+    section = read(folder, facts_of(NEAR))
+    assert section.notes[1] == "1 GPU: 1 healthy."
+    assert not any("Before and after" in note for note in section.notes)
+
+
 AGAIN = "The host was restarted since: measure again before you rely on it."
 
 
