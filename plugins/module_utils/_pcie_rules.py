@@ -79,7 +79,7 @@ class Surroundings:
         containers = self.containers(bdf)
         said = [f"containers {', '.join(containers)} are given this GPU"] if containers else []
         users = self.users(bdf).value
-        return "; ".join([*said, *([f"in use by {_name_users(users)}"] if users else [])]) or None
+        return "; ".join([*said, *([f"in use by {describe_users(users)}"] if users else [])]) or None
 
 
 def require_allowed(host: Host, bdf: str, around: Surroundings) -> None:
@@ -161,9 +161,9 @@ def _require_idle(bdf: str, around: Surroundings) -> None:
     if not users.ok:
         raise Refused(f"whether it is in use is unknown: {users.detail or users.status}")
     if users.value:
-        raise Refused(f"busy: in use by {_name_users(users.value)}")
+        raise Refused(f"busy: in use by {describe_users(users.value)}")
 
 
-def _name_users(users: list[dict]) -> str:
+def describe_users(users: list[dict]) -> str:
     return ", ".join(f"{user['command']} (pid {user['pid']}" + (f", container {user['container']})" if user["container"]
                                                                 else ")") for user in users)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import pathlib
+import shutil
 import sys
 
 import hypothesis
@@ -34,6 +35,23 @@ def host(tree):
     from ansible_collections.gpuhost.tuning.plugins.module_utils._host import Host
 
     return Host(str(tree.root))
+
+
+@pytest.fixture(scope="session")
+def built_standin(tmp_path_factory):
+    from requirement import need
+    from standin.cuda import build
+
+    need(shutil.which("gcc"), "gcc compiles the stand-in for the CUDA driver library")
+    return build(tmp_path_factory.mktemp("standin"))
+
+
+@pytest.fixture
+def standin(built_standin, tmp_path):
+    """A stand-in for the CUDA driver library, of this test alone."""
+    from standin.cuda import Standin
+
+    return Standin(built_standin, tmp_path)
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,132 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""What a measurement says of a GPU and of a pair: the parts of gpuhost.bandwidth/1, and their verdicts.
+
+An answer of the measuring child may come from a container: every value is checked before it is used. `slow` is said
+here only of a GPU whose link under load is less than both ends can do. Whether a bandwidth is what it should be is for
+the controller, which knows the path.
+"""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+HEALTHY, SLOW, WRONG_DATA = "healthy", "slow", "wrong_data"
+HANG, UNSUPPORTED, INCONCLUSIVE = "hang", "unsupported", "inconclusive"
+VERDICTS = (HEALTHY, SLOW, WRONG_DATA, HANG, UNSUPPORTED, INCONCLUSIVE)
+
+NO_MEASUREMENT = "what the measuring process answered is no measurement"
+_TEXT_LIMIT = 200
+_WRONG_SHOWN = 8
+
+
+def empty_gpu(gpu: Mapping[str, Any]) -> dict[str, Any]:
+    """A GPU before it was measured; `gpu` as _bandwidth_gpus.choose() gives it."""
+    return {"bdf": gpu["bdf"], "uuid": gpu["uuid"], "name": None, "numa_node": None, "bound": None, "verdict": None,
+            "said": None, "h2d": None, "d2h": None, "d2d": None, "link": None, "link_expected": gpu["link_expected"],
+            "wrong": []}
+
+
+def empty_pair(bdf: str, peer: str) -> dict[str, Any]:
+    return {"from": bdf, "to": peer, "can_access": None, "enabled": None, "performance_rank": None,
+            "native_atomics": None, "verdict": None, "said": None, "read": None, "write": None, "wrong": []}
+
+
+def judged(record: dict[str, Any], verdict: str, said: str) -> dict[str, Any]:
+    return {**record, "verdict": verdict, "said": said}
+
+
+def gpu_record(record: dict[str, Any], answer: Mapping[str, Any]) -> dict[str, Any]:
+    """A measured GPU. ValueError where the answer of the child has another form."""
+    found = {**record, "name": _text(answer["name"]), "uuid": _text(answer["uuid"]),
+             "numa_node": _whole(answer["numa_node"]) if answer["numa_node"] is not None else None,
+             "bound": bool(answer["bound"])}
+    if not answer["sizes"]:
+        return judged(found, INCONCLUSIVE, "none of the sizes fits into 5% of its free memory and of the host's")
+    link = answer["link"]
+    found |= {name: _direction(answer[name]) for name in ("h2d", "d2h", "d2d")}
+    found |= {"wrong": _wrong(answer["wrong"]), "link": None if link is None else {
+        "speed_gt_s": _number(link["speed_gt_s"]), "width": _whole(link["width"])}}
+    return judged(found, *_judge_gpu(found))
+
+
+def _judge_gpu(found: dict[str, Any]) -> tuple[str, str]:
+    if found["wrong"]:
+        return WRONG_DATA, _describe_wrong(found["wrong"])
+    rough = [name for name in ("h2d", "d2h", "d2d") if not found[name]["settled"]]
+    if rough:
+        return INCONCLUSIVE, f"{', '.join(rough)} did not settle: one reading differed from the next to the end"
+    link, most = found["link"], found["link_expected"]
+    if link and most and (link["speed_gt_s"] < most["speed_gt_s"] or link["width"] < most["width"]):
+        return SLOW, f"the link runs at {_describe_link(link)} under load, and both ends can do {_describe_link(most)}"
+    rates = ", ".join(f"{name} {found[name]['gb_s']:g}" for name in ("h2d", "d2h", "d2d"))
+    return HEALTHY, f"{rates} GB/s, and the data arrived as it was sent"
+
+
+def pair_record(record: dict[str, Any], answer: Mapping[str, Any]) -> dict[str, Any]:
+    """A measured pair. ValueError where the answer of the child has another form."""
+    found = {**record, "can_access": bool(answer["can_access"]), "enabled": bool(answer["enabled"]),
+             "performance_rank": _whole(answer["performance_rank"]), "native_atomics": bool(answer["native_atomics"])}
+    if not found["can_access"]:
+        return judged(found, UNSUPPORTED, "the driver offers no peer access between the two")
+    if not answer["sizes"]:
+        return judged(found, INCONCLUSIVE, "none of the sizes fits into 5% of the free memory of both")
+    found |= {name: {**_direction(answer[name]), "latency_us": _number(answer[name]["latency_us"])}
+              for name in ("read", "write")}
+    found["wrong"] = _wrong(answer["wrong"])
+    if found["wrong"]:
+        return judged(found, WRONG_DATA, _describe_wrong(found["wrong"]))
+    rough = [name for name in ("read", "write") if not found[name]["settled"]]
+    if rough:
+        return judged(found, INCONCLUSIVE, f"{', '.join(rough)} did not settle: one reading differed from the next "
+                                           "to the end")
+    rates = ", ".join(f"{name} {found[name]['gb_s']:g}" for name in ("read", "write"))
+    return judged(found, HEALTHY, f"{rates} GB/s, and the data arrived as it was sent")
+
+
+def sizes_left_out(bdf: str, sizes: list[int], answer: Mapping[str, Any]) -> dict[str, str] | None:
+    """The entry of not_measured for sizes that would have taken too much memory."""
+    left = [size for size in sizes if size not in answer.get("sizes", sizes)]
+    reason = f"{', '.join(map(str, left))} bytes: more than 5% of the free memory of the GPU or of the host"
+    return {"subject": bdf, "reason": reason} if left else None
+
+
+def _direction(found: Mapping[str, Any]) -> dict[str, Any]:
+    rows = [{"bytes": _whole(row["bytes"]), "gb_s": _number(row["gb_s"]), "settled": bool(row["settled"])}
+            for row in found["by_size"]]
+    return {"gb_s": _number(found["gb_s"]), "settled": bool(found["settled"]), "by_size": rows}
+
+
+def _wrong(found: list[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    numbers = ("first_offset", "wrong_bytes", "bytes")
+    return [{"copied": _text(one["copied"]), **{key: _whole(one[key]) for key in numbers}}
+            for one in found[:_WRONG_SHOWN]]
+
+
+def _describe_wrong(wrong: list[dict[str, Any]]) -> str:
+    return "; ".join(f"{one['copied']}: {one['wrong_bytes']} of {one['bytes']} bytes arrived wrong, the first at "
+                     f"offset {one['first_offset']}" for one in wrong)
+
+
+def _describe_link(link: Mapping[str, Any]) -> str:
+    return f"{link['speed_gt_s']:g} GT/s x{link['width']}"
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"{value!r} is no text")
+    return value[:_TEXT_LIMIT]
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < 1e9:
+        raise ValueError(f"{value!r} is no number from 0")
+    return float(value)
+
+
+def _whole(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 1 << 50:
+        raise ValueError(f"{value!r} is no whole number from 0")
+    return value

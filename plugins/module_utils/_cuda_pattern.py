@@ -1,0 +1,56 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""What is copied to find out whether it arrives: words that differ by place and by who sends them.
+
+Runs in the measuring child: no import but the standard library.
+"""
+from __future__ import annotations
+
+import ctypes
+import sys
+from array import array
+from collections.abc import Iterator
+
+BLOCK = 1 << 20         # bytes that are made at once
+_WORD = 4
+_MASK = 0xFFFFFFFF
+# Odd numbers with their bits spread out: neighbours in number and place get words that look nothing alike.
+_SPREAD_SENDER, _SPREAD_BLOCK = 0x9E3779B1, 0x85EBCA6B
+
+_places = int.from_bytes(array("I", range(BLOCK // _WORD)).tobytes(), sys.byteorder)
+_everywhere = int.from_bytes((1).to_bytes(_WORD, sys.byteorder) * (BLOCK // _WORD), sys.byteorder)
+
+
+def blocks(sender: int, size: int) -> Iterator[tuple[int, bytes]]:
+    """`(offset, bytes)` of the pattern of `sender`, a number; `size` is in bytes.
+
+    A word is its place in the block, combined with a number of the block and the sender by exclusive or.
+    """
+    for number, offset in enumerate(range(0, size, BLOCK)):
+        key = (sender * _SPREAD_SENDER + number * _SPREAD_BLOCK) & _MASK
+        block = (_places ^ (key * _everywhere)).to_bytes(BLOCK, sys.byteorder)
+        yield offset, block[:size - offset]
+
+
+def write_pattern(address: int, sender: int, size: int) -> None:
+    for offset, block in blocks(sender, size):
+        ctypes.memmove(address + offset, block, len(block))
+
+
+def compare_pattern(address: int, sender: int, size: int) -> dict | None:
+    """`{first_offset, wrong_bytes, bytes}` of memory that should hold the pattern, None where it does."""
+    first, wrong = None, 0
+    for offset, block in blocks(sender, size):
+        found = ctypes.string_at(address + offset, len(block))
+        if found != block:
+            differing = _exclusive_or(found, block)
+            if first is None:
+                first = offset + len(differing) - len(differing.lstrip(b"\0"))
+            wrong += len(differing) - differing.count(0)
+    return None if first is None else {"first_offset": first, "wrong_bytes": wrong, "bytes": size}
+
+
+def _exclusive_or(one: bytes, other: bytes) -> bytes:
+    return (int.from_bytes(one, "little") ^ int.from_bytes(other, "little")).to_bytes(len(one), "little")
