@@ -118,8 +118,8 @@ class Measurement:
         finally:
             abandoned = child.end() if self.abandoned is None else None
         if abandoned is not None:
-            self.hang(tuple(self.bdfs), Answer(HUNG, None, f"the measuring process {abandoned} does not end and could "
-                                                            "not be killed", abandoned=abandoned))
+            said = f"the measuring process {abandoned} does not end and could not be killed"
+            self.hang(tuple(self.bdfs), Answer(HUNG, None, said, abandoned=abandoned))
         self.stop(self.watch.trouble() if not self.hung else None)
 
     def _ask_all(self, child: MeasuringChild) -> None:

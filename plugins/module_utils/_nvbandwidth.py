@@ -83,7 +83,7 @@ class Nvbandwidth(Measurement):
         if result is None:
             raise Unfit(f"no measurement {self.options.place}: the program timeout is not installed")
         problem = result.problem or ""
-        if result.returncode in _KILLED or problem.startswith("timeout"):
+        if result.returncode in _KILLED or problem.startswith("timeout: "):
             self._case_hung(case, problem)
         elif result.returncode == _NOT_FOUND:
             raise Unfit(self._missing())
@@ -95,7 +95,8 @@ class Nvbandwidth(Measurement):
             try:
                 self._put(case, read_case(result.stdout, case, len(self.bdfs)))
             except CaseError as error:
-                self.not_measured.append({"subject": case, "reason": f"{error}{'; ' + problem if problem else ''}"})
+                status = f"; it ended with status {result.returncode}" if problem else ""
+                self.not_measured.append({"subject": case, "reason": f"{error}{status}"})
 
     def _case_hung(self, case: str, problem: str) -> None:
         said = f"{PROGRAM} did not answer within {self.options.timeout} s at {case}"
