@@ -68,6 +68,8 @@ def overrides_file(document: Mapping[str, Any], given: Mapping[str, Any] | None 
     found = decisions(document)
     lines = [_HEAD.format(**{name: _comment(document[name])
                              for name in ("run_id", "measured_at", "host", "benchmark")}).rstrip("\n")]
+    if document["mode"] == "plan":
+        lines.append("# All changes were made together: which of them helped or hurt, this experiment does not know.")
     for check, decision in found.items():
         if decision.plan:
             lines.append(f"# stays planned: {_comment(check)}: {_comment(decision.why)}")

@@ -18,7 +18,7 @@ from ._groups import Group, gpu_addresses
 from ._text import code, escape, one_line, table
 
 _SHOWN = ("kind", "verdict", "said", "run_id", "measured_at")
-_AGAINST = "Here the recommended value does harm: do not apply it to this host without a reason of your own"
+_AGAINST = "That speaks against what is recommended: look at the experiment before you apply it to this host"
 
 
 def attach(findings: Iterable[dict[str, Any]], entries: Iterable[Mapping[str, Any]], boot_id: str | None) -> None:
@@ -54,6 +54,17 @@ def _sentence(entry: Mapping[str, Any]) -> str:
 def speaks_against(entry: Mapping[str, Any]) -> bool:
     """Whether the host was measured to be worse with what the check recommends."""
     return entry["kind"] == "experiment" and entry["verdict"] == HURTS
+
+
+def planned_all_the_same(findings: Iterable[Mapping[str, Any]]) -> list[str]:
+    """A warning for each change that is planned although it was measured to hurt here."""
+    runs: dict[str, dict[str, None]] = {}
+    for finding in findings:
+        for entry in finding.get("measured_here", []):
+            if finding["fix"]["planned"] and speaks_against(entry):
+                runs.setdefault(entry["run_id"], {})[finding["check"]] = None
+    return [f"planned although it was measured to hurt here: {', '.join(checks)} (experiment {run_id}; its "
+            "overrides.yml leaves that out)" for run_id, checks in runs.items()]
 
 
 def measured_lines(findings: list[dict[str, Any]]) -> list[str]:

@@ -60,8 +60,8 @@ def _notes(document: dict[str, Any]) -> list[str]:
         notes.append(f"{_sentence(document['ended'])} The host was left with {_ENDS[document['end_state']]}.")
     notes += _discarded(document) + _conditions(document) + _several(document)
     notes += [f"Not compared: {show(one['address'])}: {show(one['reason'])}" for one in document["left_out"]]
-    notes += [f"Changed by somebody else meanwhile: {show(one.get('address'))}: {show(one.get('before'))} -> "
-              f"{show(one.get('after'))}" for one in document["drift"]]
+    notes += [f"Not as it was before: {show(one.get('address'))}: {show(one.get('before'))} -> {show(one.get('after'))}"
+              for one in document["drift"]]
     return [one_line(note) for note in notes]
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from ._describe import describe
 from ._groups import PRIORITIES, Group, gpu_addresses, group, to_do
+from ._measured_here import planned_all_the_same
 from ._text import clean, count, one_line, show
 
 WIDTH = 100
@@ -80,7 +81,7 @@ def counts_line(summary: dict[str, Any]) -> str:
 
 
 def notes(document: dict[str, Any]) -> list[str]:
-    """What the reader must know about this run: PARTIAL without root, waivers that ran out."""
+    """What the reader must know about this run: PARTIAL without root, waivers that ran out, harm that is planned."""
     facts = document["facts"]
     said = []
     if not facts["privileged"]:
@@ -90,6 +91,7 @@ def notes(document: dict[str, Any]) -> list[str]:
                     + ". Run it as root, or with a user who may use sudo, for the rest.")
     said += [f"waiver of {entry['check']} expired on {entry['expires']}: {one_line(entry['reason'])}"
              for entry in document["summary"].get("expired_waivers", [])]
+    said += planned_all_the_same(document["findings"])
     return said
 
 

@@ -19,6 +19,8 @@ from ansible_collections.gpuhost.tuning.plugins.plugin_utils._effect import (
     interval,
     stand_together,
 )
+from hypothesis import given
+from hypothesis import strategies as st
 
 
 def blocks(*pairs):
@@ -136,3 +138,42 @@ def test_a_direction_that_is_none_is_named():
     ([0.013, 0.013, 0.013, 0.013], [False] * 4)])
 def test_several_differences_are_judged_together(chances, stand):
     assert stand_together(chances) == stand
+
+
+# -- whatever the numbers are ------------------------------------------------------------------------------------------
+
+VALUES = st.floats(0.001, 1000)
+ONE = st.builds(Block, VALUES, VALUES, st.sampled_from("AB"))
+SOME = st.lists(ONE, min_size=1, max_size=14)
+BOTH_ORDERS = SOME.map(lambda some: [*some, some[0]._replace(first="A"), some[0]._replace(first="B")])
+
+
+@given(SOME)
+def test_an_estimate_lies_in_its_interval_and_a_claim_is_rare_by_chance(some):
+    found = effect(some, "higher")
+    if found["percent"] is not None and found["low"] is not None:
+        assert found["low"] <= found["percent"] <= found["high"]
+    assert (found["verdict"] in (HELPS, HURTS)) == (found["chance"] <= 0.05)
+
+
+@given(BOTH_ORDERS, st.floats(0.01, 100))
+def test_the_unit_does_not_matter(some, factor):
+    scaled = [Block(one.before * factor, one.after * factor, one.first) for one in some]
+    assert effect(scaled, "higher")["percent"] == pytest.approx(effect(some, "higher")["percent"], abs=0.02, rel=1e-3)
+
+
+@given(SOME)
+def test_what_helps_one_way_hurts_the_other(some):
+    turned = [Block(one.after, one.before, "BA"["AB".index(one.first)]) for one in some]
+    verdicts = {HELPS: HURTS, HURTS: HELPS}
+    verdict, other = effect(some, "higher")["verdict"], effect(turned, "higher")["verdict"]
+    assert verdict in (HELPS, HURTS) or other not in (HELPS, HURTS)
+    assert other == verdicts.get(verdict, other)
+    assert effect(some, "lower")["verdict"] == verdicts.get(verdict, verdict)
+
+
+@given(BOTH_ORDERS, st.floats(0.5, 2))
+def test_what_a_second_run_gains_drops_out(some, gain):
+    warmed = [Block(one.before * (gain if one.first == "B" else 1), one.after * (gain if one.first == "A" else 1),
+                    one.first) for one in some]
+    assert effect(warmed, "higher")["percent"] == pytest.approx(effect(some, "higher")["percent"], abs=0.02, rel=1e-3)

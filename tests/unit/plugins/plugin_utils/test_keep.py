@@ -47,6 +47,12 @@ def test_the_file_says_why_and_is_what_ansible_takes(tmp_path):
     assert "# stays planned: swappiness: tokens_per_second: no measurable effect" in text
 
 
+def test_changes_that_were_made_together_are_not_told_apart():
+    said = "# All changes were made together: which of them helped or hurt, this experiment does not know.\n"
+    assert said in _keep.overrides_file(experiment(mode="plan"))
+    assert said not in _keep.overrides_file(experiment())
+
+
 def test_where_all_help_nothing_is_left_out():
     text = _keep.overrides_file(experiment(arms=[arm("one", "thp", "sysfs:/a", "1", speed=HELPS)]))
     assert yaml.safe_load(text) == {"gpuhost_overrides": {}}

@@ -7,15 +7,18 @@ import copy
 import re
 
 import pytest
-from ansible_collections.gpuhost.tuning.plugins.plugin_utils import _measured_here
+from ansible_collections.gpuhost.tuning.plugins.action.audit import ARGUMENTS
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils import _measured_here, _record
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._audit import Audit
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._fleet_row import entries
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._report_markdown import markdown_report
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._report_terminal import notes
 
 from audit_document import document, finding
 from fleet_documents import HOSTILE
 
 RUN = "20261130T010000Z-4f2a"
-AGAINST = "Here the recommended value does harm: do not apply it to this host without a reason of your own"
+AGAINST = "That speaks against what is recommended: look at the experiment before you apply it to this host"
 
 
 def entry(check="swappiness", subject=None, kind="experiment", verdict="helps", said="helps: +4.1 %", boot_id="now"):
@@ -116,6 +119,26 @@ def test_the_page_says_it_beside_the_reason():
     assert one.reason == f"it is 60; measured here: helps: +4.1 % (experiment of 2026-11-30T01:00:00Z, run {RUN})"
     one, = entries(attached([finding("swappiness", "fail")], entry(said="x" * 500)))
     assert one.reason.startswith("measured here: xxx") and len(one.reason) < 300
+
+
+def test_a_change_that_was_measured_to_hurt_is_not_planned_in_silence():
+    def noted(planned, **more):
+        one, = attached([finding("swappiness", "fail")], entry(**more))
+        one["fix"]["planned"] = planned
+        return [note for note in notes(document([one])) if "measured" in note]
+    assert noted(True, verdict="hurts") == [
+        f"planned although it was measured to hurt here: swappiness (experiment {RUN}; its overrides.yml leaves that "
+        "out)"]
+    assert noted(False, verdict="hurts") == noted(True, verdict="helps") == []
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"schema": "gpuhost.measured/2"}'])
+def test_a_file_of_measurements_that_cannot_be_used_ends_an_audit_before_the_host_is_read(tmp_path, text):
+    (tmp_path / "pve1").mkdir()
+    (tmp_path / "pve1" / "measured.json").write_text(text)
+    arguments = {name: one.get("default") for name, one in ARGUMENTS.items()}
+    with pytest.raises(_record.RecordError, match=r"measured\.json"):
+        Audit("pve1", arguments | {"report_dir": str(tmp_path)})
 
 
 def test_a_hostile_text_is_only_text():

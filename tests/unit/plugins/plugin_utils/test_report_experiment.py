@@ -71,7 +71,7 @@ def test_others_on_the_gpus_throttling_and_drift_are_said():
     found_notes = notes(runs=[busy], discarded=0, drift=drift)
     assert "No run was discarded." in found_notes
     assert any(note.endswith("throttled: sw_power_cap; others that held a GPU: python3.") for note in found_notes)
-    assert "Changed by somebody else meanwhile: sysctl:vm.swappiness: 60 -> 1" in found_notes
+    assert "Not as it was before: sysctl:vm.swappiness: 60 -> 1" in found_notes
 
 
 def test_what_nobody_could_read_is_not_mentioned():
