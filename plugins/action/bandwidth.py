@@ -58,8 +58,8 @@ class ActionModule(ActionBase):
 
     def _measure(self, measurement: Measurement, task_vars: dict[str, Any]) -> dict[str, Any]:
         try:
-            answer = plain(self._execute_module(module_name="gpuhost.tuning.gpu_bandwidth", task_vars=task_vars,
-                                                module_args=measurement.module_arguments()))
+            answer = self._execute_module(module_name="gpuhost.tuning.gpu_bandwidth", task_vars=task_vars,
+                                          module_args=measurement.module_arguments())
         except AnsibleConnectionFailure as lost:
             # Of all things that can end a connection now, a host that hangs is the one somebody has to know about.
             measurement.lost(str(lost))
@@ -67,10 +67,10 @@ class ActionModule(ActionBase):
         if answer.get("skipped"):
             return self._skip(measurement.host, answer.get("msg", "the module skipped it"))
         if answer.get("failed") and "gpus" not in answer:
-            return answer
+            return answer       # as it is: ansible-core shows more of an error than its message
         if self._task.check_mode:
             return self._skip(measurement.host, f"check mode: {answer['msg']}")
-        harm = measurement.keep(answer)
+        harm = measurement.keep(plain(answer))
         Display().display("\n".join(clean(line) for line in measurement.lines()))
         outcome = {"run_id": measurement.run_id, "record": shown_path(measurement.path), **measurement.outcome()}
         return {**outcome, "failed": True, "msg": f"{'; '.join(harm)}. See {outcome['record']}"} if harm else outcome
