@@ -171,20 +171,35 @@ def test_a_script_without_its_interpreter(tmp_path):
         run_workload(HERE, [str(script)])
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_it_ends_with_whoever_runs_it(tmp_path, number):
+AT_THE_WORST_MOMENT = """
+import os, signal
+start = _workload._start
+def start_and_be_told_to_end(*arguments):
+    child = start(*arguments)
+    os.kill(os.getpid(), signal.SIGTERM)
+    return child
+_workload._start = start_and_be_told_to_end
+"""
+
+
+@pytest.mark.parametrize(("number", "before"), [
+    (signal.SIGTERM, ""), (signal.SIGINT, ""), (signal.SIGTERM, AT_THE_WORST_MOMENT)])
+def test_it_ends_with_whoever_runs_it(tmp_path, number, before):
     pidfile = tmp_path / "pid"
     code = ("from ansible_collections.gpuhost.tuning.plugins.module_utils import _host, _workload\n"
-            f"_workload.run_workload(_host.Host('/'), ['sh', '-c', 'echo $$ > {pidfile}; sleep 60; true'])\n")
+            f"{before}\n_workload.run_workload(_host.Host('/'), ['sh', '-c', 'echo $$ > {pidfile}; sleep 60; true'])\n")
     collections = tmp_path / "ansible_collections" / "gpuhost"
     collections.mkdir(parents=True)
     (collections / "tuning").symlink_to(REPOSITORY)
     runner = subprocess.Popen([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": str(tmp_path)},
                               stderr=subprocess.DEVNULL)
-    wait_until(lambda: pidfile.exists() and pidfile.read_text().strip())
-    runner.send_signal(number)
-    assert runner.wait(10) == -number
-    wait_until(lambda: not alive(int(pidfile.read_text())), 2)
+    if not before:
+        wait_until(lambda: pidfile.exists() and pidfile.read_text().strip())
+        runner.send_signal(number)
+    assert runner.wait(30) == -number
+    # A shell that was ended before it wrote is gone as well.
+    time.sleep(0.2)
+    assert not pidfile.exists() or not pidfile.read_text().strip() or not alive(int(pidfile.read_text()))
 
 
 # -- a file with the figures -------------------------------------------------------------------------------------------

@@ -14,6 +14,8 @@ from ansible_collections.gpuhost.tuning.plugins.plugin_utils._benchmark_metrics 
     Output,
     json_values,
 )
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 
 def by(query, name="speed"):
@@ -44,6 +46,10 @@ def test_json_among_other_lines():
             '{\n  "speed": 2,\n  "in": [\n1\n]\n}\nbye {\n[3] done\n')
     assert value(by("speed"), text) == 2
     assert value(by("[].speed | sum(@)"), text, every=True) == 3
+
+
+def test_what_is_inside_a_value_is_none_of_its_own():
+    assert json_values('figures:\n{"speed": [\n[1],\n[2]\n]\n}\n') == [{"speed": [[1], [2]]}]
 
 
 def test_json_lines():
@@ -104,6 +110,21 @@ def test_a_pattern_that_never_ends_is_ended(monkeypatch):
 def test_text_that_was_cut_is_no_json_any_more():
     text = json.dumps({"samples": list(range(50)), "speed": 1})[:60] + "\n[... 100 bytes left out ...]\n, 49]}"
     assert "its middle is missing" in error(by("speed"), text, cut=True)
+
+
+@given(text=st.text(st.sampled_from('{}[]",:0123456789.eE+- \n\r\\"ntrfalsuNI\ud800\x00')), every=st.booleans())
+@example(text='{"a": ' * 2000, every=False)
+@example(text="[{" * 30_000, every=True)
+@example(text="9" * 5000, every=False)
+def test_whatever_a_program_prints_is_a_number_or_one_message(text, every):
+    output = Output(text, "stdout", every=every)
+    try:
+        found = output.values([by("[0]"), by("a", "a")])
+    except MetricError as error:
+        assert "\n" not in str(error)
+        assert len(str(error)) < 800
+    else:
+        assert all(isinstance(figure, float) for figure in found.values())
 
 
 def test_control_characters_do_not_reach_the_terminal():
