@@ -8,13 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from ..module_utils._bandwidth_result import HANG, HEALTHY, INCONCLUSIVE, SLOW, UNSUPPORTED, WRONG_DATA
 from ._expected_bandwidth import Expected, Pair, is_slow, of_gpu
 from ._text import count, one_line
 
 RECORD = "bandwidth.json"
 SCHEMA_BANDWIDTH = "gpuhost.bandwidth/1"
-HEALTHY, SLOW, WRONG_DATA, HANG, UNSUPPORTED, INCONCLUSIVE = (
-    "healthy", "slow", "wrong_data", "hang", "unsupported", "inconclusive")
 # The worst first: what several of them together amount to.
 VERDICTS = (WRONG_DATA, HANG, SLOW, INCONCLUSIVE, UNSUPPORTED, HEALTHY)
 HARMFUL = (WRONG_DATA, HANG)

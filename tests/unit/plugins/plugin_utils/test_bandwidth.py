@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import neutral_facts as neutral
 import pytest
+from ansible_collections.gpuhost.tuning.plugins.module_utils import _bandwidth_result
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils import _bandwidth
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._expected_bandwidth import of_pairs
 
@@ -103,6 +104,29 @@ def test_the_figures_of_every_size_are_kept_and_nothing_else_of_the_module():
     gpu = made(answer([given]))["gpus"][0]
     assert gpu["h2d"] == {"gb_s": 55.3, "expected_gb_s": 58.4, "by_size": [
         {"bytes": 1 << 20, "gb_s": 21.5}, {"bytes": 256 << 20, "gb_s": 55.3}]}
+
+
+def test_what_the_module_makes_of_its_measurement_is_taken():
+    copy = {"gb_s": 55.3, "settled": True, "by_size": [{"bytes": 4096, "gb_s": 55.3, "settled": True}]}
+    measured = {"name": "NVIDIA L40S", "uuid": "GPU-1", "numa_node": None, "bound": False, "sizes": [4096], "h2d": copy,
+                "d2h": {**copy, "gb_s": 52.0}, "d2d": copy, "wrong": [], "link": {"speed_gt_s": 16.0, "width": 16}}
+    chosen = {"bdf": NEAR, "uuid": None, "link_expected": {"speed_gt_s": 32.0, "width": 16}}
+    gpus = [_bandwidth_result.gpu_record(_bandwidth_result.empty_gpu(chosen), measured),
+            _bandwidth_result.judged(_bandwidth_result.empty_gpu({**chosen, "bdf": BESIDE_IT}), "hang", "no answer")]
+    transfer = {**copy, "latency_us": 1.5}
+    offered = {"can_access": True, "enabled": True, "performance_rank": 0, "native_atomics": False, "sizes": [4096],
+               "read": transfer, "write": transfer,
+               "wrong": [{"copied": "write", "first_offset": 8, "wrong_bytes": 4, "bytes": 4096}]}
+    pairs = [_bandwidth_result.pair_record(_bandwidth_result.empty_pair(NEAR, FAR), offered),
+             _bandwidth_result.pair_record(_bandwidth_result.empty_pair(FAR, NEAR), {**offered, "can_access": False})]
+    record = made({**answer([]), "gpus": gpus, "pairs": pairs, "hung": [BESIDE_IT], "abandoned": None, "msg": "x"})
+    assert [(one["verdict"], one["said"]) for one in [*record["gpus"], *record["pairs"]]] == [
+        ("slow", "the link runs at 16 GT/s x16 under load, and both ends can do 32 GT/s x16, from the host 55.3 of "
+                 "58.4 GB/s expected, to the host 52.0 of 57.6 GB/s expected"),
+        ("hang", "no answer"),
+        ("wrong_data", "write: 4 of 4096 bytes arrived wrong, the first at offset 8, write 55.3 GB/s, read 55.3 GB/s"),
+        ("unsupported", "the driver offers no peer access between the two")]
+    assert set(_bandwidth.VERDICTS) == set(_bandwidth_result.VERDICTS)
 
 
 def test_evidence_for_checks():
