@@ -1,0 +1,93 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ansible.errors import AnsibleActionFail
+from ansible.plugins.action import ActionBase
+from ansible.utils.display import Display
+
+from ..plugin_utils._audit import PROBLEMS, shown_path
+from ..plugin_utils._experiment_machine import Machine
+from ..plugin_utils._experiment_prepare import Prepared, prepare, schedule_lines
+from ..plugin_utils._experiment_record import EXPERIMENT, result_lines
+from ..plugin_utils._experiment_session import BEFORE, ENDS, Session, summary_line
+from ..plugin_utils._experiment_settings import ExperimentError
+from ..plugin_utils._plain import plain
+from ..plugin_utils._record import HostFolder, check_run_id
+from ..plugin_utils._toggles import MODES, PLAN
+
+ARGUMENTS = {
+    "sysroot": {"type": "str", "default": "/"},
+    "report_dir": {"type": "str", "default": "reports"},
+    "run_id": {"type": "str", "required": True},
+    "changes": {"type": "list", "elements": "dict", "required": True},
+    "left_alone": {"type": "list", "elements": "str", "default": []},
+    "benchmark": {"type": "raw", "required": True},
+    "mode": {"type": "str", "default": PLAN, "choices": list(MODES)},
+    "only": {"type": "list", "elements": "str", "default": []},
+    "blocks": {"type": "int", "default": 10},
+    "matters": {"type": "float", "default": 2.0},
+    "end": {"type": "str", "default": BEFORE, "choices": list(ENDS)},
+    "seed": {"type": "int"},
+    "budget_minutes": {"type": "float"},
+    "pause_seconds": {"type": "float", "default": 30.0},
+    "allow_busy": {"type": "bool", "default": False},
+}
+
+
+class ActionModule(ActionBase):
+    """Alternates between before and after on one host, measures in both, and says what the difference is."""
+
+    _supports_check_mode = True
+    _requires_connection = True
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        result = super().run(tmp, task_vars)
+        _checked, arguments = self.validate_argument_spec(argument_spec=ARGUMENTS)
+        arguments, host = plain(arguments), plain(task_vars["inventory_hostname"])
+        checked = self._task.check_mode
+        try:
+            run_id = check_run_id(arguments["run_id"])
+            folder = HostFolder(arguments["report_dir"], host)
+            prepared = prepare(folder, run_id, arguments)
+            Display().display("\n".join(schedule_lines(host, run_id, prepared)))
+            if checked:
+                return {**result, **_promise(prepared)}
+            Display().display(f"{host}: Ctrl-C ends it: what it changed is brought back before ansible-playbook ends")
+            session = Session(folder, Machine(self._asker(arguments["sysroot"], task_vars), run_id,
+                                              arguments["allow_busy"]), prepared, arguments, Display().display)
+            document = session.carry_out()
+        except (*PROBLEMS, ExperimentError) as problem:
+            raise AnsibleActionFail(f"{problem}") from problem
+        return {**result, **self._answer(host, folder, session, document), "budget": prepared.budget}
+
+    def _asker(self, sysroot: str, task_vars: dict[str, Any]) -> Any:
+        def ask(module: str, arguments: dict[str, Any], check: bool) -> Mapping[str, Any]:
+            # A setter that is only asked what it would do runs in check mode, whatever the play does.
+            self._task.check_mode = check
+            try:
+                return plain(self._execute_module(module_name=module, task_vars=task_vars,
+                                                  module_args={"sysroot": sysroot, **arguments}))
+            finally:
+                self._task.check_mode = False
+        return ask
+
+    @staticmethod
+    def _answer(host: str, folder: HostFolder, session: Session, document: dict[str, Any]) -> dict[str, Any]:
+        changed = [change for change in session.changes if change["outcome"] == "changed"]
+        lines = [summary_line(host, document, len(changed)), *result_lines(document)]
+        Display().display("\n".join(lines))
+        answer = {"changed": bool(changed or document["drift"]), "changes": session.changes, "ended": document["ended"],
+                  "arms": document["arms"], "record": shown_path(folder.run(document["run_id"]) / EXPERIMENT)}
+        if session.complete:
+            return answer
+        return {**answer, "failed": True, "msg": f"{lines[0]}. See {answer['record']}"}
+
+
+def _promise(prepared: Prepared) -> dict[str, Any]:
+    return {"changed": False, "changes": [], "ended": "check mode: not begun", "arms": [], "record": None,
+            "budget": prepared.budget}

@@ -1,0 +1,116 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""The settings of an experiment: what each is without and with its toggle, what it was last seen as, and the values
+that lead from one state to another.
+
+Every value that is given to a setter is guarded by what was seen last. So one call of a setter does three things: it
+tells whether somebody else changed something since the last one, it brings the state about, and it reads it back.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ..module_utils._tunable import CHANGED, REFUSED, REVERTED, SKIPPED, UNCHANGED, WOULD_CHANGE
+from ._report_changes import change_lines
+from ._toggles import Toggle
+
+
+class ExperimentError(Exception):
+    """The experiment cannot go on; what it set is taken back."""
+
+
+class SomebodyElse(ExperimentError):
+    """A setting has neither of the two values of the experiment."""
+
+
+class Setting:
+    """One tunable. A companion is one that the kernel changes along: it is brought back, never asked for."""
+
+    def __init__(self, toggle: str, before: Any, after: Any, companion: bool) -> None:
+        self.toggle = toggle
+        self.before = before
+        self.after = after
+        self.companion = companion
+        self.seen = before
+
+
+class Settings:
+    """All tunables of the toggles by address."""
+
+    def __init__(self) -> None:
+        self.all: dict[str, Setting] = {}
+        self.inexact: list[str] = []        # addresses that the kernel computes anew along, and nobody brings back
+
+    def learn(self, toggle: Toggle, kind: str, answer: Mapping[str, Any]) -> None:
+        """Take what a setter in check mode says of a toggle: its tunables, what they are, and what they would be.
+
+        ExperimentError: one of them would not be set.
+        """
+        refused = [change for change in answer["changes"] if change["outcome"] not in (UNCHANGED, WOULD_CHANGE)]
+        if refused:
+            raise ExperimentError("\n".join(change_lines(refused)) + "\nLeave it out with gpuhost_skip, or name the "
+                                  "others in gpuhost_experiment_changes")
+        wanted = {change["address"]: change for change in answer["changes"] if change["wanted"] is not None}
+        for name, before in answer["snapshot"].items():
+            address = f"{kind}:{name}"
+            change = wanted.get(address)
+            self.all[address] = Setting(toggle.name, before, change["after"] if change else before, change is None)
+        self.inexact += [address for change in wanted.values() for address in change["inexact"]
+                         if address not in self.inexact]
+
+    def differ(self, toggle: Toggle) -> bool:
+        """Whether the toggle changes anything at all."""
+        return any(setting.before != setting.after for setting in self.all.values() if setting.toggle == toggle.name)
+
+    def values(self, on: frozenset[str]) -> dict[str, dict[str, Any]]:
+        """What setters are given for the state in which these toggles are on; a kind for each call."""
+        shape: dict[str, dict[str, Any]] = {}
+        for address, setting in self.all.items():
+            if setting.toggle in on and setting.companion:
+                continue        # it follows
+            target = setting.after if setting.toggle in on else setting.before
+            back = {"restores": True} if target == setting.before else {}
+            kind, _colon, name = address.partition(":")
+            shape.setdefault(kind, {})[name] = {"set": target, "only_from": setting.seen, **back}
+        return shape
+
+    def take(self, changes: Iterable[Mapping[str, Any]]) -> list[str]:
+        """Take what a setter did. The answer are the addresses that were not as we left them, though they are now.
+
+        SomebodyElse: a third value, which is left alone. ExperimentError: a refusal.
+        """
+        foreign, refused = [], []
+        for change in changes:
+            setting = self.all.get(change["address"])
+            if setting is None:
+                continue
+            found, expected, setting.seen = change["before"], setting.seen, change["after"]
+            if change["wanted"] is None:
+                continue
+            if found != expected:
+                foreign.append((change["address"], expected, found))
+            if change["outcome"] in (REFUSED, REVERTED, SKIPPED):
+                refused.append(change)
+        third = [entry for entry in foreign if any(entry[0] == change["address"] for change in refused)]
+        if third:
+            said = "; ".join(f"{address}: we left {expected}, found {found}" for address, expected, found in third)
+            raise SomebodyElse(f"somebody else changed a setting of the experiment, and it is left alone: {said}")
+        if refused:
+            raise ExperimentError("\n".join(change_lines([dict(change) for change in refused])))
+        return [address for address, _expected, _found in foreign]
+
+    def seen(self, changes: Iterable[Mapping[str, Any]]) -> None:
+        """Take what the way back read back."""
+        for change in changes:
+            if change["address"] in self.all and change["after"] is not None:
+                self.all[change["address"]].seen = change["after"]
+
+    def outcomes(self) -> list[dict[str, Any]]:
+        """What became of each setting, as setters tell it: changed where the end is not what was there before."""
+        return [{"address": address, "before": one.before, "wanted": one.after, "after": one.seen,
+                 "outcome": REVERTED if one.seen == one.before else CHANGED,
+                 "reason": "tried in an experiment", "error": None, "certainty": None, "inexact": []}
+                for address, one in self.all.items() if not one.companion]
