@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from ._experiment_settings import ExperimentError, Settings
+from ._experiment_settings import ExperimentError, Settings, SomebodyElse
 from ._toggles import Toggle
 from ._way_back import MODULES
 
@@ -42,12 +42,14 @@ class Machine:
 
     def bring_about(self, settings: Settings, on: frozenset[str]) -> list[str]:
         """Bring about the state in which these toggles are on; addresses that somebody else changed meanwhile."""
-        values = settings.values(on)
         # Back in the reverse of the order in which a tune makes changes.
-        kinds = [kind for kind in MODULES if kind in values]
+        kinds = [kind for kind in MODULES if kind in settings.values(on)]
         found: list[str] = []
         for kind in kinds if not on else reversed(kinds):
-            found += settings.take(self._set(kind, values[kind])["changes"])
+            foreign, again = settings.take(self._set(kind, settings.values(on)[kind])["changes"])
+            if again and settings.take(self._set(kind, settings.values(on)[kind])["changes"])[1]:
+                raise SomebodyElse(f"somebody else keeps changing {', '.join(foreign)}")
+            found += foreign
         return found
 
     def way_back(self, settings: Settings | None) -> list[Mapping[str, Any]]:

@@ -79,9 +79,9 @@ class Session:
         run_id = earlier["run_id"]
         left = [f"{kind}:{name}" for kind, named in self.machine.left_behind(run_id).items() for name in named]
         if left:
-            raise ValueError(f"experiment {run_id} of {earlier['measured_at']} was cut short and left these as it had set "
-                             f"them: {', '.join(left)}. Bring them back first: ansible-playbook playbooks/restore.yml "
-                             f"-e gpuhost_run_id={run_id}")
+            raise ValueError(f"experiment {run_id} of {earlier['measured_at']} was cut short and left these as it had "
+                             f"set them: {', '.join(left)}. Bring them back first: "
+                             f"ansible-playbook playbooks/restore.yml -e gpuhost_run_id={run_id}")
         self.say(f"{self.host}: experiment {run_id} of {earlier['measured_at']} was cut short; all that it changed is "
                  "back at what it was")
 

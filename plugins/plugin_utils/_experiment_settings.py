@@ -77,12 +77,13 @@ class Settings:
             shape.setdefault(kind, {})[name] = {"set": target, "only_from": setting.seen, **back}
         return shape
 
-    def take(self, changes: Iterable[Mapping[str, Any]]) -> list[str]:
-        """Take what a setter did. The answer are the addresses that were not as we left them, though they are now.
+    def take(self, changes: Iterable[Mapping[str, Any]]) -> tuple[list[str], bool]:
+        """Take what a setter did: the addresses that were not as we left them, and whether it is to be asked again.
 
+        That is so where somebody else set one of our own two values, which a guard refused to go on from.
         SomebodyElse: a third value, which is left alone. ExperimentError: a refusal.
         """
-        foreign, refused = [], []
+        foreign, refused, third, again = [], [], [], False
         for change in changes:
             setting = self.all.get(change["address"])
             if setting is None:
@@ -91,16 +92,22 @@ class Settings:
             if change["wanted"] is None:
                 continue
             if found != expected:
-                foreign.append((change["address"], expected, found))
-            if change["outcome"] in (REFUSED, REVERTED, SKIPPED):
-                refused.append(change)
-        third = [entry for entry in foreign if any(entry[0] == change["address"] for change in refused)]
+                foreign.append(change["address"])
+            if change["outcome"] not in (REFUSED, REVERTED, SKIPPED):
+                continue
+            if found == expected:
+                refused.append(dict(change))
+            elif found in (setting.before, setting.after):
+                again = True
+            else:
+                third.append(f"{change['address']}: we left {expected}, found {found}")
         if third:
-            said = "; ".join(f"{address}: we left {expected}, found {found}" for address, expected, found in third)
-            raise SomebodyElse(f"somebody else changed a setting of the experiment, and it is left alone: {said}")
-        if refused:
-            raise ExperimentError("\n".join(change_lines([dict(change) for change in refused])))
-        return [address for address, _expected, _found in foreign]
+            raise SomebodyElse("somebody else changed a setting of the experiment, and it is left alone: "
+                               + "; ".join(third))
+        # Of a group that goes together one refusal holds back the others.
+        if refused and not again:
+            raise ExperimentError("\n".join(change_lines(refused)))
+        return foreign, again
 
     def seen(self, changes: Iterable[Mapping[str, Any]]) -> None:
         """Take what the way back read back."""
