@@ -27,6 +27,7 @@ ARGUMENTS = {
     "changes": {"type": "list", "elements": "dict", "required": True},
     "left_alone": {"type": "list", "elements": "str", "default": []},
     "benchmark": {"type": "raw", "required": True},
+    "overrides": {"type": "dict", "default": {}},
     "mode": {"type": "str", "default": PLAN, "choices": list(MODES)},
     "only": {"type": "list", "elements": "str", "default": []},
     "blocks": {"type": "int", "default": 10},

@@ -63,6 +63,10 @@ options:
     description: What to measure with, as a mapping or the path of a YAML file with it.
     type: raw
     required: true
+  overrides:
+    description: The overrides that the audit was given. C(overrides.yml) holds them beside what did not help.
+    type: dict
+    default: {}
   mode:
     description:
       - V(plan) compares the host with all changes and without any.

@@ -24,6 +24,7 @@ from ._experiment_machine import Machine
 from ._experiment_prepare import Prepared
 from ._experiment_settings import ExperimentError, Settings, SomebodyElse
 from ._interruptions import Interrupted, Interruptions, OutOfTime, at_most
+from ._keep import write_overrides
 from ._measured import add_measured
 from ._record import HostFolder
 from ._text import clean, count, one_line
@@ -158,7 +159,7 @@ class Session:
         _record.evaluate(document, self.arguments["matters"])
         try:
             with at_most(WAY_BACK_SECONDS):
-                left = self._leave(settings, self._wanted())
+                left = self._leave(settings, self._wanted(complete))
                 now = self.machine.read(settings.inexact)
             document["drift"] = [{"address": address, "before": inexact.get(address), "after": value}
                                  for address, value in now.items() if value != inexact.get(address)]
@@ -175,16 +176,17 @@ class Session:
         if complete:
             add_measured(self.folder.path, "experiment", document["run_id"], document["measured_at"],
                          document["boot_id"], _record.measured_entries(document, self.prepared.arms))
+            write_overrides(self.folder, document, self.arguments["overrides"])
 
     @property
     def complete(self) -> bool:
         """Whether the verdicts are those of an experiment that was carried out."""
         return self.document["ended"] == FINISHED or self.document["ended"].startswith("stopped: ")
 
-    def _wanted(self) -> frozenset[str]:
+    def _wanted(self, complete: bool) -> frozenset[str]:
         """The toggles that are to be on at the end. After a failure none: nothing is known about them."""
         arms, end = self.prepared.arms, self.arguments["end"]
-        if end == BEFORE or not (self.complete or self.interruptions.signal):
+        if end == BEFORE or not (complete or self.interruptions.signal):
             return frozenset()
         help_most = _record.helpful(self.document)
         chosen = [arm for arm in arms if end == AFTER or arm.name in help_most]
@@ -198,6 +200,7 @@ class Session:
                 return []
             except (ExperimentError, SomebodyElse) as problem:
                 self.document["ended"] = f"failed: {problem}"
+        self.document["end_state"] = BEFORE
         return [f"{change['address']}: {change['reason']}" for change in self.machine.way_back(settings)]
 
 

@@ -34,6 +34,7 @@ class Interruptions:
         self._earlier: dict[int, object] = {}
         self._over = threading.Event()
         self._parent = os.getppid()
+        self._orphaned = False
 
     def __enter__(self) -> Interruptions:
         self._earlier = {number: signal.signal(number, self._note) for number in SIGNALS}
@@ -50,7 +51,7 @@ class Interruptions:
         """What ended the experiment, None where no signal came."""
         if self.signal is None:
             return None
-        if os.getppid() != self._parent:
+        if self._orphaned:
             return "interrupted: ansible-playbook was killed"
         return f"interrupted by {signal.Signals(self.signal).name}"
 
@@ -85,6 +86,7 @@ class Interruptions:
     def _look_for_parent(self) -> None:
         while not self._over.wait(LOOK_SECONDS):
             if os.getppid() != self._parent:
+                self._orphaned = self.signal is None
                 os.kill(os.getpid(), signal.SIGTERM)
                 return
 
