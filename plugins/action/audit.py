@@ -13,7 +13,9 @@ from ansible.utils.display import Display
 
 from ..plugin_utils import _rollout
 from ..plugin_utils._audit import PROBLEMS, Audit
+from ..plugin_utils._experiment_record import cut_short
 from ..plugin_utils._plain import plain
+from ..plugin_utils._record import RecordError
 from ..plugin_utils._report_changes import outcome_counts
 from ..plugin_utils._report_terminal import full_report, short_line
 from ..plugin_utils._text import clean, one_line
@@ -65,8 +67,24 @@ class ActionModule(ActionBase):
         except PROBLEMS as problem:
             _note(host, arguments, _rollout.FAILED, str(problem))
             raise AnsibleActionFail(str(problem)) from problem
+        if arguments["stage"] == "before":
+            self._tell_of_experiment(audit, task_vars)
         self._show(audit, outcome, alone=len(task_vars["ansible_play_hosts_all"]) == 1)
         return {**result, "changed": False, **outcome}
+
+    def _tell_of_experiment(self, audit: Audit, task_vars: dict[str, Any]) -> None:
+        """What is about to be changed may be what an experiment left in the middle."""
+        def left_behind(run_id: str) -> dict[str, Any]:
+            return plain(self._execute_module(
+                module_name="gpuhost.tuning.journal_info", task_vars=task_vars,
+                module_args={"sysroot": audit.arguments["sysroot"], "run_id": run_id})).get("restore_values", {})
+
+        try:
+            said = cut_short(audit.folder, audit.document["boot_id"], left_behind)
+        except RecordError as problem:
+            said = str(problem)
+        if said:
+            Display().warning(clean(f"{audit.host}: {said}"))
 
     def _show(self, audit: Audit, outcome: dict[str, Any], alone: bool) -> None:
         display = Display()

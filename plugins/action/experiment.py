@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,8 +13,8 @@ from ansible.utils.display import Display
 
 from ..plugin_utils._audit import PROBLEMS, shown_path
 from ..plugin_utils._experiment_machine import Machine
-from ..plugin_utils._experiment_prepare import Prepared, prepare, schedule_lines
-from ..plugin_utils._experiment_record import EXPERIMENT, result_lines
+from ..plugin_utils._experiment_prepare import Prepared, prepare, read_before, schedule_lines
+from ..plugin_utils._experiment_record import EXPERIMENT, LOCK, cut_short, hold, result_lines
 from ..plugin_utils._experiment_session import BEFORE, ENDS, Session, summary_line
 from ..plugin_utils._experiment_settings import ExperimentError
 from ..plugin_utils._plain import plain
@@ -54,16 +55,19 @@ class ActionModule(ActionBase):
         try:
             run_id = check_run_id(arguments["run_id"])
             folder = HostFolder(arguments["report_dir"], host)
-            prepared = prepare(folder, run_id, arguments)
-            Display().display("\n".join(schedule_lines(host, run_id, prepared)))
-            if checked:
-                return {**result, **_promise(prepared)}
-            Display().display(f"{host}: Ctrl-C ends it: what it changed is brought back before ansible-playbook ends")
-            session = Session(folder, Machine(self._asker(arguments["sysroot"], task_vars), run_id,
-                                              arguments["allow_busy"]), prepared, arguments, Display().display)
-            document = session.carry_out()
+            machine = Machine(self._asker(arguments["sysroot"], task_vars), run_id, arguments["allow_busy"])
+            with contextlib.nullcontext() if checked else hold(folder.path / LOCK, run_id):
+                said = cut_short(folder, read_before(folder, run_id)["boot_id"], machine.left_behind)
+                if said:
+                    raise AnsibleActionFail(f"the experiment is not begun: {said}")
+                prepared = prepare(folder, run_id, arguments)
+                Display().display("\n".join(schedule_lines(host, run_id, prepared)))
+                if checked:
+                    return {**result, **_promise(prepared)}
+                session = Session(folder, machine, prepared, arguments, Display().display, _loud(task_vars))
+                document = session.carry_out()
         except (*PROBLEMS, ExperimentError) as problem:
-            raise AnsibleActionFail(f"{problem}") from problem
+            raise AnsibleActionFail(str(problem)) from problem
         return {**result, **self._answer(host, folder, session, document), "budget": prepared.budget}
 
     def _asker(self, sysroot: str, task_vars: dict[str, Any]) -> Any:
@@ -92,3 +96,8 @@ class ActionModule(ActionBase):
 def _promise(prepared: Prepared) -> dict[str, Any]:
     return {"changed": False, "changes": [], "ended": "check mode: not begun", "arms": [], "record": None,
             "budget": prepared.budget}
+
+
+def _loud(task_vars: dict[str, Any]) -> bool:
+    """Whether each run gets a line of its own; those of many hosts would only be in each other's way."""
+    return len(task_vars["ansible_play_hosts_all"]) == 1 or Display().verbosity > 0

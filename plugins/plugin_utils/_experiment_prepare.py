@@ -44,7 +44,7 @@ def prepare(folder: HostFolder, run_id: str, arguments: Mapping[str, Any]) -> Pr
     if arguments["blocks"] < 1:
         raise ValueError(f"gpuhost_experiment_blocks is {arguments['blocks']}: 1 or more are wanted, {fewest_blocks()} "
                          "for a verdict")
-    before = read_json(folder.run(run_id) / "before.json")
+    before = read_before(folder, run_id)
     benchmark = load_benchmark(arguments["benchmark"])
     toggles, left_out = make_toggles(choose(arguments["changes"], arguments["only"]), arguments["mode"],
                                      benchmark.starts_workload or benchmark.restart is not None)
@@ -54,6 +54,11 @@ def prepare(folder: HostFolder, run_id: str, arguments: Mapping[str, Any]) -> Pr
     budget = _budget(folder, benchmark, slots, arms, len(before["guard"]["paths"]))
     require_within(budget, arguments["budget_minutes"])
     return Prepared(benchmark, toggles, left_out, arms, slots, seed, budget, before["boot_id"])
+
+
+def read_before(folder: HostFolder, run_id: str) -> dict[str, Any]:
+    """What the audit put down of the host before it is changed: `boot_id` and `guard` among other things."""
+    return read_json(folder.run(run_id) / "before.json")
 
 
 def _budget(folder: HostFolder, benchmark: Benchmark, slots: list[Slot], arms: list[Arm], gpus: int) -> dict[str, Any]:

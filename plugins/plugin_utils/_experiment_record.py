@@ -9,7 +9,7 @@ import contextlib
 import fcntl
 import os
 import pathlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ._benchmark import Benchmark
@@ -110,6 +110,25 @@ def write(folder: HostFolder, document: Mapping[str, Any], newest: bool) -> path
     if newest:
         write_json(folder.path / EXPERIMENT, document)
     return path
+
+
+def cut_short(folder: HostFolder, boot_id: str | None,
+              left_behind: Callable[[str], Mapping[str, Mapping[str, Any]]]) -> str | None:
+    """What an experiment left changed that began in this boot and did not come to an end, None for nothing.
+
+    `left_behind` tells by the journal of the host what brings back what a run changed.
+    """
+    earlier = unfinished(folder, boot_id)
+    if earlier is None:
+        return None
+    run_id = earlier["run_id"]
+    # Over an earlier run's value the journal keeps ours in mind after we brought that one back.
+    left = [f"{kind}:{name}" for kind, named in left_behind(run_id).items() for name, value in named.items()
+            if value["set"] != value.get("only_from")]
+    if not left:
+        return None
+    return f"experiment {run_id} of {earlier['measured_at']} did not come to an end, and it had set "\
+           f"{', '.join(left)}. Bring that back: ansible-playbook playbooks/restore.yml -e gpuhost_run_id={run_id}"
 
 
 def unfinished(folder: HostFolder, boot_id: str | None) -> dict[str, Any] | None:

@@ -41,12 +41,13 @@ class Session:
     """`arguments` are those of the action; `say` shows a line to the user."""
 
     def __init__(self, folder: HostFolder, machine: Machine, prepared: Prepared, arguments: Mapping[str, Any],
-                 say: Say) -> None:
+                 say: Say, loud: bool) -> None:
         self.folder = folder
         self.machine = machine
         self.prepared = prepared
         self.arguments = arguments
         self.say = say
+        self.loud = loud        # a line for every run
         self.interruptions = Interruptions()
         self.host = folder.path.name
         self.changes: list[dict[str, Any]] = []     # what became of each setting, as setters tell it
@@ -56,35 +57,19 @@ class Session:
             blocks=arguments["blocks"], seed=prepared.seed, matters=arguments["matters"], end_state=arguments["end"])
 
     def carry_out(self) -> dict[str, Any]:
-        """The finished document. ValueError, RecordError or ExperimentError: nothing was begun."""
-        with _record.hold(self.folder.path / _record.LOCK, self.machine.run_id):
-            self._require_none_unfinished()
-            settings = self.machine.learn(self.prepared.toggles)
-            self._tell_of_others(settings)
-            inexact = self.machine.read(settings.inexact)
-            with self.interruptions:
-                _record.write(self.folder, self.document, newest=True)
-                try:
-                    self._run(settings)
-                finally:
-                    self._end(settings, inexact)
+        """The finished document. ExperimentError: nothing was begun. Comes back only where no signal came."""
+        settings = self.machine.learn(self.prepared.toggles)
+        self._tell_of_others(settings)
+        inexact = self.machine.read(settings.inexact)
+        self.say(f"{self.host}: Ctrl-C ends it: what it changed is brought back before ansible-playbook ends")
+        with self.interruptions:
+            _record.write(self.folder, self.document, newest=True)
+            try:
+                self._run(settings)
+            finally:
+                self._end(settings, inexact)
         self.interruptions.hand_on()
         return self.document
-
-    # -- before -------------------------------------------------------------------------------------------------------
-
-    def _require_none_unfinished(self) -> None:
-        earlier = _record.unfinished(self.folder, self.prepared.boot_id)
-        if earlier is None:
-            return
-        run_id = earlier["run_id"]
-        left = [f"{kind}:{name}" for kind, named in self.machine.left_behind(run_id).items() for name in named]
-        if left:
-            raise ValueError(f"experiment {run_id} of {earlier['measured_at']} was cut short and left these as it had "
-                             f"set them: {', '.join(left)}. Bring them back first: "
-                             f"ansible-playbook playbooks/restore.yml -e gpuhost_run_id={run_id}")
-        self.say(f"{self.host}: experiment {run_id} of {earlier['measured_at']} was cut short; all that it changed is "
-                 "back at what it was")
 
     def _tell_of_others(self, settings: Settings) -> None:
         for address, runs in self.machine.left_by_others(settings.all).items():
@@ -146,6 +131,8 @@ class Session:
 
     def _note(self, run: Run) -> None:
         _record.write(self.folder, self.document, newest=False)
+        if not self.loud:
+            return
         place = "warm-up" if run["arm"] is None else f"{run['arm']} block {run['block']} {run['state']}"
         figures = ", ".join(f"{name} {value:g}" for name, value in run["values"].items())
         said = f"does not count: {one_line(run['discarded'])}" if run["discarded"] else figures
@@ -172,6 +159,7 @@ class Session:
         if left:
             document["ended"] += f". Not brought back: {'; '.join(left)}. Run playbooks/restore.yml with -e "\
                                  f"gpuhost_run_id={self.machine.run_id}"
+            self.say(clean(f"{self.host}: {document['ended']}"))
         _record.write(self.folder, document, newest=True)
         if complete:
             add_measured(self.folder.path, "experiment", document["run_id"], document["measured_at"],

@@ -26,7 +26,6 @@ from ansible_collections.gpuhost.tuning.plugins.plugin_utils._experiment_record 
 )
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._record import HostFolder, RecordError
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._toggles import LeftOut
-
 from planted_setters import RUN_ID, toggle
 
 BENCHMARK = {"name": "serve", "command": ["bench"], "metrics": {
@@ -101,8 +100,8 @@ def test_a_line_for_each_arm_and_metric():
         ["swappiness", "latency", "no"]]
     assert lines[4:] == [
         "  not compared: module:x: not fair", "  1 run did not count: too?[2Jhot",
-        "  sysctl:vm.min_free_kbytes was 67584 and is 90112: the kernel computes it anew along with a toggle, and it is "
-        "not written back"]
+        "  sysctl:vm.min_free_kbytes was 67584 and is 90112: the kernel computes it anew along with a toggle, and it "
+        "is not written back"]
 
 
 def test_an_experiment_that_did_not_end_is_found_in_its_boot_alone(tmp_path):
@@ -124,7 +123,8 @@ def test_what_a_run_took_is_known_from_the_same_benchmark_alone(tmp_path):
     assert seconds_a_run(folder, benchmark) is None
     folder.path.mkdir()
     record = {"name": "serve", "argv": ["bench"], "runs": [
-        {"seconds": 12.0, "discarded": None}, {"seconds": 14.0, "discarded": None}, {"seconds": 99.0, "discarded": "hot"}]}
+        {"seconds": 12.0, "discarded": None}, {"seconds": 14.0, "discarded": None},
+        {"seconds": 99.0, "discarded": "hot"}]}
     (folder.path / "benchmark.json").write_text(json.dumps(record))
     assert seconds_a_run(folder, benchmark) == 14.0
     (folder.path / "benchmark.json").write_text(json.dumps({**record, "argv": ["bench", "-n", "1"]}))
