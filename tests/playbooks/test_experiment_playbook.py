@@ -1,7 +1,7 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""An experiment as a user runs it, on planted hosts: what it finds, what it refuses, and how it ends whatever happens."""
+"""An experiment as a user runs it, on planted hosts: what it finds, what it refuses, how it ends whatever happens."""
 from __future__ import annotations
 
 import json
@@ -19,7 +19,7 @@ from hosts.story_before import story_before
 
 # Prints a rate that depends on the planted swappiness alone, with a noise that depends on the number of the run alone.
 # What else it does is up to the second argument.
-BENCHMARK = """
+BENCHMARK = r"""
 import json, os, pathlib, random, signal, sys, time
 
 root, misdeed = pathlib.Path(sys.argv[1]), sys.argv[2]
@@ -37,9 +37,9 @@ if number >= 3:
         print("Traceback: out of memory")
         sys.exit(0)
     elif misdeed == "meddle":
-        swappiness.write_text("35\\\\n")
+        swappiness.write_text("35\n")
     elif misdeed == "reboot":
-        (root / "proc/sys/kernel/random/boot_id").write_text("6f9c1d52-0000-4000-8000-000000000001\\\\n")
+        (root / "proc/sys/kernel/random/boot_id").write_text("6f9c1d52-0000-4000-8000-000000000001\n")
 found = {"other": 1} if misdeed == "rename" and number >= 3 else {"rate": 0 if misdeed == "zero" else rate}
 print(json.dumps(found))
 """
@@ -49,7 +49,7 @@ SWAPPINESS, LAPTOP = "sysctl:vm.swappiness", "sysctl:vm.laptop_mode"
 @pytest.fixture
 def program(tmp_path):
     path = tmp_path / "benchmark.py"
-    path.write_text(BENCHMARK.replace("\\\\n", "\\n"))
+    path.write_text(BENCHMARK)
     return path
 
 
@@ -155,8 +155,8 @@ def test_what_is_refused_before_anything_is_touched(controller, plant, benchmark
     refused = {
         "refused": ({"gpuhost_values": {"sysctl": {"vm.swappiness": "900"}},
                      "gpuhost_experiment_changes": [SWAPPINESS]}, "wanted 900, found 60: EINVAL (Invalid argument)"),
-        "budget": ({"gpuhost_experiment_budget_minutes": 10}, "gpuhost_experiment_budget_minutes allows 10. Take fewer"),
-        "nothing": ({"gpuhost_experiment_changes": ["thp"]}, "gpuhost_experiment_changes names thp, which is not planned"),
+        "budget": ({"gpuhost_experiment_budget_minutes": 10}, "budget_minutes allows 10. Take fewer changes"),
+        "nothing": ({"gpuhost_experiment_changes": ["thp"]}, "names thp, which is not planned on this host"),
         "unfair": ({"gpuhost_values": {"sysctl": {"vm.laptop_mode": "5"}}, "gpuhost_experiment_changes": [LAPTOP]},
                    "cannot be compared fairly: it takes effect with workload_restart"),
         "many": ({"gpuhost_profile": "full", "gpuhost_experiment_changes": []}, "one by one at most 8 can be compared"),
