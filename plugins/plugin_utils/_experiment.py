@@ -133,8 +133,16 @@ class Experiment:
         if reason and run["discarded"] is None:
             self._discard(run, reason)
         if run["discarded"] is None:
-            _require_positive(run)
+            self._require_positive(run)
         return run
+
+    def _require_positive(self, run: Run) -> None:
+        wrong = next((name for name, value in run["values"].items() if value <= 0), None)
+        if wrong is not None:
+            said = f"metric {wrong} is {run['values'][wrong]:g}"
+            self._discard(run, said)
+            raise ExperimentError(f"run {run['number']}: {said}, and only of positive numbers can be said by how many "
+                                  "percent they differ. Leave the metric out")
 
     def _attempt(self, slot: Slot | None, warm_up: bool) -> Run:
         """One run, kept whatever came of it."""
@@ -156,10 +164,3 @@ class Experiment:
         self.runs.append({"number": run["number"], **place, **run})
         self.note(self.runs[-1])
         return self.runs[-1]
-
-
-def _require_positive(run: Run) -> None:
-    wrong = next((name for name, value in run["values"].items() if value <= 0), None)
-    if wrong is not None:
-        raise ExperimentError(f"run {run['number']}: metric {wrong} is {run['values'][wrong]:g}, and only of positive "
-                              "numbers can be said by how many percent they differ. Leave the metric out")

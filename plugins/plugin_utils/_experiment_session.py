@@ -142,8 +142,8 @@ class Session:
 
     def _end(self, settings: Settings, inexact: Mapping[str, Any]) -> None:
         """Bring the settings to where they belong, and put down where they are."""
-        document, complete = self.document, self.complete
-        _record.evaluate(document, self.arguments["matters"])
+        document = self.document
+        complete = self._evaluate()
         try:
             with at_most(WAY_BACK_SECONDS):
                 left = self._leave(settings, self._wanted(complete))
@@ -165,6 +165,15 @@ class Session:
             add_measured(self.folder.path, "experiment", document["run_id"], document["measured_at"],
                          document["boot_id"], _record.measured_entries(document, self.prepared.arms))
             write_overrides(self.folder, document, self.arguments["overrides"])
+
+    def _evaluate(self) -> bool:
+        """Put down what came of it, as far as it came; whether it is complete. Nothing may come between the runs and
+        the way back."""
+        try:
+            _record.evaluate(self.document, self.arguments["matters"])
+        except (ValueError, ArithmeticError) as problem:
+            self.document["ended"] = f"failed: {problem}"
+        return self.complete
 
     @property
     def complete(self) -> bool:
