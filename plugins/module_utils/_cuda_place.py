@@ -13,6 +13,7 @@ import re
 
 from ._cpulist import parse_cpulist
 
+_ALL_CPUS = os.sched_getaffinity(0)
 _SPEED = re.compile(r"(\d+(?:\.\d+)?) GT/s")
 
 
@@ -39,9 +40,10 @@ def read_node(sys: str, bdf: str) -> int | None:
 def bind_to_node(sys: str, bdf: str) -> tuple[int | None, bool]:
     """The GPU's node, and whether this thread runs on CPUs of that node from now on, as memory comes from there then.
 
-    A container may not be given those CPUs.
+    A container may not be given those CPUs: then it runs where it may, not where the GPU before had it.
     """
     node = read_node(sys, bdf)
+    os.sched_setaffinity(0, _ALL_CPUS)
     if node is None:
         return None, False
     try:

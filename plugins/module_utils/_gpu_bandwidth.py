@@ -98,11 +98,13 @@ class Measurement:
         self.watch = Watch(host, chosen.watch_heat is None)
         if self.watch.blind:
             raise Unfit(f"{self.watch.blind}: nobody would see what a step does to a GPU")
-        uuids = [gpu["uuid"] for gpu in chosen.gpus]
+        # A container that lacks one of the named GPUs would be shown none: it has to do with those that it is given.
+        uuids = [] if options.container else [gpu["uuid"] for gpu in chosen.gpus]
         self._settings = {
             "library": options.library, "sizes": options.sizes, "warm_up": WARM_UP, "reading_ms": READING_MS,
             "sys": host.local("/sys"), "visible": uuids if all(uuids) else [], "limit": options.timeout}
         self._popen = popen
+        self._hidden: list[str] = []
 
     def run(self) -> None:
         """Raises Unfit where not even the first step could be asked for."""
@@ -143,6 +145,9 @@ class Measurement:
 
     def _tainted(self, step: Step) -> str | None:
         """Data of a pair tells nothing where the way to one of the two already spoils it."""
+        hidden = [bdf for bdf in step.bdfs if bdf in self._hidden]
+        if hidden:
+            return f"{hidden[0]} is not visible {self.options.place}"
         wrong = [bdf for bdf in step.bdfs if self.gpus[bdf]["verdict"] == WRONG_DATA]
         return f"the data does not even reach {wrong[0]} unspoiled" if wrong and len(step.bdfs) > 1 else None
 
@@ -155,6 +160,9 @@ class Measurement:
                 self.not_measured += [left] if left else []
             except (ValueError, KeyError, TypeError, AttributeError):
                 record = judged(record, INCONCLUSIVE, NO_MEASUREMENT)
+        elif answer.name == "CUDA_ERROR_INVALID_DEVICE" and len(step.bdfs) == 1:
+            self._hidden.append(step.bdfs[0])
+            self._leave_out(step, f"not visible {self.options.place}: {answer.said}")
         elif answer.kind == ERROR:
             unsupported = answer.name == "CUDA_ERROR_PEER_ACCESS_UNSUPPORTED"
             record = judged(record, UNSUPPORTED if unsupported else INCONCLUSIVE, answer.said)

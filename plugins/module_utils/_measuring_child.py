@@ -49,6 +49,7 @@ class MeasuringChild:
         self._host = host
         self._container = container
         self._limit = settings["limit"]
+        self._begun = False
         # In a container its own Python; here the one that runs this.
         python = "python3" if prefix else sys.executable
         self._child = popen(
@@ -92,6 +93,7 @@ class MeasuringChild:
             answer = self._understand(line)
             if answer is None:
                 return self._died(at, junk=line is not None)
+            self._begun = True
             if "at" in answer:
                 at = str(answer["at"])[:_TEXT_LIMIT]
                 continue
@@ -129,6 +131,9 @@ class MeasuringChild:
         said = f"no answer within {self._limit} s at {at}"
         if abandoned is not None:
             said += f"; process {abandoned} could not be killed and was left behind"
+        if not self._begun and abandoned is None:
+            # A container that is frozen, say: no GPU has been asked for anything.
+            return Answer(DIED, None, f"{said}: the measuring process did not even begin")
         return Answer(HUNG, None, said, abandoned=abandoned)
 
     def _kill(self) -> int | None:

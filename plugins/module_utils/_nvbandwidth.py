@@ -174,5 +174,6 @@ def read_case(text: str, case: str, gpus: int) -> list[list[float | None]] | Non
         raise CaseError(f"the output of {PROGRAM} is not the JSON that its option -j prints") from None
     rows = 1 if case in OF_GPU else gpus
     if len(matrix) != rows or any(len(row) != gpus for row in matrix):
-        raise CaseError(f"{PROGRAM} shows another number of GPUs than the {gpus} that were asked for")
+        raise CaseError(f"{PROGRAM} shows another number of GPUs than the {gpus} that were asked for: name those in "
+                        "devices that it can see")
     return matrix

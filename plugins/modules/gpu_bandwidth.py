@@ -69,7 +69,10 @@ options:
   container:
     description:
       - Id of the running container in which to measure, through C(pct exec) or C(lxc-attach). It needs its own
-        C(python3) from 3.9 on and the driver library, and nothing of this collection.
+        C(python3) from 3.9 on and the driver library, and nothing of this collection. GPUs that it is not given are
+        left out.
+      - On the host, GPUs that are not measured are hidden from the driver library. In a container they are not, and the
+        library may wake one of them that is suspended.
       - On the host if this is not set.
     type: str
   timeout:

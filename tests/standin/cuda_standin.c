@@ -60,7 +60,7 @@ struct context { int device, retained, reaches[MOST]; };
 struct stream { int device; double ms; };
 struct event { double ms; };
 struct block { uintptr_t start; size_t size; int device; struct block *next; };
-struct gpu { char bdf[32], name[64]; size_t total, free, used; struct context context; };
+struct gpu { char bdf[32], name[64]; size_t total, free, used; struct context context; int hidden; };
 struct pair { int from, to; double gb_s; int blocked, flips; size_t offset, count; };
 struct rule { char function[48], action[16], text[256], path[256]; int nth, seen, code; struct rule *next; };
 
@@ -190,6 +190,27 @@ static CUresult obey(const char *function)
             return CUDA_ERROR_INVALID_CONTEXT;                                                                         \
     } while (0)
 
+/* As the real one: from the first UUID on that is none of its GPUs, those that are named are not there either. */
+static void hide_others(const char *visible)
+{
+    char text[1024], uuid[64], *rest = text;
+    if (!visible)
+        return;
+    for (int i = 0; i < gpu_count; i++)
+        gpus[i].hidden = 1;
+    snprintf(text, sizeof text, "%s", visible);
+    for (char *word; (word = strsep(&rest, ","));) {
+        int found = 0;
+        for (int i = 0; i < gpu_count; i++) {
+            snprintf(uuid, sizeof uuid, "GPU-00000000-0000-4000-8000-%012x", i);
+            if (!strcmp(word, uuid))
+                gpus[i].hidden = 0, found = 1;
+        }
+        if (!found)
+            return;
+    }
+}
+
 CUresult cuInit(unsigned flags)
 {
     CUresult said = obey(__func__);
@@ -198,7 +219,11 @@ CUresult cuInit(unsigned flags)
     if (flags != 0)
         return CUDA_ERROR_INVALID_VALUE;
     initialized = 1;
-    return gpu_count ? CUDA_SUCCESS : CUDA_ERROR_NO_DEVICE;
+    hide_others(getenv("CUDA_VISIBLE_DEVICES"));
+    for (int i = 0; i < gpu_count; i++)
+        if (!gpus[i].hidden)
+            return CUDA_SUCCESS;
+    return CUDA_ERROR_NO_DEVICE;
 }
 
 CUresult cuDriverGetVersion(int *version) { *version = 12080; return CUDA_SUCCESS; }
@@ -225,7 +250,7 @@ CUresult cuDeviceGetByPCIBusId(CUdevice *device, const char *bdf)
 {
     BEGIN(0);
     *device = find(bdf);
-    return *device < 0 ? CUDA_ERROR_INVALID_DEVICE : CUDA_SUCCESS;
+    return *device < 0 || gpus[*device].hidden ? CUDA_ERROR_INVALID_DEVICE : CUDA_SUCCESS;
 }
 
 CUresult cuDeviceGetPCIBusId(char *text, int size, CUdevice device)
@@ -246,7 +271,7 @@ CUresult cuDeviceGetUuid(CUuuid *uuid, CUdevice device)
 {
     BEGIN(0);
     memset(uuid, 0, sizeof *uuid);
-    uuid->bytes[15] = device;
+    uuid->bytes[6] = 0x40, uuid->bytes[8] = 0x80, uuid->bytes[15] = device;
     return CUDA_SUCCESS;
 }
 

@@ -38,7 +38,7 @@ def test_sizes_and_device_pointers_have_64_bits():
 def test_what_the_driver_says_of_a_gpu(cuda):
     device = cuda.device(B)
     assert cuda.describe(device) == {"bdf": B, "name": "Stand-in GPU 1",
-                                     "uuid": "GPU-00000000-0000-0000-0000-000000000001"}
+                                     "uuid": "GPU-00000000-0000-4000-8000-000000000001"}
     assert cuda.start() == {"version": "12.8", "devices": 2}
 
 

@@ -22,8 +22,9 @@ def sys(tree):
 
 @pytest.fixture
 def bound(monkeypatch):
-    """The CPUs that the thread was bound to; nothing is bound."""
+    """The CPUs that the thread was bound to, one call after the other; nothing is bound."""
     found = []
+    monkeypatch.setattr(_cuda_place, "_ALL_CPUS", {0, 4, 5, 8})
     monkeypatch.setattr(os, "sched_setaffinity", lambda _pid, cpus: found.append(cpus))
     return found
 
@@ -43,18 +44,24 @@ def test_a_link_that_sysfs_does_not_tell(sys, tree, speed):
 
 def test_memory_comes_from_the_node_of_the_gpu(sys, bound):
     assert bind_to_node(sys, GPU) == (1, True)
-    assert bound == [[4, 5, 8]]
+    assert bound[-1] == [4, 5, 8]
 
 
 def test_firmware_that_names_no_node(sys, tree, bound):
     tree.file(f"/sys/bus/pci/devices/{GPU}/numa_node", "-1")
-    assert (read_node(sys, GPU), bind_to_node(sys, GPU), bound) == (None, (None, False), [])
+    assert (read_node(sys, GPU), bind_to_node(sys, GPU), bound) == (None, (None, False), [{0, 4, 5, 8}])
     assert read_node(sys, "0000:99:00.0") is None
 
 
-def test_a_container_that_is_not_given_those_cpus(sys, monkeypatch):
-    def refuse(_pid, _cpus):
-        raise OSError(22, "Invalid argument")
+def test_a_container_that_is_not_given_those_cpus_runs_where_it_may(sys, monkeypatch):
+    """And not on the node of the GPU before."""
+    bound = []
 
+    def refuse(_pid, cpus):
+        if cpus == [4, 5, 8]:
+            raise OSError(22, "Invalid argument")
+        bound.append(cpus)
+
+    monkeypatch.setattr(_cuda_place, "_ALL_CPUS", {0, 1})
     monkeypatch.setattr(_cuda_place.os, "sched_setaffinity", refuse)
-    assert bind_to_node(sys, GPU) == (1, False)
+    assert (bind_to_node(sys, GPU), bound) == ((1, False), [{0, 1}])

@@ -153,7 +153,7 @@ def test_in_a_container(measure, program):
     ('{"other": 1}', "is not the JSON"),
     ('{"nvbandwidth": {"error": "CUDA_ERROR_UNKNOWN: at cuInit"}}', "no such test case: CUDA_ERROR_UNKNOWN: at cuInit"),
     (document(H2D, [["1", "2"]], "Error"), "nvbandwidth says: Error"),
-    (document(H2D, [["1", "2", "3"]]), "shows another number of GPUs than the 2 that were asked for"),
+    (document(H2D, [["1", "2", "3"]]), "shows another number of GPUs than the 2 that were asked for: name those"),
     (document(H2D, [["1", "x"]]), "is not the JSON"),
     (document(H2D, None), "is not the JSON"),
 ])

@@ -132,6 +132,19 @@ def test_wrong_data_within_one_gpu_leaves_its_pairs_out(measure):
     assert [entry["reason"] for entry in result["not_measured"]] == [f"the data does not even reach {B} unspoiled"] * 4
 
 
+def test_gpus_that_are_not_measured_are_not_opened(measure, tree):
+    """They are hidden by CUDA_VISIBLE_DEVICES: one with another UUID than the stand-in's is not there then."""
+    suspend(tree, B)
+    assert verdicts(measure(devices=[A, C], pairs=False)) == {A: "healthy", C: "healthy"}
+    tree.files(device_path(tree, B), {"power/runtime_status": "active", "power_state": "D0"})
+    plant_nvidia(tree, gpus=[(A, 0), (B, 7), (C, 2)])       # another UUID than the stand-in's
+    result = measure(devices=[A, B, C])
+    assert verdicts(result) == {A: "healthy"}
+    assert [entry["subject"] for entry in result["not_measured"][:2]] == [B, f"{A} and {B}"]
+    assert result["not_measured"][0]["reason"].startswith("not visible on the host: opening 0000:21:00.0: ")
+    assert result["not_measured"][1]["reason"] == f"{B} is not visible on the host"
+
+
 def test_peer_access_that_is_not_offered(measure):
     result = measure(f"no_peer {A} {B}", gpus=(A, B), devices=[A, B])
     assert pair_verdicts(result) == {(A, B): "unsupported", (B, A): "healthy"}
@@ -299,7 +312,7 @@ def test_persistenced_keeps_nobody_busy(measure, tree):
 def test_others_gpus_are_left_out_with_the_reason(measure, tree):
     bind(tree, A, "vfio-pci")
     suspend(tree, B)
-    result = measure(gpus=(C,))
+    result = measure()
     assert verdicts(result) == {C: "healthy"}
     assert {entry["subject"]: entry["reason"] for entry in result["not_measured"]} == {
         A: "bound to vfio-pci", B: f"{B} is suspended and is not woken",
@@ -385,6 +398,23 @@ def test_in_a_container_of_proxmox(measure, programs, tree):
     result = measure(container="101", devices=[A, B])
     assert verdicts(result) == dict.fromkeys((A, B), "healthy")
     assert result["where"] == "lxc:101"
+
+
+def test_a_container_that_is_given_some_of_the_gpus(measure, programs, tree):
+    programs("pct", 'shift 3; exec "$@"')
+    result = measure(container="101", gpus=(A, C))
+    assert verdicts(result) == dict.fromkeys((A, C), "healthy")
+    assert set(pair_verdicts(result)) == {(A, C), (C, A)}
+    assert result["not_measured"][0] == {"subject": B, "reason": (
+        f"not visible in container 101: opening {B}: cuDeviceGetByPCIBusId: CUDA_ERROR_INVALID_DEVICE (invalid device "
+        "ordinal)")}
+
+
+def test_a_container_that_is_frozen_is_no_gpu_that_hung(measure, programs, tree):
+    programs("pct", "exec sleep 60")
+    assert measure(container="101", timeout=2)["msg"] == (
+        "no measurement in container 101: no answer within 2 s at init: the measuring process did not even begin")
+    assert marks(tree) == []
 
 
 def test_in_a_container_of_lxc(measure, programs):
