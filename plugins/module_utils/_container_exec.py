@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""How to run a command inside a container of the host, as an argument list."""
+"""How a program is started in a container of the host, as an argument list."""
 from __future__ import annotations
 
 import re
@@ -15,19 +15,22 @@ from ._program import PATH
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}")
 
 
-class NoWayIn(Exception):
-    """The container is named wrongly, does not run, or the host has no program that leads into it."""
+def container_prefix(host: Host, container: str, *, keep: bool = False) -> list[str]:
+    """What leads into a running container: pct on Proxmox VE, lxc-attach elsewhere. ValueError where nothing does.
 
-
-def way_in(host: Host, container: str) -> list[str]:
-    """`["pct", "exec", "101", "--"]` on Proxmox VE, `["lxc-attach", "-n", "101", "--"]` elsewhere. Raises NoWayIn."""
+    `keep`: the program has to get our environment, which pct keeps or not by its version.
+    """
     if not _NAME.fullmatch(container):
-        raise NoWayIn(f"container {container!r} is no id or name of a container, such as 101")
+        raise ValueError(f"container {container!r} is no id or name of a container, such as 101")
     running = read_running_containers(host)
+    # Only the containers of Proxmox VE can be told to run; they have numbers.
     if container.isdecimal() and running.ok and container not in running.value:
-        raise NoWayIn(f"container {container} is not running: start it, or measure on the host")
-    if container.isdecimal() and shutil.which("pct", path=PATH):
-        return ["pct", "exec", container, "--"]
-    if shutil.which("lxc-attach", path=PATH):
-        return ["lxc-attach", "-n", container, "--"]
-    raise NoWayIn(f"neither pct nor lxc-attach is installed here, so there is no way into container {container}")
+        raise ValueError(f"container {container} is not running: start it, or name another one (running: "
+                         f"{', '.join(sorted(running.value, key=int)) or 'none'})")
+    # By their paths: the environment may hold a PATH that is the container's.
+    pct, attach = (shutil.which(name, path=PATH) for name in ("pct", "lxc-attach"))
+    if pct and container.isdecimal() and not keep:
+        return [pct, "exec", container, "--"]
+    if attach:
+        return [attach, "-n", container, *(["--keep-env"] if keep else []), "--"]
+    raise ValueError(f"container {container} cannot be entered: neither pct nor lxc-attach is installed on this host")

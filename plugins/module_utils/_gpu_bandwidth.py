@@ -28,7 +28,7 @@ from ._bandwidth_result import (
     pair_record,
     sizes_left_out,
 )
-from ._container_exec import NoWayIn, way_in
+from ._container_exec import container_prefix
 from ._gpu_watch import Watch
 from ._host import Host
 from ._hung_marks import mark_hung
@@ -109,9 +109,9 @@ class Measurement:
     def run(self) -> None:
         """Raises Unfit where not even the first step could be asked for."""
         try:
-            prefix = way_in(self.host, self.options.container) if self.options.container else []
+            prefix = container_prefix(self.host, self.options.container) if self.options.container else []
             child = MeasuringChild(self.host, prefix, self.options.container, self._settings, self._popen)
-        except NoWayIn as error:
+        except ValueError as error:
             raise Unfit(str(error)) from None
         except OSError as error:
             raise Unfit(f"no measurement {self.options.place}: {error_text(error)}") from None

@@ -16,7 +16,7 @@ from typing import Any
 
 from ._bandwidth_gpus import Unfit
 from ._bandwidth_result import HANG, HEALTHY, INCONCLUSIVE, UNSUPPORTED, WRONG_DATA, empty_pair, judged
-from ._container_exec import NoWayIn, way_in
+from ._container_exec import container_prefix
 from ._gpu_bandwidth import Measurement
 from ._measuring_child import HUNG, Answer
 from ._program import PATH, ProgramResult, run_program
@@ -69,8 +69,8 @@ class Nvbandwidth(Measurement):
     def _prefix(self) -> list[str]:
         if self.options.container:
             try:
-                return way_in(self.host, self.options.container)
-            except NoWayIn as error:
+                return container_prefix(self.host, self.options.container)
+            except ValueError as error:
                 raise Unfit(str(error)) from None
         if shutil.which(PROGRAM, path=PATH) is None:
             raise Unfit(self._missing())

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import signal
 import subprocess
 import threading
@@ -15,9 +14,9 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from ._container_exec import container_prefix
 from ._drain import Drain
 from ._family import Process, read_family, send, still_alive
-from ._guest_state import read_running_containers
 from ._host import Host
 from ._output_file import OutputFile
 from ._program import PATH
@@ -74,24 +73,6 @@ def run_workload(host: Host, argv: Sequence[str], *, container: str | None = Non
 
 
 # -- starting ---------------------------------------------------------------------------------------------------------
-
-def container_prefix(host: Host, container: str, *, keep: bool = False) -> list[str]:
-    """How a program is started in a running container; ValueError where that cannot be.
-
-    `keep`: it has to get our environment, which pct keeps or not by its version.
-    """
-    running = read_running_containers(host)
-    if running.ok and container not in running.value:
-        raise ValueError(f"container {container} is not running: start it, or name another one (running: "
-                         f"{', '.join(sorted(running.value, key=int)) or 'none'})")
-    # By their paths: the environment may hold a PATH that is the container's.
-    pct, attach = (shutil.which(name, path=PATH) for name in ("pct", "lxc-attach"))
-    if pct and not keep:
-        return [pct, "exec", container, "--"]
-    if attach:
-        return [attach, "-n", container, *(["--keep-env"] if keep else []), "--"]
-    raise ValueError(f"container {container} cannot be entered: neither pct nor lxc-attach is installed on this host")
-
 
 def _start(argv: Sequence[str], prefix: list[str], chdir: str | None, environment: dict[str, str]) -> subprocess.Popen:
     surroundings = {**os.environ, **environment}

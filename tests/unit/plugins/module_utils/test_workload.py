@@ -12,11 +12,12 @@ import sys
 import time
 
 import pytest
-from ansible_collections.gpuhost.tuning.plugins.module_utils import _output_file, _workload
+from ansible_collections.gpuhost.tuning.plugins.module_utils import _container_exec, _output_file, _workload
+from ansible_collections.gpuhost.tuning.plugins.module_utils._container_exec import container_prefix
 from ansible_collections.gpuhost.tuning.plugins.module_utils._family import parse_stat, still_alive
 from ansible_collections.gpuhost.tuning.plugins.module_utils._host import Host
 from ansible_collections.gpuhost.tuning.plugins.module_utils._reading import ok
-from ansible_collections.gpuhost.tuning.plugins.module_utils._workload import container_prefix, run_workload
+from ansible_collections.gpuhost.tuning.plugins.module_utils._workload import run_workload
 
 from checkout import REPOSITORY
 
@@ -232,6 +233,7 @@ def programs(tmp_path, monkeypatch):
     folder = tmp_path / "bin"
     folder.mkdir()
     monkeypatch.setattr(_workload, "PATH", f"{folder}:/usr/bin:/bin")
+    monkeypatch.setattr(_container_exec, "PATH", f"{folder}:/usr/bin:/bin")
     monkeypatch.setattr("ansible_collections.gpuhost.tuning.plugins.module_utils._program.PATH",
                         f"{folder}:/usr/bin:/bin")
 

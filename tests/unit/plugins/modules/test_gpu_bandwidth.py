@@ -440,12 +440,13 @@ def test_a_container_that_cannot_measure_is_one_message(measure, programs, tree,
 def test_a_stopped_container_is_told_before_anything_runs(measure, programs, tree):
     programs("pct", "exit 1")
     tree.file("/proc/net/unix", "Num RefCount\n0000: 00000002 0 0 0001 01 1 @/var/lib/lxc/102/command\n")
-    assert measure(container="101")["msg"] == "container 101 is not running: start it, or measure on the host"
+    assert measure(container="101")["msg"] == (
+        "container 101 is not running: start it, or name another one (running: 102)")
 
 
 def test_no_way_into_a_container(measure, programs):
     assert measure(container="101")["msg"] == (
-        "neither pct nor lxc-attach is installed here, so there is no way into container 101")
+        "container 101 cannot be entered: neither pct nor lxc-attach is installed on this host")
     assert "is no id or name of a container" in measure(container="-v")["msg"]
 
 
