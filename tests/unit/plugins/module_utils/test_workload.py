@@ -53,7 +53,7 @@ def wait_until(condition, seconds=10.0):
 @pytest.fixture
 def quick(monkeypatch):
     """No more than moments of patience."""
-    monkeypatch.setattr(_workload, "TERM_GRACE", 0.5)
+    monkeypatch.setattr(_workload, "TERM_GRACE", 2.0)
     monkeypatch.setattr(_workload, "KILL_GRACE", 0.5)
     monkeypatch.setattr(_workload, "PIPE_GRACE", 0.2)
 
@@ -64,7 +64,7 @@ def test_a_program_that_ends_well():
     found = shell("echo figures; echo notes >&2; sleep 0.2")
     assert (found["rc"], found["stdout"], found["stderr"], found["problem"]) == (0, "figures\n", "notes\n", None)
     assert (found["timed_out"], found["abandoned"], found["left_running"], found["cut"]) == (False, [], [], [])
-    assert 0.2 <= found["seconds"] < 2
+    assert 0.2 <= found["seconds"] < 30
     assert time.strptime(found["started"], "%Y-%m-%dT%H:%M:%SZ")
 
 
@@ -102,7 +102,7 @@ def test_a_child_in_the_background_holds_nobody(quick):
     pid = int(found["stdout"].split()[0])
     try:
         assert (found["problem"], found["left_running"]) == (None, [{"pid": pid, "command": "sleep"}])
-        assert found["seconds"] < 5
+        assert found["seconds"] < 25
         assert alive(pid)
     finally:
         os.kill(pid, signal.SIGKILL)
@@ -123,9 +123,9 @@ def test_a_program_that_fails_or_is_killed(text, said):
 
 def test_a_program_that_hangs_is_ended_with_all_it_started(quick):
     # One child ignores SIGTERM in a session of its own.
-    found = shell("trap '' TERM; setsid sh -c 'echo $$; sleep 60; true' & echo $$; sleep 60; true", timeout=0.7)
-    assert found["problem"] == "timeout: sh did not end within 0.7 s and was ended"
-    assert (found["timed_out"], found["abandoned"], found["seconds"], found["left_running"]) == (True, [], 0.7, [])
+    found = shell("trap '' TERM; setsid sh -c 'echo $$; sleep 60; true' & echo $$; sleep 60; true", timeout=3)
+    assert found["problem"] == "timeout: sh did not end within 3 s and was ended"
+    assert (found["timed_out"], found["abandoned"], found["seconds"], found["left_running"]) == (True, [], 3, [])
     assert found["rc"] == -signal.SIGKILL
     pids = [int(pid) for pid in found["stdout"].split()]
     assert len(pids) == 2
@@ -133,7 +133,7 @@ def test_a_program_that_hangs_is_ended_with_all_it_started(quick):
 
 
 def test_a_program_may_end_itself_in_good_order(quick):
-    found = shell("trap 'echo cleaned up; exit 0' TERM; sleep 60 & wait", timeout=0.5)
+    found = shell("trap 'echo cleaned up; exit 0' TERM; sleep 60 & wait", timeout=3)
     assert found["stdout"] == "cleaned up\n"
     assert found["timed_out"]
 
@@ -143,7 +143,7 @@ def test_a_child_that_ignores_death_is_abandoned(quick, monkeypatch):
     monkeypatch.setattr(_workload.os, "killpg", lambda *_arguments: None)
     begin = time.monotonic()
     found = run_workload(HERE, ["sleep", "60"], timeout=0.3)
-    assert time.monotonic() - begin < 5
+    assert time.monotonic() - begin < 30
     (child,) = found["abandoned"]
     monkeypatch.undo()
     os.kill(child["pid"], signal.SIGKILL)
@@ -271,13 +271,13 @@ def test_a_file_in_a_container(programs, tmp_path):
 
 def test_a_container_that_hangs_gives_up_its_file(programs, tmp_path, monkeypatch):
     programs("pct")
-    monkeypatch.setattr(_output_file, "_SECONDS", 0.3)
+    monkeypatch.setattr(_output_file, "_SECONDS", 3.0)
     (tmp_path / "bin" / "tail").write_text("#!/bin/sh\nexec sleep 60\n")
     (tmp_path / "bin" / "tail").chmod(0o755)
     found = run_workload(Node("/"), ["sh", "-c", f"echo 1 > {tmp_path}/result"], container="101",
                          output_file=f"{tmp_path}/result")
     assert "result cannot be read: timeout: " in found["problem"]
-    assert found["problem"].endswith("bin/pct did not end within 0.3 s")
+    assert found["problem"].endswith("bin/pct did not end within 3 s")
 
 
 def test_a_container_that_does_not_run_is_one_error(programs):
