@@ -162,6 +162,7 @@ class Audit:
     def _write_reports(self, run: dict[str, Any] | None) -> None:
         _reboot.keep_previous(self.folder, self.document["boot_id"])
         _record.write_audit(self.folder.path / _reboot.LATEST, self.document)
+        _peers.note_peer(self.folder, self.document["facts"])
         shown = _evidence.sections(self.folder.path, self.document["facts"])
         _evidence.write_drawings(self.folder.path, shown)
         _record.write_text(self.folder.path / "system-improve.md", markdown_report(self.document, run, shown))

@@ -92,7 +92,7 @@ def _row(path: pathlib.Path) -> dict[str, Any]:
     """The row that was written with audit.json, or one made from it where that is missing or of another audit."""
     try:
         kept = _record.read_json(path / _outputs.ROW)
-        if kept["of"] == _outputs.identity(path / "audit.json") and kept["row"]["schema"] == SCHEMA_FLEET:
+        if kept["of"] == _record.identity(path / "audit.json") and kept["row"]["schema"] == SCHEMA_FLEET:
             return kept["row"]
     except (_record.RecordError, KeyError, TypeError):
         pass

@@ -5,7 +5,6 @@
 """What an audit leaves beside audit.json for machines, and for the page of the fleet."""
 from __future__ import annotations
 
-import os
 import pathlib
 import time
 from collections.abc import Iterable
@@ -41,13 +40,7 @@ def note_verify(folder: _record.HostFolder, run_id: str | None, said: str) -> No
 
 
 def write_row(path: pathlib.Path, document: dict[str, Any], shown: Iterable[Section] = ()) -> None:
-    _record.write_compact(path / ROW, {"of": identity(path / "audit.json"), "row": fleet_row(document, shown)})
-
-
-def identity(path: pathlib.Path) -> list[int]:
-    """Of which file a row was made: another size or time makes it anew."""
-    status = os.stat(path)
-    return [status.st_size, status.st_mtime_ns]
+    _record.write_compact(path / ROW, {"of": _record.identity(path / "audit.json"), "row": fleet_row(document, shown)})
 
 
 def write_outcome(folder: _record.HostFolder, run: dict[str, Any]) -> None:

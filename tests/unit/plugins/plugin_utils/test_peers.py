@@ -3,9 +3,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+import pathlib
+
 import neutral_facts as neutral
 import pytest
-from ansible_collections.gpuhost.tuning.plugins.plugin_utils._peers import read_peers
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._peers import note_peer, read_peers
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._record import HostFolder, write_json
 from neutral_facts import ok
 
@@ -26,7 +28,9 @@ def folder(tmp_path):
 
 
 def record(folder, host, facts):
-    write_json(folder.path.parent / host / "audit.json", {"facts": facts})
+    own = HostFolder(str(folder.path.parent), host)
+    write_json(own.path / "audit.json", {"facts": facts})
+    note_peer(own, facts)
 
 
 def peers(folder, facts=None):
@@ -41,18 +45,64 @@ def test_the_other_nodes_of_the_cluster(folder):
     assert peers(folder) == {"pve2": "2026-11-29T18:30:00Z"}
 
 
-def test_of_two_audits_of_one_node_the_newer_counts(folder):
-    record(folder, "a", node("pve2", collected_at="2026-11-29T19:00:00Z"))
-    record(folder, "b", node("pve2"))
+def test_what_is_asked_of_a_node_is_kept_as_it_was(folder):
+    facts = node("pve2")
+    record(folder, "second", facts)
+    peer = read_peers(folder, node("pve1"))["pve2"]
+    assert peer["gpus"] == [{"bdf": gpu["bdf"], "vendor": gpu["vendor"], "device": gpu["device"]}
+                            for gpu in facts["gpus"]]
+    assert peer["nvidia"] == {name: facts["nvidia"][name] for name in ("majors", "nodes", "driver_version")}
+
+
+def test_of_two_audits_of_one_node_the_later_counts(folder):
+    record(folder, "a", node("pve2"))
+    record(folder, "b", node("pve2", collected_at="2026-11-29T19:00:00Z"))
     assert peers(folder) == {"pve2": "2026-11-29T19:00:00Z"}
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"facts": null}', '{"facts": {"guests": {}}}', '{"facts": []}'])
-def test_files_that_are_none_of_ours(folder, text):
-    path = folder.path.parent / "other" / "audit.json"
-    path.parent.mkdir()
-    path.write_text(text)
+def test_a_record_that_was_replaced_is_asked_itself(folder):
+    record(folder, "second", node("pve2"))
+    write_json(folder.path.parent / "second" / "audit.json",
+               {"facts": node("pve2", collected_at="2026-11-29T20:00:00Z")})
+    assert peers(folder) == {"pve2": "2026-11-29T20:00:00Z"}
+
+
+@pytest.mark.parametrize("text", [
+    None, "", "[]", "{}", '{"facts": null}', '{"facts": {"guests": {}}}', '{"facts": []}'])
+def test_records_that_are_gone_or_none_of_ours(folder, text):
+    record(folder, "second", node("pve2"))
+    path = folder.path.parent / "second" / "audit.json"
+    path.unlink()
+    if text is not None:
+        path.write_text(text)
     assert peers(folder) == {}
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"host": "../second"}', '{"host": "second", "of": [0, 0]}'])
+def test_notes_that_are_none_of_ours(folder, text):
+    record(folder, "second", node("pve2"))
+    note, = folder.path.parent.glob(".clusters/*/*.json")
+    note.write_text(text)
+    assert peers(folder) == ({"pve2": "2026-11-29T18:30:00Z"} if "of" in text else {})
+
+
+def test_a_host_that_has_become_another_node_is_no_peer(folder):
+    record(folder, "second", node("pve2"))
+    record(folder, "second", node("pve5", nodes=["pve4", "pve5"]))
+    assert peers(folder) == {}
+
+
+def test_what_a_node_is_called_names_no_file(folder):
+    odd = ["../../../up", "pve1"]
+    record(folder, "second", node("../../../up", nodes=odd))
+    assert peers(folder, node("pve1", nodes=odd)) == {"../../../up": "2026-11-29T18:30:00Z"}
+    assert sorted(path.name for path in folder.path.parent.iterdir()) == [".clusters", "second"]
+
+
+def test_a_host_in_no_cluster_leaves_no_note(folder):
+    record(folder, "alone", neutral.workstation())
+    record(folder, "node", node("pve1", nodes=["pve1"]))
+    assert not (folder.path.parent / ".clusters").exists()
 
 
 def test_nobody_looks_where_no_guest_is_moved(folder):
@@ -61,3 +111,20 @@ def test_nobody_looks_where_no_guest_is_moved(folder):
     unmanaged["guests"]["ha"] = ok([])
     assert peers(folder, unmanaged) == {}
     assert peers(folder, neutral.workstation()) == {}
+
+
+def test_files_read_grow_with_the_cluster_not_with_the_fleet(folder, monkeypatch):
+    """Twenty clusters of three: each audit reads two small files, and no audit.json of another host."""
+    clusters = [[f"c{number}-{place}" for place in "abc"] for number in range(20)]
+    for nodes in clusters:
+        for name in nodes:
+            record(folder, f"host-{name}", node(name, nodes=nodes))
+    opened = []
+    read_text = pathlib.Path.read_text
+    monkeypatch.setattr(pathlib.Path, "read_text", lambda path, *given, **more: opened.append(path)
+                        or read_text(path, *given, **more))
+    for nodes in clusters:
+        for name in nodes:
+            assert set(peers(folder, node(name, nodes=nodes))) == set(nodes) - {name}
+    assert len(opened) == 20 * 3 * 2
+    assert {path.name for path in opened} & {"audit.json"} == set()
