@@ -6,18 +6,26 @@
 1. On the target: host_info on a planted host with 256 CPUs and 8 GPUs, against a module that does nothing.
 2. On the controller: the audit playbook over 20 local hosts, reports included, against a playbook with one ping task.
 3. A tune: eleven sysctls in one task, against the usual loop over ansible.posix.sysctl.
+4. Over ssh, with the hosts of tests/fleet (root, namespaces, openssh-server): the audit of 100 hosts against ping
+   (ssh-audit), of 10 against a loop over nine sysctls (ssh-loop), a rollout of eleven changes over 100 against ping
+   (ssh-tune), and the audit of 1,000 (ssh-scale, only when it is named).
 """
 from __future__ import annotations
 
 import argparse
+import functools
 import os
 import pathlib
 import platform
 import sys
 import tempfile
+from collections.abc import Callable
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "fleet"))
 
+import fleet_audit
+import fleet_tune
 import many_hosts
 import sysctls
 import target
@@ -25,20 +33,36 @@ import target
 from ansible_run import Controller
 
 SUBJECTS = {"target": target.measure, "fleet": many_hosts.measure, "sysctls": sysctls.measure}
+OVER_SSH = {"ssh-audit": fleet_audit.measure, "ssh-loop": fleet_audit.measure_loop, "ssh-tune": fleet_tune.measure,
+            "ssh-scale": fleet_audit.measure_scale}
+WHEN_NAMED = ("ssh-scale",)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=7, help="how often each command runs (default 7)")
-    parser.add_argument("--only", choices=SUBJECTS, help="one of the three")
+    parser.add_argument("--only", choices=[*SUBJECTS, *OVER_SSH], help="one of them")
+    parser.add_argument("--hosts", type=int, help="how many hosts, of those over ssh")
     arguments = parser.parse_args()
     print(f"{platform.machine()}, {os.cpu_count()} CPUs, Python {platform.python_version()}, "
-          f"{arguments.rounds} rounds; load {os.getloadavg()[0]:.1f}\n", flush=True)
+          f"{arguments.rounds} rounds; load {load()}\n", flush=True)
     with tempfile.TemporaryDirectory(prefix="gpuhost-bench-") as folder:
         controller = Controller(pathlib.Path(folder))
-        for name, measure in SUBJECTS.items():
-            if arguments.only in (None, name):
-                print(measure(controller, arguments.rounds), flush=True)
+        for name, measure in chosen(arguments.only, arguments.hosts).items():
+            print(measure(controller, arguments.rounds), flush=True)
+            print(f"  load after {name}: {load()}\n", flush=True)
+
+
+def chosen(only: str | None, hosts: int | None) -> dict[str, Callable[[Controller, int], str]]:
+    given = {} if hosts is None else {"hosts": hosts}
+    measures = {**SUBJECTS, **{name: functools.partial(measure, **given) for name, measure in OVER_SSH.items()}}
+    named = [only] if only else [name for name in measures if name not in WHEN_NAMED]
+    return {name: measures[name] for name in named}
+
+
+def load() -> str:
+    """Of the last minute: what else runs on the machine."""
+    return f"{os.getloadavg()[0]:.1f}"
 
 
 if __name__ == "__main__":

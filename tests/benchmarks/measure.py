@@ -9,7 +9,7 @@ import statistics
 import subprocess
 import time
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 
 class Cost(NamedTuple):
@@ -24,10 +24,13 @@ class Command(NamedTuple):
     environment: Mapping[str, str]
     # Looks at the output of the first run; raises when the command did not do what is to be measured.
     check: Callable[[str], None] = lambda output: None
+    # Done before each run, and not measured.
+    prepare: Callable[[], None] = lambda: None
 
 
 def run(command: Command) -> tuple[Cost, str]:
     """Run once. A command that fails stops the benchmark with what it said."""
+    command.prepare()
     start = time.perf_counter()
     child = subprocess.Popen(command.words, env=dict(command.environment), stdin=subprocess.DEVNULL,
                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
@@ -40,18 +43,20 @@ def run(command: Command) -> tuple[Cost, str]:
     return Cost(wall, usage.ru_utime + usage.ru_stime), output
 
 
-def in_turns(commands: Mapping[str, Command], rounds: int) -> dict[str, Cost]:
+def in_turns(commands: Mapping[str, Command], rounds: int, run: Callable[[Command], tuple[Any, str]] = run,
+             ) -> dict[str, Any]:
     """The medians over `rounds`, after one run each that does not count.
 
-    One after the other in every round, so that what else the machine does meets all of them alike.
+    One after the other in every round, so that what else the machine does meets all of them alike. `run` tells what a
+    run cost, as a named tuple of numbers, and its output.
     """
     for command in commands.values():
         command.check(run(command)[1])
-    costs: dict[str, list[Cost]] = {name: [] for name in commands}
+    costs: dict[str, list[Any]] = {name: [] for name in commands}
     for _round in range(rounds):
         for name, command in commands.items():
             costs[name].append(run(command)[0])
-    return {name: Cost(*(statistics.median(column) for column in zip(*measured)))
+    return {name: type(measured[0])(*(statistics.median(column) for column in zip(*measured)))
             for name, measured in costs.items()}
 
 

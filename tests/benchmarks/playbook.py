@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 import pathlib
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from measure import Command
@@ -16,8 +16,9 @@ from ansible_run import Controller
 
 
 def play(controller: Controller, playbook: pathlib.Path, hosts: dict, *words: str,
-         variables: Mapping[str, Any] | None = None, check: Callable[[str], None] = lambda output: None) -> Command:
+         variables: Mapping[str, Any] | None = None, **more: Any) -> Command:
+    """`more` are the callables of a Command."""
     inventory = controller.inventory(hosts)
     inventory = inventory.rename(inventory.with_name(f"{playbook.stem}-{len(list(controller.folder.iterdir()))}.json"))
     return Command([sys.executable, "-m", "ansible", "playbook", str(playbook), "-i", str(inventory),
-                    "-e", json.dumps(variables or {}), *words], controller.environment(), check)
+                    "-e", json.dumps(variables or {}), *words], controller.environment(), **more)

@@ -53,6 +53,11 @@ class Fleet:
         self.sockets = pathlib.Path(os.environ.get("XDG_RUNTIME_DIR") or "/dev/shm", f"gpuhost-fleet-{os.getpid()}")
         self.sockets.mkdir(mode=0o700)
 
+    @property
+    def process(self) -> int:
+        """The process behind the hosts, whose children are their sessions."""
+        return self._inetd.pid
+
     @staticmethod
     def address(number: int) -> str:
         return f"127.77.{number // 250}.{number % 250 + 1}"

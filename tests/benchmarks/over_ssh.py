@@ -1,0 +1,92 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A playbook over a fleet of tests/fleet, what it took here and what it took on the hosts told apart."""
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from measure import Command
+from playbook import play
+
+from ansible_run import Controller
+from fleet import Fleet
+from hosts.tree import Tree
+
+HERE = pathlib.Path(__file__).resolve().parent
+FORKS = 20
+_TICKS = os.sysconf("SC_CLK_TCK")
+
+
+class SshCost(NamedTuple):
+    """Seconds on the clock, of processor time here and on the hosts; MiB at the peak of ansible-playbook itself."""
+
+    wall: float
+    cpu: float
+    target: float
+    peak: float
+
+
+@contextlib.contextmanager
+def fleet_of(folder: pathlib.Path, trees: Mapping[str, Tree]) -> Iterator[Fleet]:
+    fleet = Fleet(folder, trees)
+    try:
+        fleet.start()
+        yield fleet
+    finally:
+        fleet.close()
+
+
+class Meter:
+    """Measures commands over one fleet; each begins without an open connection and ends without one."""
+
+    def __init__(self, controller: Controller, fleet: Fleet) -> None:
+        self.controller, self.fleet = controller, fleet
+        self._result = controller.folder / "whole.json"
+
+    def play(self, playbook: pathlib.Path, *words: str, hosts: int | None = None, **more: Any) -> Command:
+        """`playbook` over the first `hosts` of the fleet."""
+        some = dict(list(self.fleet.inventory().items())[:hosts])
+        command = play(self.controller, playbook, some, *words, **more)
+        return command._replace(environment={**command.environment, **self.fleet.environment(),
+                                             "ANSIBLE_FORKS": str(FORKS)})
+
+    def run(self, command: Command) -> tuple[SshCost, str]:
+        command.prepare()
+        before = self._on_the_hosts()
+        done = subprocess.run([sys.executable, str(HERE / "whole.py"), str(self._result), *command.words],
+                              env=dict(command.environment), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, check=True)
+        took = json.loads(self._result.read_text())
+        if took["status"] != 0:
+            raise SystemExit(f"{' '.join(command.words)} ended with status {took['status']}:\n{done.stdout[-3000:]}")
+        target = self._on_the_hosts() - before
+        return SshCost(took["wall"], took["cpu"], target, took["rss_kib"] / 1024), done.stdout
+
+    def _on_the_hosts(self) -> float:
+        """Processor time of the process behind the hosts and of all sessions, once none is open any more."""
+        process = self.fleet.process
+        while pathlib.Path(f"/proc/{process}/task/{process}/children").read_text().strip():
+            time.sleep(0.05)
+        # utime, stime, cutime and cstime are fields 14 to 17 of proc_pid_stat(5), the name being the second
+        fields = pathlib.Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+        return sum(map(int, fields[11:15])) / _TICKS
+
+
+def table(title: str, costs: Mapping[str, SshCost], base: str, *goals: str) -> str:
+    """The medians, and their ratios to those of `base`."""
+    lines = [title, f"  {'':34}{'wall':>9}{'ratio':>7}{'CPU here':>10}{'ratio':>7}{'on hosts':>10}{'ratio':>7}"
+                    f"{'peak':>9}"]
+    for name, cost in costs.items():
+        ratios = [mine / its for mine, its in zip(cost, costs[base])]
+        lines.append(f"  {name:34}{cost.wall:7.2f} s{ratios[0]:7.2f}{cost.cpu:8.2f} s{ratios[1]:7.2f}"
+                     f"{cost.target:8.2f} s{ratios[2]:7.2f}{cost.peak:5.0f} MiB")
+    return "\n".join([*lines, *(f"  goal: {goal}" for goal in goals), ""])
