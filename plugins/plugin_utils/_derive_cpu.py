@@ -23,8 +23,9 @@ def frequency_limits(frequency: dict[str, Any]) -> list[dict[str, Any]]:
     bios_limit is the fastest state that the firmware allows.
     """
     limited, free = [], []
+    highest = _highest(frequency["policies"])
     for policy in frequency["policies"]:
-        ceiling = _ceiling(policy, frequency["policies"])
+        ceiling = _ceiling(policy, highest)
         most, possible = value(policy["max_khz"]), value(ceiling)
         if None not in (most, possible) and most >= _TOLERANCE * possible:
             free.append(policy)
@@ -38,14 +39,19 @@ def frequency_limits(frequency: dict[str, Any]) -> list[dict[str, Any]]:
     return limited
 
 
-def _ceiling(policy: dict[str, Any], policies: list[dict[str, Any]]) -> dict[str, Any]:
+def _ceiling(policy: dict[str, Any], highest: dict[str, Any] | None) -> dict[str, Any]:
     if value(policy["driver"]) != "acpi-cpufreq":
         return policy["hardware_max_khz"] if policy["driver"]["status"] in ("ok", "absent") else policy["driver"]
     if policy["bios_limit_khz"]["status"] != "absent":
         return policy["bios_limit_khz"]
-    status = hidden(other["max_khz"] for other in policies)
-    return lost(status) if status else max((other["max_khz"] for other in policies if other["max_khz"]["value"]),
-                                           key=lambda reading: reading["value"], default=policy["max_khz"])
+    return policy["max_khz"] if highest is None else highest
+
+
+def _highest(policies: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """The greatest of all limits that are set, as a reading; None where none is set."""
+    status = hidden(policy["max_khz"] for policy in policies)
+    return lost(status) if status else max((policy["max_khz"] for policy in policies if policy["max_khz"]["value"]),
+                                           key=lambda reading: reading["value"], default=None)
 
 
 def odd_policies(policies: list[dict[str, Any]]) -> dict[str, Any]:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+_PLAIN = frozenset((str, int, float, bool, type(None)))
+
 
 def plain(thing: Any) -> Any:
     """`thing` made of dict, list, str, int, float, bool and None alone.
@@ -15,14 +17,24 @@ def plain(thing: Any) -> Any:
     Filters and action plugins get lazy and tagged containers from ansible-core 2.19 on, which jmespath's functions
     and json.dumps() reject.
     """
+    kind = type(thing)
+    if kind in _PLAIN:
+        return thing
+    # The facts of a host have tens of thousands of values, nearly all of these types.
+    if kind is dict:
+        return {plain(key): value if type(value) in _PLAIN else plain(value) for key, value in thing.items()}
+    if kind is list:
+        return [item if type(item) in _PLAIN else plain(item) for item in thing]
+    return _of_a_subclass(thing)
+
+
+def _of_a_subclass(thing: Any) -> Any:
     if isinstance(thing, Mapping):
         return {plain(key): plain(value) for key, value in thing.items()}
     if isinstance(thing, str):
         return str.__str__(thing)
     if isinstance(thing, Sequence):
         return [plain(item) for item in thing]
-    if isinstance(thing, bool) or thing is None:
-        return thing
     if isinstance(thing, int):
         return int(thing)
     if isinstance(thing, float):

@@ -22,11 +22,17 @@ _BINARY_UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
 
 def clean(text: object) -> str:
     """`text` without control characters: what a host calls itself must not move the reader's cursor."""
-    return _CONTROL.sub("?", str(text)).replace("\t", " ")
+    text = str(text)
+    # A report has thousands of texts, and hardly one with a character that needs a look.
+    return text if text.isprintable() else _CONTROL.sub("?", text).replace("\t", " ")
 
 
 def one_line(text: object) -> str:
-    return " ".join(clean(text).split())
+    text = clean(text)
+    # The only blank that is printable is a space.
+    if text.isprintable() and "  " not in text and text[:1] != " " and text[-1:] != " ":
+        return text
+    return " ".join(text.split())
 
 
 def escape(text: object) -> str:
