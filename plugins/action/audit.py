@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 from typing import Any
 
 from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure
@@ -56,11 +57,11 @@ class ActionModule(ActionBase):
             read = self._execute_module(
                 module_name="gpuhost.tuning.host_info", task_vars=task_vars,
                 module_args={"sysroot": arguments["sysroot"], "tunables": audit.named_tunables(),
-                             "link_samples": arguments["link_samples"]})
-            if read.get("failed") or "facts" not in read:
+                             "link_samples": arguments["link_samples"], "as_text": True})
+            if read.get("failed") or "facts_text" not in read:
                 _note(host, arguments, _rollout.FAILED, read.get("msg", "host_info failed without a message"))
                 return {**result, **read}
-            outcome = audit.judge(plain(read["facts"]))
+            outcome = audit.judge(json.loads(plain(read["facts_text"])))
         except AnsibleConnectionFailure as lost:
             _note(host, arguments, _rollout.UNREACHABLE, str(lost))
             raise

@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+import json
 import time
 from typing import Any
 
@@ -105,17 +106,18 @@ class ActionModule(ActionBase):
             before = _record.read_json(rollout.records_of(host).run(rollout.run_id) / "before.json")
             read = plain(self._execute_module(
                 module_name="gpuhost.tuning.host_info", task_vars=task_vars,
-                module_args={"sysroot": entry["sysroot"], "tunables": sorted(changed)}))
+                module_args={"sysroot": entry["sysroot"], "tunables": sorted(changed), "as_text": True}))
         except AnsibleConnectionFailure as lost:
             return _rollout.UNREACHABLE, [one_line(str(lost))]
         except _record.RecordError as problem:
             return _rollout.FAILED, [one_line(str(problem))]
-        if read.get("failed") or "facts" not in read:
+        if read.get("failed") or "facts_text" not in read:
             return _rollout.FAILED, [one_line(read.get("msg", "host_info failed without a message"))]
-        harm = _look_again.harm(before, read["facts"])
+        facts = json.loads(read["facts_text"])
+        harm = _look_again.harm(before, facts)
         if harm:
             return _rollout.HARMED, harm
-        drift = _look_again.drift(changed, read["facts"])
+        drift = _look_again.drift(changed, facts)
         return (_rollout.DRIFTED, drift) if drift else (entry["state"], [])
 
     def _gate(self, arguments: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:

@@ -42,6 +42,12 @@ options:
       - V(0) takes no further look. The most is V(100), which takes five seconds.
     type: int
     default: 0
+  as_text:
+    description:
+      - Return the facts as one JSON text, RV(facts_text), in place of RV(facts). Ansible looks at every value of a
+        result, on the host and on the controller, and a text is one value.
+    type: bool
+    default: false
 """
 
 EXAMPLES = r"""
@@ -58,6 +64,10 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
+facts_text:
+  description: The facts as JSON.
+  returned: with O(as_text)
+  type: str
 facts:
   description:
     - What was read. The JSON Schema in C(plugins/plugin_utils/schemas/facts.json) describes every key with its path
@@ -67,7 +77,7 @@ facts:
   contains:
     schema:
       description: Name and version of the schema.
-      returned: always
+      returned: without O(as_text)
       type: str
       sample: gpuhost.facts/1
     unread:
@@ -88,7 +98,13 @@ facts:
       type: dict
 """
 
+import json
+
 from ansible.module_utils.basic import AnsibleModule
+
+from ..module_utils import _import_once
+
+_import_once.install()
 
 from ..module_utils._facts import collect
 from ..module_utils._host import Host
@@ -100,6 +116,7 @@ def main() -> None:
             "sysroot": {"type": "path", "default": "/"},
             "tunables": {"type": "list", "elements": "str", "default": []},
             "link_samples": {"type": "int", "default": 0},
+            "as_text": {"type": "bool", "default": False},
         },
         supports_check_mode=True,
     )
@@ -107,6 +124,8 @@ def main() -> None:
         facts = collect(Host(module.params["sysroot"]), module.params["tunables"], module.params["link_samples"])
     except ValueError as error:
         module.fail_json(msg=str(error))
+    if module.params["as_text"]:
+        module.exit_json(changed=False, facts_text=json.dumps(facts, separators=(",", ":")))
     module.exit_json(changed=False, facts=facts)
 
 

@@ -79,6 +79,10 @@ import time
 
 from ansible.module_utils.basic import AnsibleModule
 
+from ..module_utils import _import_once
+
+_import_once.install()
+
 from ..module_utils._facts import collect
 from ..module_utils._notes import FOLDER
 from ..module_utils._recorder import Recorder

@@ -132,6 +132,10 @@ left_alone:
 
 from ansible.module_utils.basic import AnsibleModule
 
+from ..module_utils import _import_once
+
+_import_once.install()
+
 from ..module_utils._baseline import list_baselines, pair_lines, plan_back, summarize_runs
 from ..module_utils._host import Host
 from ..module_utils._hung_marks import leave_hung, read_marks

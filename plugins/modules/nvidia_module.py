@@ -210,6 +210,10 @@ msg:
 
 from ansible.module_utils.basic import AnsibleModule
 
+from ..module_utils import _import_once
+
+_import_once.install()
+
 from ..module_utils._host import Host
 from ..module_utils._kmod import ModuleKind
 from ..module_utils._nvidia import MODULES

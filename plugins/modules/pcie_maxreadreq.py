@@ -176,6 +176,10 @@ msg:
 
 from ansible.module_utils.basic import AnsibleModule
 
+from ..module_utils import _import_once
+
+_import_once.install()
+
 from ..module_utils._host import Host
 from ..module_utils._pcie import MaxReadRequestKind, select
 from ..module_utils._setter import ARGUMENTS, find_tunables, run_setter

@@ -156,6 +156,10 @@ msg:
 
 from ansible.module_utils.basic import AnsibleModule
 
+from ..module_utils import _import_once
+
+_import_once.install()
+
 from ..module_utils._host import Host
 from ..module_utils._setter import ARGUMENTS, run_setter
 from ..module_utils._sysctl_kind import SysctlKind
