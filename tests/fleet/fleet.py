@@ -63,15 +63,16 @@ class Fleet:
         return f"127.77.{number // 250}.{number % 250 + 1}"
 
     def start(self, *, dead: Collection[str] = (), slow: Mapping[str, float] | None = None,
-              dying: Collection[str] = ()) -> None:
-        """Let the hosts answer: but the `dead`; the `slow` after seconds; the `dying` until their first change."""
+              dying: Collection[str] = (), mute: Collection[str] = ()) -> None:
+        """Let the hosts answer: but the `dead`; the `slow` after seconds; the `dying` until their first change. The
+        `mute` take a connection and say nothing."""
         hosts = []
         for number, (name, tree) in enumerate(self.trees.items()):
             home = self.folder / "homes" / name
             home.mkdir(parents=True, exist_ok=True)
             if name not in dead:
                 hosts.append({"address": self.address(number), "tree": str(tree.root), "home": str(home),
-                              "slow": (slow or {}).get(name, 0), "dies": name in dying})
+                              "slow": None if name in mute else (slow or {}).get(name, 0), "dies": name in dying})
         spec = self.folder / "fleet.json"
         spec.write_text(json.dumps({
             "port": PORT, "sshd": SSHD, "config": f"{self.folder}/sshd_config", "hosts": hosts}))

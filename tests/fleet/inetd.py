@@ -7,8 +7,9 @@
 
 An idle host has no process. A session has a mount namespace, in which the tree of its host lies at /mnt and its home at
 /root, and a process namespace, so that all of it ends with its sshd. The specification is
-`{port, sshd, config, hosts: [{address, tree, home, slow, dies}]}`: `slow` are seconds before it answers, `dies` says
-that the host drops dead as soon as its journal is there, which is in the middle of its first change.
+`{port, sshd, config, hosts: [{address, tree, home, slow, dies}]}`: `slow` are seconds before it answers, null for a
+host that is mute: it takes a connection and never says a word. `dies` says that the host drops dead as soon as its
+journal is there, which is in the middle of its first change.
 """
 from __future__ import annotations
 
@@ -53,6 +54,8 @@ def enter(host: dict) -> None:
 def serve(connection: socket.socket, host: dict, spec: dict) -> None:
     """Runs in a child: the host's sshd for one connection, as process 1 of a namespace."""
     try:
+        if host["slow"] is None:
+            signal.pause()
         time.sleep(host["slow"])
         enter(host)
         inner = os.fork()
