@@ -23,7 +23,7 @@ help: ## this list
 audit: run-environment ## audit this machine, or HOSTS=inventory; reports go to reports/
 	@tools/audit.sh
 
-fleet-report: run-environment ## make reports/index.html anew, the page of all audited hosts
+fleet-report: run-environment ## make reports/index.html anew, and show the table of a rollout that was killed
 	@.venv/bin/ansible-playbook playbooks/fleet_report.yml $(ARGS)
 
 setup: run-environment ## only set up .venv, to call .venv/bin/ansible-playbook yourself

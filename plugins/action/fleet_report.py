@@ -8,10 +8,11 @@ from typing import Any
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
+from ..plugin_utils import _fleet_table, _gate, _rollout
 from ..plugin_utils._fleet_files import write_fleet
 from ..plugin_utils._record import RecordError
 
-ARGUMENTS = {"report_dir": {"type": "str", "default": "reports"}}
+ARGUMENTS = {"report_dir": {"type": "str", "default": "reports"}, "tell_rollout": {"type": "bool", "default": False}}
 
 
 class ActionModule(ActionBase):
@@ -23,9 +24,26 @@ class ActionModule(ActionBase):
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         result = super().run(tmp, task_vars)
         _checked, arguments = self.validate_argument_spec(argument_spec=ARGUMENTS)
+        report_dir = str(arguments["report_dir"])
         try:
-            return {**result, "changed": False, **write_fleet(str(arguments["report_dir"]))}
+            told = {"rollout": self._tell(report_dir)} if arguments["tell_rollout"] else {}
+            return {**result, "changed": False, **write_fleet(report_dir), **told}
         except RecordError as problem:
             # Returned, not raised: a task may say with failed_when that it is no reason to stop. It is said anyway.
             Display().warning(f"the page of the fleet was not written: {problem}")
             return {**result, "failed": True, "msg": str(problem)}
+
+    @staticmethod
+    def _tell(report_dir: str) -> list[str]:
+        """The table of the last rollout, shown and put down as shown; nothing where that was done when it ended."""
+        rollout = next(_rollout.newest(report_dir), None)
+        if rollout is None or rollout.document.get("told_at"):
+            return []
+        if rollout.runs:
+            lines = [f"Rollout {rollout.run_id} is under way: its table comes when it ends."]
+        else:
+            states = _gate.judge(rollout, set(rollout.document["hosts"]))
+            lines = _fleet_table.rollout_table(rollout, states, every=Display().verbosity > 0)
+            rollout.tell()
+        Display().display("\n".join(lines))
+        return lines

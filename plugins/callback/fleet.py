@@ -90,14 +90,15 @@ class CallbackModule(CallbackBase):
                 continue
             if len(states) > 1:
                 self._say(_fleet_table.rollout_table(rollout, states, every))
-                self._make_page(rollout)
+                self._finish(rollout)
         if not self._folders and len(self._audits) > 1:
             self._say(_fleet_table.audit_table(self._audits, every))
         self._folders, self._audits = [], {}
 
-    def _make_page(self, rollout: _rollout.Rollout) -> None:
+    def _finish(self, rollout: _rollout.Rollout) -> None:
         """The page of the fleet once more: only now the gate of the last batch, or the interrupt, is on record."""
         try:
+            rollout.tell()
             write_fleet(str(rollout.folder.parents[1]))
         except _record.RecordError as problem:
             self._display.warning(str(problem))

@@ -25,6 +25,12 @@ options:
     description: Folder on the controller. A relative one starts where the command was started.
     type: str
     default: reports
+  tell_rollout:
+    description:
+      - Show the table of the last rollout over several hosts too, where it ended without one because it was killed, and
+        put down that it was shown.
+    type: bool
+    default: false
 seealso:
   - module: gpuhost.tuning.audit
 """
@@ -45,6 +51,11 @@ hosts:
   description: How many hosts are on it.
   returned: success
   type: int
+rollout:
+  description: The lines of that table; empty where there is none to show.
+  returned: with O(tell_rollout)
+  type: list
+  elements: str
 msg:
   description: The same in words, with the number of records that could not be used.
   returned: always

@@ -60,15 +60,11 @@ def _last_rollout(report_dir: str) -> dict[str, Any] | None:
 
     Also of one that was interrupted: its record says what it was in the middle of.
     """
-    rollouts = _record.HostFolder(report_dir, _rollout.FOLDER)
-    for run_id in reversed(rollouts.runs()):
+    for rollout in _rollout.newest(report_dir):
         try:
-            rollout = _rollout.load(rollouts.run(run_id))
             states = _gate.judge(rollout, set(rollout.document["hosts"]))
-            if len(states) < 2:
-                continue
             batches = {host: str(number) for number, batch in enumerate(rollout.batches, 1) for host in batch}
-            return {"run_id": run_id, "ended": one_line(how_it_ended(rollout)), "hosts": [
+            return {"run_id": rollout.run_id, "ended": one_line(how_it_ended(rollout)), "hosts": [
                 [host, batches.get(host, "-"), entry["state"].replace("_", " "), one_line("; ".join(entry["reasons"]))]
                 for host, entry in states.items()]}
         except (_record.RecordError, KeyError, TypeError):

@@ -11,8 +11,11 @@ has no file was not reached, and one that was being changed when everything stop
 from __future__ import annotations
 
 import datetime
+import os
 import pathlib
+import platform
 import shutil
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from . import _record
@@ -55,6 +58,17 @@ class Rollout(NamedTuple):
     def records_of(self, host: str) -> _record.HostFolder:
         return _record.HostFolder(str(self.folder.parents[1]), host)
 
+    @property
+    def runs(self) -> bool:
+        """Whether the ansible-playbook that began it is still there, as far as this machine can tell."""
+        process = self.document.get("process")
+        return process is not None and process["born"] is not None and process == _process(process["id"])
+
+    def tell(self) -> None:
+        """Put down that its table was shown."""
+        self.document["told_at"] = now()
+        self.save()
+
     def save(self) -> None:
         _record.write_json(self.folder / "rollout.json", self.document)
 
@@ -82,7 +96,8 @@ def start(report_dir: str, run_id: str, hosts: list[str], check: bool) -> Rollou
     folder = folder_of(report_dir, run_id)
     shutil.rmtree(folder, ignore_errors=True)
     document = {"schema": SCHEMA, "run_id": run_id, "started_at": now(), "check": check, "hosts": hosts, "batches": [],
-                "looked": {}, "stopped": None, "ended_at": None}
+                "looked": {}, "stopped": None, "ended_at": None, "told_at": None,
+                "process": _process(os.getppid())}      # a task runs in a child of ansible-playbook
     rollout = Rollout(folder, document)
     rollout.save()
     return rollout
@@ -91,6 +106,18 @@ def start(report_dir: str, run_id: str, hosts: list[str], check: bool) -> Rollou
 def load(folder: str | pathlib.Path) -> Rollout:
     path = pathlib.Path(folder)
     return Rollout(path, _record.read_json(path / "rollout.json"))
+
+
+def newest(report_dir: str) -> Iterator[Rollout]:
+    """The rollouts over several hosts, the last one first; a record that cannot be read is left out."""
+    rollouts = _record.HostFolder(report_dir, FOLDER)
+    for run_id in reversed(rollouts.runs()):
+        try:
+            rollout = load(rollouts.run(run_id))
+            if len(rollout.document["hosts"]) > 1:
+                yield rollout
+        except (_record.RecordError, KeyError, TypeError):
+            continue
 
 
 def note(report_dir: str, run_id: str, host: str, state: str, **more: Any) -> None:
@@ -108,6 +135,16 @@ def _note(folder: pathlib.Path, host: str, state: str, **more: Any) -> None:
 def _read(folder: pathlib.Path, host: str) -> dict[str, Any] | None:
     path = folder / "hosts" / f"{host}.json"
     return _record.read_json(path) if path.exists() else None
+
+
+def _process(number: int) -> dict[str, Any]:
+    """A process, told from a later one of the same number by when it was born, in ticks since the boot."""
+    try:
+        # Field 22 of proc_pid_stat(5), counted from behind the name, which is the second.
+        born = int(pathlib.Path(f"/proc/{number}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[19])
+    except (OSError, ValueError):
+        born = None
+    return {"node": platform.node(), "id": number, "born": born}
 
 
 def now() -> str:

@@ -4,12 +4,19 @@
 """tune_runtime.yml over several hosts: batch after batch, and where it stops. tests/fleet does it over ssh."""
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
 import threading
 import time
 
 import pytest
 
+from checkout import REPOSITORY
 from hosts.others import virtual_machine
 from hosts.proxmox import plant_cluster, plant_proxmox
 
@@ -100,3 +107,37 @@ def test_what_happens_while_a_batch_soaks_stops_it(controller, fleet):
     assert "h1: drifted: sysctl:vm.laptop_mode: was set to 1, and is 0 now" in message
     assert record(controller)[1] == {"h1": "drifted"}
     assert not any(set_on(fleet).values())
+
+
+def test_the_table_of_a_rollout_that_was_terminated_comes_with_the_page(controller, fleet):
+    """Terminated while it soaks after h1. Its table is there to be had, once, and not while it still runs."""
+    variables = {**SETTINGS, "gpuhost_soak_seconds": 300, "gpuhost_become": False,
+                 "gpuhost_report_dir": str(controller.reports)}
+    running = subprocess.Popen(
+        [sys.executable, "-m", "ansible", "playbook", str(REPOSITORY / "playbooks" / "tune_runtime.yml"), "-i",
+         str(controller.inventory(fleet)), "-e", json.dumps(variables)], env=controller.environment(),
+        cwd=controller.folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        deadline = time.monotonic() + 120
+        while not list(controller.reports.glob(".rollouts/*/hosts/h1.json")) or record(controller)[1] != {
+                "h1": "changed"}:
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+        meanwhile = controller.play("fleet_report.yml", {}).succeeded()
+        assert f"Rollout {record(controller)[0]['run_id']} is under way" in meanwhile.stdout
+    finally:
+        soaking = pathlib.Path(f"/proc/{running.pid}/task/{running.pid}/children").read_text().split()
+        running.terminate()
+        running.wait()
+        for worker in soaking:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(worker), signal.SIGKILL)
+
+    told = controller.play("fleet_report.yml", {}).succeeded()
+    lines = [line.split() for line in told.stdout[told.stdout.index("Rollout "):].splitlines()[:8]]
+    assert lines[0][2:] == ["ended", "in", "batch", "1,", "before", "its", "gate"]
+    assert [line[:3] for line in lines[2:7]] == [["h1", "1", "changed"], *([f"h{number}", "-", "waiting"]
+                                                                         for number in (2, 3, 4, 5))]
+    assert lines[7] == ["4", "waiting,", "1", "changed"]
+    assert "ended in batch 1, before its gate" in (controller.reports / "fleet.md").read_text()
+    assert "Rollout " not in controller.play("fleet_report.yml", {}).succeeded().stdout

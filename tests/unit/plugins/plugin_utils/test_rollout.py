@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 
 import pytest
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils import _rollout
@@ -57,3 +58,33 @@ def test_a_record_that_is_cut_says_so(tmp_path):
     (rollout.folder / "rollout.json").write_text(json.dumps({})[:1])
     with pytest.raises(RecordError, match="is not JSON"):
         _rollout.load(rollout.folder)
+
+
+def test_the_newest_comes_first_and_what_cannot_be_read_is_left_out(tmp_path):
+    for run_id, hosts in (("20261129T183000Z-0001", ["a", "b"]), ("20261129T183100Z-0002", ["a", "c"]),
+                          ("20261129T183200Z-0003", ["alone"]), ("20261129T183300Z-0004", ["a", "d"])):
+        _rollout.start(str(tmp_path), run_id, hosts, check=False)
+    (tmp_path / ".rollouts" / "20261129T183300Z-0004" / "rollout.json").write_text("{")
+    assert [rollout.document["hosts"] for rollout in _rollout.newest(str(tmp_path))] == [["a", "c"], ["a", "b"]]
+    assert list(_rollout.newest(str(tmp_path / "none"))) == []
+
+
+def test_a_rollout_runs_as_long_as_the_process_that_began_it(tmp_path):
+    """Here that is the parent of the tests. A later process of the same number was born later."""
+    rollout = start(tmp_path)
+    assert _rollout.load(rollout.folder).runs
+    rollout.document["process"]["born"] -= 1
+    assert not rollout.runs
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    rollout.document["process"] = {**rollout.document["process"], "id": gone.pid, "born": None}
+    assert not rollout.runs
+    del rollout.document["process"]     # of a record that does not say
+    assert not rollout.runs
+
+
+def test_what_was_told_is_on_record(tmp_path):
+    rollout = start(tmp_path)
+    assert _rollout.load(rollout.folder).document["told_at"] is None
+    rollout.tell()
+    assert _rollout.load(rollout.folder).document["told_at"].endswith("Z")
