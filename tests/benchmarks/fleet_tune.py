@@ -7,7 +7,6 @@ from __future__ import annotations
 import json
 import shutil
 
-from measure import in_turns
 from over_ssh import FORKS, HERE, Meter, fleet_of, table
 from sysctls import KEYS
 
@@ -44,8 +43,8 @@ def measure(controller: Controller, rounds: int, hosts: int = 100) -> str:
 
         variables = {"gpuhost_report_dir": str(controller.reports), "gpuhost_serial": BATCH, "gpuhost_soak_seconds": 0,
                      "gpuhost_values": {"sysctl": dict.fromkeys(KEYS, AFTER)}}
-        costs = in_turns({PING: meter.play(HERE / "ping.yml"), TUNE: meter.play(
+        costs = meter.in_turns({PING: meter.play(HERE / "ping.yml"), TUNE: meter.play(
             REPOSITORY / "playbooks" / "tune_runtime.yml", variables=variables, check=check, prepare=prepare),
-        }, rounds, meter.run)
+        }, rounds)
     return table(f"{hosts} hosts over ssh, {FORKS} forks, batches of {BATCH}, no soak", costs, PING,
                  "at most 8 times ping, wall and CPU here")

@@ -44,18 +44,20 @@ def run(command: Command) -> tuple[Cost, str]:
 
 
 def in_turns(commands: Mapping[str, Command], rounds: int, run: Callable[[Command], tuple[Any, str]] = run,
-             ) -> dict[str, Any]:
-    """The medians over `rounds`, after one run each that does not count.
+             warm_up: bool = True) -> dict[str, Any]:
+    """The medians over `rounds`, with `warm_up` after one run each that does not count.
 
     One after the other in every round, so that what else the machine does meets all of them alike. `run` tells what a
     run cost, as a named tuple of numbers, and its output.
     """
-    for command in commands.values():
-        command.check(run(command)[1])
     costs: dict[str, list[Any]] = {name: [] for name in commands}
-    for _round in range(rounds):
+    for number in range(rounds + warm_up):
         for name, command in commands.items():
-            costs[name].append(run(command)[0])
+            cost, output = run(command)
+            if number == 0:
+                command.check(output)
+            if number >= warm_up:
+                costs[name].append(cost)
     return {name: type(measured[0])(*(statistics.median(column) for column in zip(*measured)))
             for name, measured in costs.items()}
 

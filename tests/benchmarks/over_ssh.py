@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from measure import Command
+from measure import Command, in_turns
 from playbook import play
 
 from ansible_run import Controller
@@ -70,6 +70,10 @@ class Meter:
             raise SystemExit(f"{' '.join(command.words)} ended with status {took['status']}:\n{done.stdout[-3000:]}")
         target = self._on_the_hosts() - before
         return SshCost(took["wall"], took["cpu"], target, took["rss_kib"] / 1024), done.stdout
+
+    def in_turns(self, commands: Mapping[str, Command], rounds: int) -> dict[str, SshCost]:
+        """The medians; none of the runs is one to warm up, as each makes hundreds of connections."""
+        return in_turns(commands, rounds, self.run, warm_up=False)
 
     def _on_the_hosts(self) -> float:
         """Processor time of the process behind the hosts and of all sessions, once none is open any more."""
