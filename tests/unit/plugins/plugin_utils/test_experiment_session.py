@@ -5,10 +5,13 @@
 from __future__ import annotations
 
 import json
+import pathlib
 import sys
 
+import jsonschema
 import pytest
 import yaml
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils import _report_experiment
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._experiment_machine import Machine
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._experiment_prepare import prepare, schedule_lines
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._experiment_record import cut_short
@@ -229,3 +232,13 @@ def test_one_that_was_cut_short_is_told_until_its_values_are_back(story):
     (told.folder.path / "experiment.json").write_text("[]")
     with pytest.raises(RecordError, match="is no record of an experiment"):
         cut_short(told.folder, BOOT, told.machine.left_behind)
+
+
+def test_the_record_is_what_its_schema_says_and_what_reports_show(story):
+    document = story().carry_out()
+    schema = json.loads((pathlib.Path(_report_experiment.__file__).parent / "schemas" / "experiment.json").read_text())
+    jsonschema.Draft202012Validator(schema).validate(document)
+    section = _report_experiment.section(document)
+    assert [row[2] for row in section.tables[0].rows] == ["helps", "no measurable effect"]
+    assert "32 runs in blocks of two" in section.notes[0]
+    assert "made up" in section.drawings["effects.svg"].title
