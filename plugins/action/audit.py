@@ -20,7 +20,6 @@ from ..plugin_utils._record import RecordError
 from ..plugin_utils._report_changes import outcome_counts
 from ..plugin_utils._report_terminal import full_report, short_line
 from ..plugin_utils._text import clean, one_line
-from ..plugin_utils._variables import options
 
 ARGUMENTS = {
     "sysroot": {"type": "str", "default": "/"},
@@ -40,9 +39,7 @@ ARGUMENTS = {
     "stage": {"type": "str", "default": "audit", "choices": ["audit", "compare", "before", "after"]},
     "run_id": {"type": "str"},
     "changes": {"type": "list", "elements": "dict", "default": []},
-    "variables": {"type": "str"},
 }
-OF_THE_TASK = {"stage", "changes"}      # never from a variable
 
 
 class ActionModule(ActionBase):
@@ -53,10 +50,6 @@ class ActionModule(ActionBase):
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         result = super().run(tmp, task_vars)
-        given = self._task.args
-        if given.get("variables"):
-            named = ARGUMENTS.keys() - given.keys() - OF_THE_TASK
-            self._task.args = {**options(plain(given["variables"]), named, task_vars, self._templar.template), **given}
         _checked, arguments = self.validate_argument_spec(argument_spec=ARGUMENTS)
         host, arguments = plain(task_vars["inventory_hostname"]), {**plain(arguments), "check": self._task.check_mode}
         try:

@@ -107,12 +107,6 @@ options:
     type: list
     elements: dict
     default: []
-  variables:
-    description:
-      - A prefix. An option that is not given, O(stage) and O(changes) apart, is taken from the variable
-        C(<prefix>_<option>), where there is one. The roles of this collection say it in place of a dozen options, which
-        Ansible would make from two templates each.
-    type: str
 """
 
 EXAMPLES = r"""
