@@ -26,6 +26,12 @@ _HEAD = """\
 #   ansible-playbook gpuhost.tuning.tune_runtime -e @{host}/{run_id}/overrides.yml --limit {host}
 # A value given with -e takes the place of gpuhost_overrides of the inventory; what the experiment got is here too.
 """
+# What an experiment with that mode does not know.
+_COMPANY = {
+    "plan": "All changes were made together: which of them helped or hurt, this experiment does not know.",
+    "leave_one_out": "Each was measured beside all others: of two that do the same, neither seems to do anything. Where "
+                     "several are left out, compare again.",
+}
 
 
 class Decision(NamedTuple):
@@ -68,8 +74,7 @@ def overrides_file(document: Mapping[str, Any], given: Mapping[str, Any] | None 
     found = decisions(document)
     lines = [_HEAD.format(**{name: _comment(document[name])
                              for name in ("run_id", "measured_at", "host", "benchmark")}).rstrip("\n")]
-    if document["mode"] == "plan":
-        lines.append("# All changes were made together: which of them helped or hurt, this experiment does not know.")
+    lines += [f"# {said}" for mode, said in _COMPANY.items() if mode == document["mode"]]
     for check, decision in found.items():
         if decision.plan:
             lines.append(f"# stays planned: {_comment(check)}: {_comment(decision.why)}")
