@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ._blocks import BEFORE
-from ._conditions import boot_of, may_discard, newcomer, rebooted
+from ._experiment_conditions import boot_of, may_discard, newcomer, rebooted
 from ._experiment_machine import Machine
 from ._experiment_plan import Arm, Slot
 from ._experiment_settings import ExperimentError, Settings, SomebodyElse

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ._benchmark import Benchmark, load_benchmark
-from ._budget import describe_budget, make_budget, require_within
 from ._effect import fewest_blocks
+from ._experiment_budget import describe_budget, make_budget, require_within
 from ._experiment_plan import Arm, Slot, count_restarts, make_arms, schedule
 from ._experiment_record import seconds_a_run
 from ._record import HostFolder, read_json

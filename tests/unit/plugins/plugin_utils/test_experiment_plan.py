@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from ansible_collections.gpuhost.tuning.plugins.plugin_utils._budget import (
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._experiment_budget import (
     describe_budget,
     make_budget,
     require_within,

@@ -5,7 +5,11 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.gpuhost.tuning.plugins.plugin_utils._conditions import may_discard, newcomer, rebooted
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._experiment_conditions import (
+    may_discard,
+    newcomer,
+    rebooted,
+)
 
 
 def run(users=(), boot="one"):
