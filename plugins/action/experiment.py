@@ -84,7 +84,7 @@ class ActionModule(ActionBase):
     @staticmethod
     def _answer(host: str, folder: HostFolder, session: Session, document: dict[str, Any]) -> dict[str, Any]:
         changed = [change for change in session.changes if change["outcome"] == "changed"]
-        lines = [summary_line(host, document, len(changed)), *result_lines(document)]
+        lines = [summary_line(host, document, session.changes), *result_lines(document)]
         Display().display("\n".join(lines))
         answer = {"changed": bool(changed or document["drift"]), "changes": session.changes, "ended": document["ended"],
                   "arms": document["arms"], "record": shown_path(folder.run(document["run_id"]) / EXPERIMENT)}

@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 import datetime
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from . import _experiment_record as _record
@@ -147,6 +147,8 @@ class Session:
         try:
             with at_most(WAY_BACK_SECONDS):
                 left = self._leave(settings, self._wanted(complete))
+                # A boot, or somebody else, may have changed more than the way back could tell.
+                settings.look(self.machine.read(settings.all))
                 now = self.machine.read(settings.inexact)
             document["drift"] = [{"address": address, "before": inexact.get(address), "after": value}
                                  for address, value in now.items() if value != inexact.get(address)]
@@ -201,12 +203,12 @@ class Session:
         return [f"{change['address']}: {change['reason']}" for change in self.machine.way_back(settings)]
 
 
-def summary_line(host: str, document: Mapping[str, Any], changed: int) -> str:
+def summary_line(host: str, document: Mapping[str, Any], changes: Iterable[Mapping[str, Any]]) -> str:
     """`pve1: experiment finished after 97 runs: every setting is back at what it was`."""
-    state = "every setting is back at what it was" if not changed else f"{count(changed, 'setting')} left as tried"
+    away = [change["outcome"] for change in changes if change["outcome"] != "reverted"]
+    state = "every setting is back at what it was" if not away else \
+        f"{count(away.count('changed'), 'setting')} left as tried, {len(away) - away.count('changed')} left alone"
     return clean(f"{host}: experiment {document['ended']} after {count(len(document['runs']), 'run')}: {state}")
-
-
 
 
 def _now() -> str:

@@ -115,9 +115,22 @@ class Settings:
             if change["address"] in self.all and change["after"] is not None:
                 self.all[change["address"]].seen = change["after"]
 
+    def look(self, values: Mapping[str, Any]) -> None:
+        """Take what was read at the end, by address."""
+        for address, value in values.items():
+            if address in self.all:
+                self.all[address].seen = value
+
     def outcomes(self) -> list[dict[str, Any]]:
-        """What became of each setting, as setters tell it: changed where the end is not what was there before."""
-        return [{"address": address, "before": one.before, "wanted": one.after, "after": one.seen,
-                 "outcome": REVERTED if one.seen == one.before else CHANGED,
-                 "reason": "tried in an experiment", "error": None, "certainty": None, "inexact": []}
+        """What became of each setting, as setters tell it: changed where it is left with its toggle on."""
+        return [{"address": address, "before": one.before, "wanted": one.after, "after": one.seen, **_became(one),
+                 "error": None, "certainty": None, "inexact": []}
                 for address, one in self.all.items() if not one.companion]
+
+
+def _became(setting: Setting) -> dict[str, str]:
+    if setting.seen == setting.before:
+        return {"outcome": REVERTED, "reason": "tried in an experiment"}
+    if setting.seen == setting.after:
+        return {"outcome": CHANGED, "reason": "kept behind an experiment"}
+    return {"outcome": REFUSED, "reason": "changed by somebody else during an experiment, and left alone"}

@@ -86,7 +86,7 @@ def test_a_known_effect_is_found_and_a_placebo_is_not(story):
     assert (told.sysctl("swappiness"), told.sysctl("laptop_mode")) == ("60", "0")
     assert told.machine.left_behind(RUN_ID) == {}
     assert {change["outcome"] for change in told.session.changes} == {"reverted"}
-    assert summary_line("pve1", document, 0) == (
+    assert summary_line("pve1", document, told.session.changes) == (
         "pve1: experiment finished after 33 runs: every setting is back at what it was")
 
 
@@ -147,6 +147,8 @@ def test_one_clear_error_and_the_host_as_it_was(story, misdeed, said):
     assert ("Not brought back: sysctl:vm.swappiness: " in document["ended"]) == (
         misdeed == "meddle" and document["runs"][2]["state"] == "B")
     assert told.sysctl("laptop_mode") == "0"
+    assert [change["outcome"] for change in told.session.changes] == [
+        "refused" if misdeed == "meddle" else "reverted", "reverted"]
     assert document["runs"][2]["discarded"] or misdeed == "zero"
     assert not (told.folder.path / "measured.json").exists()
     assert not told.session.complete
