@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..module_utils._bandwidth_result import HANG, HEALTHY, INCONCLUSIVE, SLOW, UNSUPPORTED, WRONG_DATA
+from . import _bandwidth_hints
 from ._expected_bandwidth import Expected, Pair, is_slow, of_gpu
 from ._text import count, one_line
 
@@ -34,24 +35,25 @@ def make_record(answer: Mapping[str, Any], facts: Mapping[str, Any], pairs: Mapp
     return {
         "schema": SCHEMA_BANDWIDTH, **head,
         **{name: answer[name] for name in ("where", "tool", "sizes")}, "slow_below_percent": percent,
-        "gpus": [_gpu(one, of_gpu(by_address[one["bdf"]], facts) if one["bdf"] in by_address else {}, percent)
-                 for one in answer["gpus"]],
+        "gpus": [_gpu(one, by_address.get(one["bdf"]), facts, percent) for one in answer["gpus"]],
         "pairs": [_pair(one, pairs.get((one["from"], one["to"])), percent) for one in answer["pairs"]],
         "stopped": answer["stopped"], "not_measured": [
             {name: one[name] for name in ("subject", "reason")} for one in [*not_measured, *answer["not_measured"]]],
     }
 
 
-def _gpu(one: Mapping[str, Any], expected: Mapping[str, Expected], percent: float) -> dict[str, Any]:
+def _gpu(one: Mapping[str, Any], gpu: Mapping[str, Any] | None, facts: Mapping[str, Any],
+         percent: float) -> dict[str, Any]:
     made = {name: one.get(name) for name in ("bdf", "uuid", "name", "numa_node")}
-    figures, said, slow = {}, [], False
+    expected = of_gpu(gpu, facts) if gpu else {}
+    figures, said, slow = {}, [], []
     for direction, words in _DIRECTIONS.items():
         wanted = expected.get(direction, Expected(None, "the host has no such GPU any more"))
         figures[direction] = one[direction] and {**_kept(one[direction], "gb_s"), "expected_gb_s": wanted.gb_s}
         if one[direction]:
-            slow |= is_slow(one[direction]["gb_s"], wanted.gb_s, percent)
+            slow += [direction] if is_slow(one[direction]["gb_s"], wanted.gb_s, percent) else []
             said.append(_figure(words, one[direction]["gb_s"], wanted))
-    made |= _judged(one, said, slow)
+    made |= _judged(one, said, bool(slow), _bandwidth_hints.of_gpu(one, gpu, "h2d" in slow))
     return {**made, **figures, "d2d": one["d2d"] and _kept(one["d2d"], "gb_s"), "link": one["link"] and {
         name: one["link"][name] for name in ("speed_gt_s", "width")}}
 
@@ -65,7 +67,7 @@ def _pair(one: Mapping[str, Any], pair: Pair | None, percent: float) -> dict[str
             said.append(_figure(way, one[way]["gb_s"], pair.expected))
     figures = {way: one[way] and _kept(one[way], "gb_s", "latency_us") for way in ("read", "write")}
     return {"from": one["from"], "to": one["to"], "path": pair.path, "can_access": one["can_access"],
-            **_judged(one, said, slow), **figures, "expected_gb_s": pair.expected.gb_s,
+            **_judged(one, said, slow, _bandwidth_hints.of_pair(pair)), **figures, "expected_gb_s": pair.expected.gb_s,
             "expected_why": pair.expected.why}
 
 
@@ -83,14 +85,15 @@ def _figure(words: str, gb_s: float, expected: Expected) -> str:
     return f"{words} {gb_s:.1f} of {expected.gb_s:.1f} GB/s expected"
 
 
-def _judged(one: Mapping[str, Any], said: list[str], slow: bool) -> dict[str, Any]:
+def _judged(one: Mapping[str, Any], said: list[str], slow: bool, hints: list[str]) -> dict[str, Any]:
     """Only what was sound can be slow: a copy with wrong data is wrong, however fast it was."""
     verdict = SLOW if slow and one["verdict"] == HEALTHY else one["verdict"]
     if verdict not in VERDICTS:
         raise ValueError(f"gpu_bandwidth answered with the verdict {verdict!r}, wanted one of {', '.join(VERDICTS)}")
     # What the module says of a sound one only repeats the figures.
     texts = said if one["verdict"] == HEALTHY and said else [one["said"] or verdict.replace("_", " "), *said]
-    return {"verdict": verdict, "said": one_line(", ".join(texts))}
+    seen = f"; to look at: {', '.join(hints)}" if verdict == SLOW and hints else ""
+    return {"verdict": verdict, "said": one_line(", ".join(texts) + seen)}
 
 
 def worst(verdicts: Iterable[str]) -> str:

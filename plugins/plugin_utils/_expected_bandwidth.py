@@ -49,6 +49,7 @@ class Pair(NamedTuple):
     expected: Expected
     at_risk: bool | None
     redirect: list[str]
+    translated: bool | None = None
 
 
 def payload_gb_s(speed_gts: float, width: int, max_payload: int, header: int) -> float:
@@ -82,8 +83,8 @@ def of_pairs(gpus: list[dict], facts: dict[str, Any]) -> dict[tuple[str, str], P
         ends = by_address[pair["a"]], by_address[pair["b"]]
         expected = Expected(None, nothing) if nothing else _between(pair, ends, ports)
         # Over NVLink no transfer between GPUs meets the IOMMU.
-        risk = False if found["nvlink"] else pair["at_risk"]
-        made = Pair(PATHS[pair["relation"]], expected, risk, pair["redirect"])
+        risk, translated = (False, False) if found["nvlink"] else (pair["at_risk"], pair["translated"])
+        made = Pair(PATHS[pair["relation"]], expected, risk, pair["redirect"], translated)
         pairs[pair["a"], pair["b"]] = pairs[pair["b"], pair["a"]] = made
     return pairs
 

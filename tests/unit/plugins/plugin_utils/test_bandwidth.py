@@ -14,14 +14,14 @@ from bandwidth_document import BOOT, RUN, answer, gpu_answer, pair_answer
 from facts_schema import document_problems
 
 # Two below one switch, one at the other processor. Expected from the host 58.4 and to it 57.6, between the first 57.6.
-NEAR, BESIDE_IT, FAR = "0000:03:00.0", "0000:04:00.0", "0000:83:00.0"
+NEAR, BESIDE_IT, SAME_NODE, FAR = "0000:03:00.0", "0000:04:00.0", "0000:23:00.0", "0000:83:00.0"
 HEAD = {"host": "pve1", "run_id": RUN, "boot_id": BOOT, "measured_at": "2026-11-29T18:31:00Z",
         "driver_version": "595.58.03"}
 
 
-def made(module_answer, percent=80, not_measured=()):
-    facts = neutral.epyc()
-    gpus = [gpu for gpu in facts["gpus"] if gpu["bdf"] in (NEAR, BESIDE_IT, FAR)]
+def made(module_answer, percent=80, not_measured=(), facts=None):
+    facts = facts or neutral.epyc()
+    gpus = [gpu for gpu in facts["gpus"] if gpu["bdf"] in (NEAR, BESIDE_IT, SAME_NODE, FAR)]
     record = _bandwidth.make_record(module_answer, facts, of_pairs(gpus, facts), head=HEAD, not_measured=not_measured,
                                     percent=percent)
     assert document_problems("bandwidth.json", record) == []
@@ -63,6 +63,42 @@ def test_what_lacks_more_than_a_fifth_is_slow():
     assert pair(record, NEAR, FAR)["verdict"] == "healthy"
     assert _bandwidth.tally(record) == {"slow": 2, "healthy": 7}
     assert _bandwidth.harm(record) == []
+
+
+def facts_with(fragment, ports=None):
+    """The facts of the host with a fragment laid over the first GPU, and over the port above it."""
+    facts = neutral.epyc()
+    facts["gpus"] = [neutral.merge(gpu, fragment) if gpu["bdf"] == NEAR else gpu for gpu in facts["gpus"]]
+    facts["ports"] = [neutral.merge(port, ports or {}) if port["bdf"] == "0000:02:00.0" else port
+                      for port in facts["ports"]]
+    return facts
+
+
+@pytest.mark.parametrize("fragment, changed, hints", [
+    ({}, {"d2h": {"gb_s": 9.0}}, ""),
+    ({}, {"d2h": {"gb_s": 9.0}, "bound": False}, "; to look at: the host memory was not on its NUMA node"),
+    ({"pcie": {"value": {"extended_tags": False, "max_read_request": 128}}}, {"h2d": {"gb_s": 9.0}},
+     "; to look at: it is kept to 32 reads under way (check pcie_extended_tags), it asks for 128 bytes in a read "
+     "(check pcie_maxreadreq)"),
+    # Reads of the GPU explain no copy to the host, and nothing has to be explained of one that is not slow.
+    ({"pcie": {"value": {"extended_tags": False}}}, {"d2h": {"gb_s": 9.0}}, ""),
+    ({"pcie": {"value": {"extended_tags": False}}}, {}, "")])
+def test_a_gpu_that_is_slow_says_where_to_look(fragment, changed, hints):
+    gpu = made(answer([gpu_answer(NEAR) | changed]), facts=facts_with(fragment))["gpus"][0]
+    assert gpu["said"].partition(" GB/s expected, to the host ")[2].partition("expected")[2] == hints
+
+
+@pytest.mark.parametrize("fragment, ports, target, hints", [
+    ({}, {}, BESIDE_IT, ""),
+    ({}, {}, SAME_NODE, "; to look at: they pass the processor, which may carry less than the links"),
+    ({"iommu_type": neutral.ok("DMA-FQ")}, {}, BESIDE_IT, "; to look at: the IOMMU translates them (check iommu_acs)"),
+    ({}, {"acs": neutral.ok(neutral.acs(redirect=True))}, BESIDE_IT,
+     "; to look at: transfers are redirected up to the root at 0000:02:00.0 (check iommu_acs)")])
+def test_a_pair_that_is_slow_says_where_to_look(fragment, ports, target, hints):
+    record = made(answer([NEAR, target], [pair_answer(NEAR, target, write=9.0)]), facts=facts_with(fragment, ports))
+    assert pair(record, NEAR, target)["said"] == ("write 9.0 of 57.6 GB/s expected, read 48.7 of 57.6 GB/s expected"
+                                                  + hints)
+    assert "to look at" not in pair(record, target, NEAR)["said"]
 
 
 def test_the_share_is_the_users():
@@ -108,7 +144,7 @@ def test_the_figures_of_every_size_are_kept_and_nothing_else_of_the_module():
 
 def test_what_the_module_makes_of_its_measurement_is_taken():
     copy = {"gb_s": 55.3, "settled": True, "by_size": [{"bytes": 4096, "gb_s": 55.3, "settled": True}]}
-    measured = {"name": "NVIDIA L40S", "uuid": "GPU-1", "numa_node": None, "bound": False, "sizes": [4096], "h2d": copy,
+    measured = {"name": "NVIDIA L40S", "uuid": "GPU-1", "numa_node": None, "bound": True, "sizes": [4096], "h2d": copy,
                 "d2h": {**copy, "gb_s": 52.0}, "d2d": copy, "wrong": [], "link": {"speed_gt_s": 16.0, "width": 16}}
     chosen = {"bdf": NEAR, "uuid": None, "link_expected": {"speed_gt_s": 32.0, "width": 16}}
     gpus = [_bandwidth_result.gpu_record(_bandwidth_result.empty_gpu(chosen), measured),
