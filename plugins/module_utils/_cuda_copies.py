@@ -179,6 +179,8 @@ class Copies:
 
     def _clear(self, address: int, size: int) -> None:
         self.cuda.call("cuMemsetD32_v2", address, CLEARED, size // 4)
+        # The copy that follows may be made by another context, which does not wait for this one.
+        self.cuda.call("cuStreamSynchronize", None)
 
     def _warm(self, copy: Callable[[int], None], size: int, stream: int) -> None:
         """Copies until the link and the clocks had time to come up."""

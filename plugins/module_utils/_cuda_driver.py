@@ -45,7 +45,6 @@ FUNCTIONS = {
     "cuDeviceCanAccessPeer": (_to(_int), _int, _int),
     "cuDeviceGetP2PAttribute": (_to(_int), _int, _int, _int),
     "cuDevicePrimaryCtxRetain": (_to(_pointer), _int),
-    "cuDevicePrimaryCtxRelease_v2": (_int,),
     "cuCtxSetCurrent": (_pointer,),
     "cuCtxEnablePeerAccess": (_pointer, _uint),
     "cuCtxDisablePeerAccess": (_pointer,),

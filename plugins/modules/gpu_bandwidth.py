@@ -19,6 +19,9 @@ description:
     O(allow_busy)), one of the host's NVIDIA GPUs no longer answers or hung in an earlier measurement, driver and
     libraries differ, C(nvidia_uvm) is not loaded, or the kernel log cannot be read. A GPU that is asleep, virtual,
     split up by MIG, bound to another driver or named by a virtual machine is left out.
+  - It does not ask whether transfers between GPUs are at risk on this host, whether the driver reported errors before,
+    and whether high availability keeps its guests. M(gpuhost.tuning.bandwidth) does, from the facts of the audit, and
+    then calls this module.
   - Takes at most 5% of the free memory of a GPU. Measures one GPU first, then a second one, then the pair, then all the
     rest. Ends at the first step that does not answer, at any new Xid in the kernel log, and when a GPU is as hot as
     where it slows itself down.

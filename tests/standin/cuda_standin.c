@@ -302,8 +302,6 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
     return CUDA_SUCCESS;
 }
 
-CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) { BEGIN(0); gpus[device].context.retained--; return CUDA_SUCCESS; }
-
 CUresult cuCtxSetCurrent(CUcontext context)
 {
     BEGIN(0);

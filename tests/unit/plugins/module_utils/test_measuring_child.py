@@ -5,14 +5,22 @@ from __future__ import annotations
 
 import ast
 import json
+import os
 import pathlib
+import signal
 import subprocess
 import sys
+import time
 import zipfile
 
 import pytest
 from ansible_collections.gpuhost.tuning.plugins.module_utils import _cuda_child, _measuring_child
-from ansible_collections.gpuhost.tuning.plugins.module_utils._measuring_child import find_inner, source_of
+from ansible_collections.gpuhost.tuning.plugins.module_utils._host import Host
+from ansible_collections.gpuhost.tuning.plugins.module_utils._measuring_child import (
+    MeasuringChild,
+    find_inner,
+    source_of,
+)
 
 STAT = "{pid} (python3 (x)) {state} 1 1 1 0 -1 4194560 1 0 0 0 1 1 0 0 20 0 1 0 {start} 1 1 1"
 FOLDER = pathlib.Path(_measuring_child.__file__).parent
@@ -87,3 +95,51 @@ def test_the_child_starts_on_its_own(tmp_path):
     first, last = done.stdout.splitlines()
     assert json.loads(first) == {"at": "the start of the driver"}
     assert json.loads(last)["name"] == "NoDriver"
+
+
+def child_settings(standin, **changed):
+    return {"library": str(standin.path), "visible": [], "sizes": [4096], "warm_up": 0.0, "reading_ms": 0.01,
+            "sys": "/sys", "limit": 60, **changed}
+
+
+def wait_for_end(pid):
+    """Whether a process ends; one that nobody collects counts as ended."""
+    until = time.monotonic() + 20
+    while time.monotonic() < until:
+        try:
+            if pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "ZX":
+                return True
+        except (FileNotFoundError, ProcessLookupError):
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def test_the_child_ends_with_its_parent(standin):
+    """Whoever started it may be killed in the middle of a step: nobody would end it then."""
+    standin.gpus("0000:01:00.0").does("on cuMemcpyHtoDAsync_v2 1 deaf")
+    readable, writable = os.pipe()
+    parent = os.fork()
+    if parent == 0:
+        child = MeasuringChild(Host("/"), [], None, child_settings(standin))
+        answer = child.ask({"step": "init"})
+        os.write(writable, f"{answer.kind} {child._child.pid}".encode())
+        child.ask({"step": "gpu", "bdf": "0000:01:00.0"})
+        os._exit(1)
+    kind, pid = os.read(readable, 100).decode().split()
+    os.close(readable)
+    os.close(writable)
+    assert kind == "result"
+    os.kill(parent, signal.SIGKILL)
+    os.waitpid(parent, 0)
+    assert wait_for_end(int(pid))
+
+
+def test_a_step_that_nobody_waits_for_any_more_ends_itself(standin, tmp_path):
+    """15 seconds after the limit, so that its parent comes first."""
+    standin.gpus("0000:01:00.0").does("on cuInit 1 hang")
+    sources = json.dumps([[name, source_of(_measuring_child._MODULES[name])] for name in _cuda_child.SOURCES])
+    settings = json.dumps(child_settings(standin, limit=1 - 15))
+    done = subprocess.run([sys.executable, "-I", "-c", _cuda_child.START, settings], cwd=tmp_path, text=True,
+                          input=f'{sources}\n{{"step": "init"}}\n', capture_output=True, timeout=60)
+    assert done.returncode == -signal.SIGALRM
