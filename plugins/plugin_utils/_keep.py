@@ -29,8 +29,8 @@ _HEAD = """\
 # What an experiment with that mode does not know.
 _COMPANY = {
     "plan": "All changes were made together: which of them helped or hurt, this experiment does not know.",
-    "leave_one_out": "Each was measured beside all others: of two that do the same, neither seems to do anything. Where "
-                     "several are left out, compare again.",
+    "leave_one_out": "Each was measured beside all others: of two that do the same, neither seems to do anything. "
+                     "Where several are left out, compare again.",
 }
 
 

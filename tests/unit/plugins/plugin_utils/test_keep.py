@@ -49,7 +49,7 @@ def test_the_file_says_why_and_is_what_ansible_takes(tmp_path):
 
 @pytest.mark.parametrize("mode, said", [
     ("plan", "# All changes were made together: which of them helped or hurt, this experiment does not know.\n"),
-    ("leave_one_out", "# Each was measured beside all others: of two that do the same, neither seems to do anything. ")])
+    ("leave_one_out", "# Each was measured beside all others: of two that do the same, neither seems to do anything.")])
 def test_what_an_experiment_does_not_know_is_said(mode, said):
     assert said in _keep.overrides_file(experiment(mode=mode))
     assert said not in _keep.overrides_file(experiment())
