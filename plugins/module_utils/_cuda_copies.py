@@ -10,14 +10,13 @@ the GPU's own events.
 from __future__ import annotations
 
 import contextlib
-import os
 import time
 from collections.abc import Callable
 from typing import Any
 
 from ._cuda_driver import Driver
 from ._cuda_pattern import compare_pattern, write_pattern
-from ._cuda_place import bind_to_node, read_link
+from ._cuda_place import bind_to_node, read_available_memory, read_link
 
 SHARE_OF_FREE_MEMORY = 20       # one part of so many, 5%
 COPIES = 500                    # that one reading has at most
@@ -174,7 +173,7 @@ class Copies:
 
     def _fitting(self, buffers: int) -> list[int]:
         """The sizes of which so many buffers take at most 5% of what is free on the current GPU and on the host."""
-        free = min(self.cuda.free_memory() // buffers, os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+        free = min(self.cuda.free_memory() // buffers, read_available_memory())
         return [size for size in self.sizes if size <= free // SHARE_OF_FREE_MEMORY]
 
     def _clear(self, address: int, size: int) -> None:

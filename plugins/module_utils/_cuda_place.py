@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Where a GPU sits: its NUMA node and its link, by sysfs (Documentation/ABI/testing/sysfs-bus-pci).
+"""Where a GPU sits: its NUMA node and its link, by sysfs (Documentation/ABI/testing/sysfs-bus-pci), and host memory.
 
 Runs in the measuring child: no import but the standard library and its siblings. `sys` is the path of sysfs.
 """
@@ -26,6 +26,12 @@ def read_link(sys: str, bdf: str) -> dict | None:
     except (OSError, ValueError):
         return None
     return {"speed_gt_s": float(speed[1]), "width": width} if speed else None
+
+
+def read_available_memory(path: str = "/proc/meminfo") -> int:
+    """Bytes that the host, or the container, can give away without swapping: MemAvailable (man 5 proc_meminfo)."""
+    found = re.search(r"^MemAvailable: +(\d+) kB$", _read(path), re.MULTILINE)
+    return int(found[1]) << 10 if found else 0
 
 
 def read_node(sys: str, bdf: str) -> int | None:

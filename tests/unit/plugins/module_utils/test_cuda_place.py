@@ -7,7 +7,12 @@ import os
 
 import pytest
 from ansible_collections.gpuhost.tuning.plugins.module_utils import _cuda_place
-from ansible_collections.gpuhost.tuning.plugins.module_utils._cuda_place import bind_to_node, read_link, read_node
+from ansible_collections.gpuhost.tuning.plugins.module_utils._cuda_place import (
+    bind_to_node,
+    read_available_memory,
+    read_link,
+    read_node,
+)
 
 GPU = "0000:01:00.0"
 
@@ -65,3 +70,13 @@ def test_a_container_that_is_not_given_those_cpus_runs_where_it_may(sys, monkeyp
     monkeypatch.setattr(_cuda_place, "_ALL_CPUS", {0, 1})
     monkeypatch.setattr(_cuda_place.os, "sched_setaffinity", refuse)
     assert (bind_to_node(sys, GPU), bound) == ((1, False), [{0, 1}])
+
+
+@pytest.mark.parametrize("text, size", [
+    ("MemTotal:       527765504 kB\nMemFree:          100000 kB\nMemAvailable:   400000000 kB\n", 409600000000),
+    ("MemTotal:       527765504 kB\nMemFree:        400000000 kB\n", 0),
+])
+def test_memory_that_caches_hold_can_be_given_away(tmp_path, text, size):
+    """A host that has read its models has little that is free, and much that is available."""
+    (tmp_path / "meminfo").write_text(text)
+    assert read_available_memory(str(tmp_path / "meminfo")) == size
