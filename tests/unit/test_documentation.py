@@ -26,7 +26,8 @@ def commands(page: pathlib.Path) -> list[str]:
     """The lines of the page's shell blocks, comments dropped, and what stands in `backticks` and begins with make."""
     text = page.read_text(encoding="utf-8")
     blocks = re.findall(r"^```sh\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
-    lines = [re.split(r"\s#\s", line)[0].strip() for block in blocks for line in block.splitlines()]
+    lines = [re.split(r"\s#\s", line)[0].strip() for block in blocks
+             for line in block.replace("\\\n", " ").splitlines()]
     return [line for line in lines if line] + re.findall(r"`(make [^`]*)`", text)
 
 
@@ -68,9 +69,10 @@ def test_every_target_is_listed_with_one_line():
 
 
 def shared_variables() -> set[str]:
-    """The gpuhost_ variables that roles and playbooks use."""
+    """The gpuhost_ variables that roles and playbooks use, in templates and in conditions."""
     files = [*REPOSITORY.glob("roles/*/defaults/main.yml"), *REPOSITORY.glob("playbooks/*.yml")]
-    return {name for file in files for name in re.findall(r"{{[^}]*\b(gpuhost_\w+)", file.read_text(encoding="utf-8"))}
+    used = re.compile(r"(?:{{[^}]*\b|when: )(gpuhost_\w+)")
+    return {name for file in files for name in used.findall(file.read_text(encoding="utf-8"))}
 
 
 def test_readme_lists_the_variables_that_exist():
