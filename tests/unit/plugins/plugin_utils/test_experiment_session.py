@@ -217,6 +217,27 @@ def test_a_host_that_cannot_be_brought_back_is_said(story, monkeypatch):
     assert told.said[-1] == f"pve1: {document['ended']}"
 
 
+def test_a_lost_connection_is_put_down_and_goes_on_to_ansible(story):
+    told = story(mode="plan")
+    answers = told.ask
+
+    def lose(module, arguments, check):
+        if (module == "gpuhost.tuning.workload" and told.sysctl("swappiness") == "10") or told.said[-1:] == ["lost"]:
+            told.said.append("lost")
+            raise ConnectionError("no route to host")
+        return answers(module, arguments, check)
+
+    told.machine.ask = lose
+    with pytest.raises(ConnectionError):
+        told.carry_out()
+    ended = told.record("experiment.json")["ended"]
+    assert ended == ("failed: ConnectionError: no route to host. Not brought back: the way back failed: no route to "
+                     f"host. Run playbooks/restore.yml with -e gpuhost_run_id={RUN_ID}")
+    assert told.sysctl("swappiness") == "10"
+    assert set(Machine(answers, RUN_ID, False).left_behind(RUN_ID)["sysctl"]) == {
+        "vm.swappiness", "vm.laptop_mode"}
+
+
 def test_one_that_was_cut_short_is_told_until_its_values_are_back(story):
     told = story()
     settings = told.machine.learn(told.prepared().toggles)
