@@ -16,6 +16,7 @@ import os
 import pathlib
 import shutil
 import subprocess
+import time
 
 import pytest
 
@@ -88,7 +89,7 @@ def chosen():
 
 
 @pytest.fixture
-def machine():
+def machine(controller):
     """Huge pages off to begin with; at the end everything as it was, whatever the experiment did."""
     before = chosen(), LAPTOP.read_text(), RESERVE.read_text()
     there = JOURNAL.parent.exists()
@@ -97,10 +98,18 @@ def machine():
     LAPTOP.write_text("0")
     began = RESERVE.read_text()
     yield {"reserve": began}
+    _wait_for_worker(controller.reports / "here" / "experiment.json")
     THP.write_text(before[0])
     LAPTOP.write_text(before[1])
     RESERVE.write_text(before[2])
     _take_back_journal(there, lines, holder)
+
+
+def _wait_for_worker(record):
+    """Where this test killed an experiment because it took too long, its worker is still on the way back."""
+    end = time.monotonic() + 60
+    while record.exists() and json.loads(record.read_text())["ended"] is None and time.monotonic() < end:
+        time.sleep(0.5)
 
 
 def _take_back_journal(there, lines, holder):
@@ -132,7 +141,7 @@ def walk(tmp_path):
 
 
 def experiment(controller, walk, run_id):
-    run = controller.play("experiment.yml", {"here": None}, timeout=900, variables={
+    run = controller.play("experiment.yml", {"here": None}, timeout=1800, variables={
         "gpuhost_run_id": run_id,
         "gpuhost_profile": "before_reboot",     # which plans nothing by itself
         "gpuhost_values": {"sysctl": {"vm.laptop_mode": "5"}, "sysfs": {str(THP): "always"}},
