@@ -27,11 +27,13 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class SshCost(NamedTuple):
-    """Seconds on the clock, of processor time here and on the hosts; MiB at the peak of ansible-playbook itself."""
+    """Seconds on the clock, of processor time here and on the hosts; of ansible-playbook's own process its share of the
+    processor time and MiB at the peak."""
 
     wall: float
     cpu: float
     target: float
+    own: float
     peak: float
 
 
@@ -69,7 +71,7 @@ class Meter:
         if took["status"] != 0:
             raise SystemExit(f"{' '.join(command.words)} ended with status {took['status']}:\n{done.stdout[-3000:]}")
         target = self._on_the_hosts() - before
-        return SshCost(took["wall"], took["cpu"], target, took["rss_kib"] / 1024), done.stdout
+        return SshCost(took["wall"], took["cpu"], target, took["own"], took["rss_kib"] / 1024), done.stdout
 
     def in_turns(self, commands: Mapping[str, Command], rounds: int) -> dict[str, SshCost]:
         """The medians; none of the runs is one to warm up, as each makes hundreds of connections."""
@@ -88,9 +90,9 @@ class Meter:
 def table(title: str, costs: Mapping[str, SshCost], base: str, *goals: str) -> str:
     """The medians, and their ratios to those of `base`."""
     lines = [title, f"  {'':34}{'wall':>9}{'ratio':>7}{'CPU here':>10}{'ratio':>7}{'on hosts':>10}{'ratio':>7}"
-                    f"{'peak':>9}"]
+                    f"{'its own':>10}{'peak':>10}"]
     for name, cost in costs.items():
         ratios = [mine / its for mine, its in zip(cost, costs[base])]
         lines.append(f"  {name:34}{cost.wall:7.2f} s{ratios[0]:7.2f}{cost.cpu:8.2f} s{ratios[1]:7.2f}"
-                     f"{cost.target:8.2f} s{ratios[2]:7.2f}{cost.peak:5.0f} MiB")
+                     f"{cost.target:8.2f} s{ratios[2]:7.2f}{cost.own:8.2f} s{cost.peak:6.0f} MiB")
     return "\n".join([*lines, *(f"  goal: {goal}" for goal in goals), ""])

@@ -5,9 +5,9 @@
 
     whole.py result.json command ...
 
-The result is `{status, wall, cpu, rss_kib}`: seconds until the command ended, seconds of processor time of everything
-it started, and the peak of its own memory. Connections that persist are daemons, whose time nobody would count: this
-process adopts them, ends them and counts them.
+The result is `{status, wall, cpu, own, rss_kib}`: seconds until the command ended, seconds of processor time of
+everything it started and of its own process alone, and the peak of that one's memory. Connections that persist are
+daemons, whose time nobody would count: this process adopts them, ends them and counts them.
 """
 from __future__ import annotations
 
@@ -24,32 +24,35 @@ import threading
 import time
 
 PR_SET_CHILD_SUBREAPER = 36     # include/uapi/linux/prctl.h
-LOOK_EVERY = 0.2                # seconds between two looks at the memory; the kernel keeps the peak
+LOOK_EVERY = 0.2                # seconds between two looks at the process; the kernel keeps the peak of its memory
 
 
 def main() -> None:
     result, words = sys.argv[1], sys.argv[2:]
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
-    peak: list[int] = [0]
+    seen = {"own": 0.0, "rss_kib": 0}
     start = time.perf_counter()
     child = subprocess.Popen(words)
-    threading.Thread(target=watch, args=(child.pid, peak), daemon=True).start()
+    threading.Thread(target=watch, args=(child.pid, seen), daemon=True).start()
     status = child.wait()
     wall = time.perf_counter() - start
     end_orphans()
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     pathlib.Path(result).write_text(json.dumps(
-        {"status": status, "wall": wall, "cpu": used.ru_utime + used.ru_stime, "rss_kib": peak[0]}), encoding="utf-8")
+        {"status": status, "wall": wall, "cpu": used.ru_utime + used.ru_stime, **seen}), encoding="utf-8")
 
 
-def watch(process: int, peak: list[int]) -> None:
-    """Keep the greatest VmHWM of `process`, which is gone with it."""
-    status = pathlib.Path(f"/proc/{process}/status")
+def watch(process: int, seen: dict[str, float]) -> None:
+    """Keep what /proc says of `process`, which is gone with it."""
+    folder, ticks = pathlib.Path(f"/proc/{process}"), os.sysconf("SC_CLK_TCK")
     with contextlib.suppress(OSError):
         while True:
-            for line in status.read_text().splitlines():
+            for line in (folder / "status").read_text(encoding="utf-8").splitlines():
                 if line.startswith("VmHWM:"):
-                    peak[0] = max(peak[0], int(line.split()[1]))
+                    seen["rss_kib"] = max(seen["rss_kib"], int(line.split()[1]))
+            # utime and stime are fields 14 and 15 of proc_pid_stat(5), the name being the second
+            fields = (folder / "stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+            seen["own"] = sum(map(int, fields[11:13])) / ticks
             time.sleep(LOOK_EVERY)
 
 
