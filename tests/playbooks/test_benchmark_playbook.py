@@ -99,8 +99,7 @@ def test_an_interrupted_benchmark_is_ended_and_what_it_measured_is_kept(controll
     benchmark = bench(warm_up=0, command=[
         "sh", "-c", f'if test -e first; then echo $$ > {pidfile}; sleep 60; true; fi; touch first; '
                     'echo \'{"speed": 7, "ttft": {"p50": 1}}\''], chdir=str(controller.folder))
-    given = {"gpuhost_benchmark": benchmark, "gpuhost_become": False, "gpuhost_report_dir": str(controller.reports),
-             "gpuhost_bandwidth": False}
+    given = {"gpuhost_benchmark": benchmark, "gpuhost_become": False, "gpuhost_report_dir": str(controller.reports)}
     play = subprocess.Popen(
         [sys.executable, "-m", "ansible", "playbook", str(REPOSITORY / "playbooks" / "benchmark.yml"), "-i",
          str(controller.inventory({"here": None})), "-e", json.dumps(given)], env=controller.environment(),
@@ -130,7 +129,7 @@ def test_from_the_controller(controller, bench, make_tree):
     own = bench(where="controller", warm_up=0, repetitions=2, output="out.json",
                 command=["sh", "-c", 'python3 bench.py count$$ > out.json; pwd'])
     (controller.folder / "mine.yml").write_text(yaml.safe_dump(own))
-    variables = {"gpuhost_benchmark": "mine.yml", "gpuhost_run_id": "20261130T010203Z-00ff", "gpuhost_bandwidth": False}
+    variables = {"gpuhost_benchmark": "mine.yml", "gpuhost_run_id": "20261130T010203Z-00ff"}
     run = controller.play("benchmark.yml", {"cool": cool, "hot": hot}, "--forks", "1", cwd=controller.folder,
                           variables=variables).failed()
     assert run.one("cool", action="benchmark")["summary"]["speed"] == {
@@ -165,8 +164,8 @@ def test_what_fails_is_one_message_and_is_kept(controller, bench, make_tree):
     }
     inventory = {name: {"gpuhost_benchmark": benchmark} for name, benchmark in hosts.items()}
     inventory["folder"] = {"gpuhost_benchmark": bench(), "gpuhost_sysroot": str(tree.root)}
-    inventory["nothing"] = {}
-    run = controller.play("benchmark.yml", inventory, "--forks", "4", variables={"gpuhost_bandwidth": False}).failed()
+    inventory["nothing"] = {"gpuhost_bandwidth": False}
+    run = controller.play("benchmark.yml", inventory, "--forks", "4").failed()
     said = {name: run.one(name, action="benchmark").get("msg", "") for name in inventory}
     first = "run 1 of 'small': "
     assert said["hangs"] == f"{first}timeout: sleep did not end within 1 s and was ended"
