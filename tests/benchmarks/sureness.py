@@ -42,8 +42,9 @@ def claims_without_effect(experiments: int) -> str:
     exact = [100 * 2 * sum(_ways(half, half)[:critical_rank(half, half)]) / math.comb(2 * half, half)
              for half in (blocks // 2 for blocks in BLOCKS)]
     rows = [["any, by the exact distribution at most", *(f"{one:.1f} %" for one in exact)]]
-    rows += [[world.what, *(share(false_claims(world, experiments, blocks), experiments) for blocks in BLOCKS)]
-            for world in WORLDS.values()]
+    for world in WORLDS.values():
+        claims = [share(false_claims(world, experiments, blocks), experiments) for blocks in BLOCKS]
+        rows.append([world.what, *claims])
     return table("Nothing differs: said to help or to hurt", ["host", *(f"{blocks} blocks" for blocks in BLOCKS)], rows)
 
 
@@ -71,8 +72,8 @@ def power(experiments: int) -> str:
                 cells.append(f"{share(verdicts.count('helps'), experiments)} / "
                              f"{share(verdicts.count('no measurable effect'), experiments)}")
             rows.append([f"{noise * 100:.0f} %", f"{percent} %", *cells])
-    return table("Said to help / to have no measurable effect", ["noise", "effect", *(f"{blocks} blocks"
-                                                                                     for blocks in BLOCKS)], rows)
+    heads = ["noise", "effect", *(f"{blocks} blocks" for blocks in BLOCKS)]
+    return table("Said to help / to have no measurable effect", heads, rows)
 
 
 def peeking(experiments: int) -> str:

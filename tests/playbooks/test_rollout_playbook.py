@@ -136,8 +136,8 @@ def test_the_table_of_a_rollout_that_was_terminated_comes_with_the_page(controll
     told = controller.play("fleet_report.yml", {}).succeeded()
     lines = [line.split() for line in told.stdout[told.stdout.index("Rollout "):].splitlines()[:8]]
     assert lines[0][2:] == ["ended", "in", "batch", "1,", "before", "its", "gate"]
-    assert [line[:3] for line in lines[2:7]] == [["h1", "1", "changed"], *([f"h{number}", "-", "waiting"]
-                                                                         for number in (2, 3, 4, 5))]
+    waiting = [[f"h{number}", "-", "waiting"] for number in (2, 3, 4, 5)]
+    assert [line[:3] for line in lines[2:7]] == [["h1", "1", "changed"], *waiting]
     assert lines[7] == ["4", "waiting,", "1", "changed"]
     assert "ended in batch 1, before its gate" in (controller.reports / "fleet.md").read_text()
     assert "Rollout " not in controller.play("fleet_report.yml", {}).succeeded().stdout

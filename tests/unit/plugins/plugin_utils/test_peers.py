@@ -120,9 +120,13 @@ def test_files_read_grow_with_the_cluster_not_with_the_fleet(folder, monkeypatch
         for name in nodes:
             record(folder, f"host-{name}", node(name, nodes=nodes))
     opened = []
-    read_text = pathlib.Path.read_text
-    monkeypatch.setattr(pathlib.Path, "read_text", lambda path, *given, **more: opened.append(path)
-                        or read_text(path, *given, **more))
+    of_path = pathlib.Path.read_text
+
+    def read_noted(path, *given, **more):
+        opened.append(path)
+        return of_path(path, *given, **more)
+
+    monkeypatch.setattr(pathlib.Path, "read_text", read_noted)
     for nodes in clusters:
         for name in nodes:
             assert set(peers(folder, node(name, nodes=nodes))) == set(nodes) - {name}

@@ -95,8 +95,9 @@ def test_a_host_that_was_never_measured(tmp_path):
 
 
 def test_in_a_container_without_pairs_and_without_expectation(put):
-    section = read(put(record([NEAR], expected=None, where="lxc:101", tool="nvbandwidth",
-                                           driver_version=None, sizes=[256 << 20])), facts_of(NEAR))
+    inside = record([NEAR], expected=None, where="lxc:101", tool="nvbandwidth", driver_version=None,
+                    sizes=[256 << 20])
+    section = read(put(inside), facts_of(NEAR))
     assert section.notes[:2] == [
         "Measured 2026-11-29T18:31:00Z in container 101 in run 20261129T183000Z-4f2a with nvbandwidth, driver unknown, "
         "copies of 256 MiB, data compared.", "1 GPU: 1 healthy."]
