@@ -24,8 +24,10 @@ PAIR = {"can_access": True, "enabled": True, "performance_rank": 0, "native_atom
 LINK = {"speed_gt_s": 32.0, "width": 16}
 
 
-def judge(link_expected=LINK, **changed):
-    return gpu_record(empty_gpu({"bdf": A, "uuid": None, "link_expected": link_expected}), {**GPU, **changed})
+def judge(**changed):
+    """`link_expected` is what both ends can do; everything else is in the answer of the child."""
+    expected = changed.pop("link_expected", LINK)
+    return gpu_record(empty_gpu({"bdf": A, "uuid": None, "link_expected": expected}), {**GPU, **changed})
 
 
 @pytest.mark.parametrize("changed, verdict", [

@@ -17,7 +17,8 @@ def test_without_a_program_it_reads(call, root):
     answer = call("workload", {"sysroot": root, "run_id": "r1"})
     assert (answer["changed"], answer["run_id"], "rc" in answer) == (False, "r1", False)
     assert answer["conditions"]["before"] == answer["conditions"]["after"]
-    assert answer["boot_id"] == answer["conditions"]["before"]["boot_id"] is not None
+    assert answer["boot_id"] is not None
+    assert answer["conditions"]["before"]["boot_id"] == answer["boot_id"]
     assert [gpu["temperature_c"] for gpu in answer["conditions"]["before"]["gpus"]] == [45] * 8
 
 
