@@ -27,6 +27,7 @@ KILL_GRACE = 2.0            # and after SIGKILL, before it is abandoned
 PIPE_GRACE = 1.0            # for what is left in a pipe that somebody else holds open
 SECRET_LENGTH = 8           # shorter values, `8` or `true`, are no secrets and occur everywhere
 _POLL = 0.05
+_LOOK = 0.5                 # seconds between two looks at whether a signal came
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
@@ -57,8 +58,7 @@ def run_workload(host: Host, argv: Sequence[str], *, container: str | None = Non
         waiter = guard.watch(child)
         streams = {name: Drain(pipe, output_limit // 2, output_limit - output_limit // 2)
                    for name, pipe in (("stdout", child.stdout), ("stderr", child.stderr))}
-        waiter.join(timeout)
-        timed_out = waiter.is_alive()
+        timed_out = not waiter.ends_within(timeout)
         seconds = timeout if timed_out else waiter.ended - begin
         abandoned = _end(host, child, waiter) if timed_out else []
     result: dict[str, Any] = {
@@ -111,6 +111,13 @@ class _Waiter(threading.Thread):
         self._child.wait()
         self.ended = time.monotonic()
 
+    def ends_within(self, seconds: float) -> bool:
+        """Waits, but never long at a time: a signal that comes just before a wait is seen only behind it."""
+        end = time.monotonic() + seconds
+        while self.is_alive() and time.monotonic() < end:
+            self.join(min(_LOOK, max(end - time.monotonic(), 0)))
+        return not self.is_alive()
+
 
 class _Guard:
     """Ends the child where this process is told to end: it has a session of its own, so that nobody else would."""
@@ -120,6 +127,7 @@ class _Guard:
         self._child: subprocess.Popen | None = None
         self._waiter: _Waiter | None = None
         self._pending: int | None = None
+        self._ending = False        # the first signal is followed; those behind it must not end that
         self._handlers: dict[int, Any] = {}
 
     def __enter__(self) -> _Guard:
@@ -129,21 +137,23 @@ class _Guard:
         return self
 
     def _stop(self, number: int, _frame: Any) -> None:
-        if self._child is None:     # it may have been started already: nothing may be raised until that is known
-            self._pending = number
+        # Until the child is known it may have been started already: nothing may be raised.
+        if self._child is None or self._ending:
+            self._pending = self._pending or number
         else:
+            self._ending = True
             raise _Stopped(number)
 
     def watch(self, child: subprocess.Popen) -> _Waiter:
         self._waiter, self._child = _Waiter(child), child
         if self._pending is not None:
+            self._ending = True
             raise _Stopped(self._pending)
         return self._waiter
 
     def __exit__(self, _kind: Any, error: BaseException | None, _traceback: Any) -> None:
+        self._ending = True
         if error is not None and self._child is not None:
-            for number in self._handlers:
-                signal.signal(number, signal.SIG_IGN)
             _end(self._host, self._child, self._waiter)
         for number, handler in self._handlers.items():
             signal.signal(number, handler)
