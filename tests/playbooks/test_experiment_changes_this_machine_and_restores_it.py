@@ -80,7 +80,8 @@ def _writable(path):
     return True
 
 
-pytestmark = [pytest.mark.skipif(_why_not() is not None, reason=str(_why_not())),
+pytestmark = [pytest.mark.once,
+              pytest.mark.skipif(_why_not() is not None, reason=str(_why_not())),
               pytest.mark.skipif(not all(map(_writable, (THP, LAPTOP, RESERVE))), reason="mounted read-only")]
 
 
