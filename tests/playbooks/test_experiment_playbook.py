@@ -162,7 +162,9 @@ def test_an_end_in_the_middle_brings_everything_back(controller, plant, benchmar
         assert sysctl(tree, "vm.swappiness") == "60"
     told.wait_for(lambda: record(controller)["ended"] is not None)
     found = record(controller)
-    assert (found["ended"], found["end_state"]) == (said, "before")
+    # Its worker may see that ansible-playbook is gone before it is told by a signal itself.
+    assert found["ended"] in (said, "interrupted: ansible-playbook was killed")
+    assert found["end_state"] == "before"
     assert found["state"] == {SWAPPINESS: "60"}
     assert sysctl(tree, "vm.swappiness") == "60"
 
