@@ -128,6 +128,17 @@ def identity(path: pathlib.Path) -> list[int]:
     return [status.st_size, status.st_mtime_ns]
 
 
+def read_document(path: pathlib.Path, schema: str) -> dict[str, Any] | None:
+    """A record of this schema; None where there is no file. A RecordError says what it is instead."""
+    if not path.exists():
+        return None
+    document = read_json(path)
+    found = document.get("schema") if isinstance(document, dict) else type(document).__name__
+    if found != schema:
+        raise RecordError(f"{path} has the schema {found!r}, wanted {schema!r}: measure again")
+    return document
+
+
 def _umask() -> int:
     # The umask can only be read by setting it; the worker process is single-threaded here.
     mask = os.umask(0o022)

@@ -29,22 +29,13 @@ _PATH_HEAD = ["path", "pairs", "expected", "writes", "reads", "latency, us"]
 
 def read(folder: pathlib.Path, facts: Mapping[str, Any]) -> Section | None:
     """What the newest record in a host's folder says; None where the host was never measured."""
-    newest = _load(folder / RECORD)
+    newest = _record.read_document(folder / RECORD, SCHEMA_BANDWIDTH)
     if newest is None:
         return None
     older = _older(folder, newest)
     drawing = bandwidth_drawing([older, newest] if older else [newest])
     return Section(HEADING, [*_notes(newest, older), *_stale(newest, facts)], list(_tables(newest)),
                    {FILE: drawing} if drawing else {})
-
-
-def _load(path: pathlib.Path) -> dict[str, Any] | None:
-    if not path.exists():
-        return None
-    record = _record.read_json(path)
-    if not isinstance(record, dict) or record.get("schema") != SCHEMA_BANDWIDTH:
-        raise _record.RecordError(f"{path} is not a record of the schema {SCHEMA_BANDWIDTH}: measure again")
-    return record
 
 
 def _older(folder: pathlib.Path, newest: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -54,7 +45,7 @@ def _older(folder: pathlib.Path, newest: Mapping[str, Any]) -> dict[str, Any] | 
             continue
         # One that cannot be used any more is no reason to hide the newest.
         with contextlib.suppress(_record.RecordError, KeyError):
-            record = _load(folder / run_id / RECORD)
+            record = _record.read_document(folder / run_id / RECORD, SCHEMA_BANDWIDTH)
             if record and record["where"] == newest["where"]:
                 return record
     return None

@@ -21,14 +21,8 @@ _PLACES = {"host": "on the host", "controller": "on the controller"}
 
 def read(folder: pathlib.Path, _facts: dict[str, Any]) -> Section | None:
     """The newest benchmark of a host; None without one."""
-    path = folder / BENCHMARK
-    if not path.exists():
-        return None
-    document = _record.read_json(path)
-    if document["schema"] != SCHEMA_BENCHMARK:
-        raise _record.RecordError(f"{path} has the schema {document['schema']!r}, wanted {SCHEMA_BENCHMARK!r}: "
-                                  "measure again")
-    return section(document)
+    document = _record.read_document(folder / BENCHMARK, SCHEMA_BENCHMARK)
+    return section(document) if document else None
 
 
 def section(document: Mapping[str, Any]) -> Section:

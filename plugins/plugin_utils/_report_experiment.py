@@ -27,14 +27,8 @@ _ENDS = {"before": "what was set before", "after": "all changes", "best": "the b
 
 def read(folder: pathlib.Path, _facts: dict[str, Any]) -> Section | None:
     """The newest experiment of a host; None without one."""
-    path = folder / EXPERIMENT
-    if not path.exists():
-        return None
-    document = _record.read_json(path)
-    if document["schema"] != SCHEMA_EXPERIMENT:
-        raise _record.RecordError(f"{path} has the schema {document['schema']!r}, wanted {SCHEMA_EXPERIMENT!r}: "
-                                  "measure again")
-    return section(document)
+    document = _record.read_document(folder / EXPERIMENT, SCHEMA_EXPERIMENT)
+    return section(document) if document else None
 
 
 def section(document: dict[str, Any]) -> Section:

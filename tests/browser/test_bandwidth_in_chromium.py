@@ -10,21 +10,11 @@ from audit_document import GPUS, document, finding
 from bandwidth_document import LATER, gpu_answer, pair_answer, record
 from fleet_documents import HOSTILE
 from fleet_rows import fleet_of
+from luminance import LUMINANCE
 
 # Figures that do not fit into their cell, and those that stand out from it by less than WCAG 2.2 wants (4.5 to 1).
 BAD_CELLS = """
-svg => {
-  const canvas = document.createElementNS("http://www.w3.org/1999/xhtml", "canvas").getContext("2d",
-    {willReadFrequently: true});
-  const luminance = (colour) => {
-    canvas.fillStyle = colour;
-    canvas.fillRect(0, 0, 1, 1);
-    const [red, green, blue] = [...canvas.getImageData(0, 0, 1, 1).data].map((part) => {
-      const share = part / 255;
-      return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
-    });
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
-  };
+svg => {""" + LUMINANCE + """
   const cells = [...svg.querySelectorAll("rect:not(.ground)")].map((rect) => [rect, rect.nextElementSibling])
     .filter(([, text]) => text.matches("[text-anchor=middle]:not(.label)"));
   if (cells.length < 100) return ["too few cells"];

@@ -10,6 +10,7 @@ from audit_document import document, finding
 from experiment_document import HELPS, arm, experiment
 from fleet_documents import HOSTILE
 from fleet_rows import fleet_of
+from luminance import LUMINANCE
 
 # Texts of the plot that lie on each other or leave it, by what the browser drew.
 CROWDED = """
@@ -24,18 +25,7 @@ svg => {
 """
 # Contrast of each text, and of each line and point but the grid, with the ground it is drawn on.
 FAINT = """
-svg => {
-  const canvas = document.createElementNS("http://www.w3.org/1999/xhtml", "canvas").getContext("2d",
-    {willReadFrequently: true});
-  const luminance = (colour) => {
-    canvas.fillStyle = colour;
-    canvas.fillRect(0, 0, 1, 1);
-    const [red, green, blue] = [...canvas.getImageData(0, 0, 1, 1).data].map((part) => {
-      const share = part / 255;
-      return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
-    });
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
-  };
+svg => {""" + LUMINANCE + """
   const behind = svg.querySelector("rect.ground");
   const ground = luminance(behind ? getComputedStyle(behind).fill : getComputedStyle(document.body).backgroundColor);
   const ratio = (colour) => {

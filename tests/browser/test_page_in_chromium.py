@@ -9,6 +9,8 @@ import time
 
 import pytest
 
+from luminance import LUMINANCE
+
 # Without it the fixture `chromium` skips, or fails where it must be there.
 try:
     from playwright.sync_api import expect
@@ -20,17 +22,7 @@ WORKED_SECONDS, CLOCK_SECONDS = 3, 60
 
 # What each background and text is, as the browser computes it, and how they stand out from each other.
 CONTRAST = """
-() => {
-  const canvas = document.createElement("canvas").getContext("2d", {willReadFrequently: true});
-  const luminance = (colour) => {
-    canvas.fillStyle = colour;
-    canvas.fillRect(0, 0, 1, 1);
-    const [red, green, blue] = [...canvas.getImageData(0, 0, 1, 1).data].map((part) => {
-      const share = part / 255;
-      return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
-    });
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
-  };
+() => {""" + LUMINANCE + """
   const ground = (element) => {
     for (let one = element; one; one = one.parentElement) {
       const colour = getComputedStyle(one).backgroundColor;

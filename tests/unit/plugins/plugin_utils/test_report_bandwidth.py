@@ -172,7 +172,8 @@ def test_a_name_that_is_hostile_stays_a_text(put):
 
 
 @pytest.mark.parametrize("text, said", [
-    ("{", "is not JSON"), ('{"schema": "gpuhost.audit/1"}', "is not a record of the schema gpuhost.bandwidth/1"),
+    ("{", "is not JSON"),
+    ('{"schema": "gpuhost.audit/1"}', "has the schema 'gpuhost.audit/1', wanted 'gpuhost.bandwidth/1': measure again"),
     ('{"schema": "gpuhost.bandwidth/1"}', "is not one of this collection (KeyError: 'gpus'): measure again")])
 def test_a_broken_record_is_said(tmp_path, text, said):
     (tmp_path / "bandwidth.json").write_text(text)
