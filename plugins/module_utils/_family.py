@@ -14,7 +14,7 @@ from typing import NamedTuple
 from ._host import Host
 
 # man 5 proc_pid_stat: the name may hold blanks and brackets; starttime is field 22, in ticks since boot.
-_STAT = re.compile(r"(\d+) \((.*)\) (\S) (\d+) \d+ (\d+) " + r"\S+ " * 15 + r"(\d+)", re.DOTALL)
+_STAT = re.compile(r"(\d+) \((.*)\) (\S) (\d+) (\d+) (\d+) " + r"\S+ " * 15 + r"(\d+)", re.DOTALL)
 
 
 class Process(NamedTuple):
@@ -22,6 +22,7 @@ class Process(NamedTuple):
     command: str
     state: str
     parent: int
+    group: int
     session: int
     started: int
 
@@ -38,7 +39,7 @@ def parse_stat(text: str) -> Process:
     found = _STAT.match(text)
     if found is None:
         raise ValueError("not the status of a process")
-    return Process(int(found[1]), found[2], found[3], int(found[4]), int(found[5]), int(found[6]))
+    return Process(int(found[1]), found[2], found[3], *map(int, found.groups()[3:]))
 
 
 def read_family(host: Host, leader: int) -> list[Process]:

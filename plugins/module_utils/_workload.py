@@ -169,10 +169,13 @@ def _end(host: Host, child: subprocess.Popen, waiter: _Waiter) -> list[dict[str,
     left: list[Process] = []
     for number, grace in ((signal.SIGTERM, TERM_GRACE), (signal.SIGKILL, KILL_GRACE)):
         family.update({process.pid: process for process in read_family(host, child.pid)})
+        others = list(family.values())
         if waiter.is_alive():
             with contextlib.suppress(OSError):
                 os.killpg(child.pid, number)
-        send(host, family.values(), number)
+            # Nobody is told twice: for many programs that means to drop everything at once.
+            others = [process for process in others if process.group != child.pid]
+        send(host, others, number)
         end = time.monotonic() + grace
         while time.monotonic() < end:
             left = still_alive(host, family.values())

@@ -138,6 +138,20 @@ def test_a_program_may_end_itself_in_good_order(quick):
     assert found["timed_out"]
 
 
+def test_nobody_is_told_twice(quick, monkeypatch):
+    """The process group is told as a whole; one by one are those outside of it."""
+    one_by_one, send = [], _workload.send
+
+    def send_noted(host, processes, number):
+        one_by_one.extend((process.command, process.group) for process in processes)
+        send(host, processes, number)
+
+    monkeypatch.setattr(_workload, "send", send_noted)
+    leader = int(shell("setsid sleep 60 & echo $$; sleep 60; true", timeout=2)["stdout"])
+    assert {command for command, _group in one_by_one} == {"sleep"}
+    assert leader not in {group for _command, group in one_by_one}
+
+
 def test_a_child_that_ignores_death_is_abandoned(quick, monkeypatch):
     monkeypatch.setattr(_workload, "send", lambda *_arguments: None)
     monkeypatch.setattr(_workload.os, "killpg", lambda *_arguments: None)
@@ -300,7 +314,7 @@ def test_a_host_that_cannot_enter_containers(programs):
 def test_a_process_with_an_odd_name():
     stat = "4711 (a) b (c)) S 1 4711 4700 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 987654 1000 2 18446744073709551615 1"
     process = parse_stat(stat)
-    assert tuple(process) == (4711, "a) b (c)", "S", 1, 4700, 987654)
+    assert tuple(process) == (4711, "a) b (c)", "S", 1, 4711, 4700, 987654)
     assert not process._replace(state="Z").alive
     with pytest.raises(ValueError, match=r"not the status of a process"):
         parse_stat("nonsense")
