@@ -171,6 +171,11 @@ harm:
   returned: with O(stage=after)
   type: list
   elements: dict
+refused:
+  description: A line for every change that was refused, C(sysctl:vm.swappiness) and what was wanted and found first.
+  returned: with O(stage=after)
+  type: list
+  elements: str
 notes:
   description: What else changed while the run lasted.
   returned: with O(stage=after)

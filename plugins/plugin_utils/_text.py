@@ -5,6 +5,7 @@
 """Text that came from a host, made safe for a terminal and for Markdown; numbers made readable."""
 from __future__ import annotations
 
+import functools
 import json
 import re
 from collections.abc import Iterable, Mapping
@@ -28,6 +29,12 @@ def clean(text: object) -> str:
 
 
 def one_line(text: object) -> str:
+    return _one_line(str(text))
+
+
+# The same few texts come hundreds of times in the files of one audit.
+@functools.lru_cache(maxsize=4096)
+def _one_line(text: str) -> str:
     text = clean(text)
     # The only blank that is printable is a space.
     if text.isprintable() and "  " not in text and text[:1] != " " and text[-1:] != " ":

@@ -189,7 +189,10 @@ def test_gpus_that_cannot_be_written_are_skipped_with_their_reason(controller, s
     # The same device named by the user is refused, and fails.
     named = controller.play("tune_runtime.yml", {"pve1": story}, variables={
         "gpuhost_only": ["kernel_release"], "gpuhost_values": {"pcie_maxreadreq": {passed: 4096}}}).failed()
-    assert "vfio-pci" in named.one("pve1", task="Fail for what was planned and refused")["msg"]
+    refused, = named.one("pve1", task="Audit after and report")["refused"]
+    assert refused.startswith(f"pcie_maxreadreq:{passed}: refused: wanted 4096, found ")
+    assert named.one("pve1", task="Fail for what was planned and refused")["msg"] == refused
+    assert "vfio-pci" in refused
     check = controller.play("tune_runtime.yml", {"pve1": story}, "--check", variables={
         "gpuhost_only": ["kernel_release"], "gpuhost_values": {"pcie_maxreadreq": {passed: 4096}}}).succeeded()
     assert outcomes(check) == {f"pcie_maxreadreq:{passed}": "refused"}
@@ -210,11 +213,16 @@ def test_a_device_that_is_worse_off_undoes_the_run(controller, story):
     hardware = threading.Thread(target=lose_lanes)
     hardware.start()
     try:
-        run = controller.play("tune_runtime.yml", {"pve1": story}).failed()
+        # Something is refused as well; the host fails for what matters more.
+        run = controller.play("tune_runtime.yml", {"pve1": story}, variables={
+            "gpuhost_values": {"sysctl": {"vm.no_such_key": 1}}}).failed()
     finally:
         done.set()
         hardware.join()
+    assert run.one("pve1", task="Audit after and report")["refused"] == [
+        "sysctl:vm.no_such_key: refused: wanted 1, found -: absent: ENOENT (No such file or directory)"]
     assert f"{worse}: its link had 16 lanes and has 8" in run.one("pve1", task="Fail for a device")["msg"]
+    assert run.of("pve1", task="Fail for what was planned and refused") == []
     assert [read_request_code(story, address) for address in GPUS] == [5] + [2] * 7
     for key, values in SYSCTLS.items():
         assert (key, sysctl(story, key)) == (key, values[BEFORE])
