@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import json
 from typing import Any
 
@@ -49,6 +50,9 @@ class ActionModule(ActionBase):
     _requires_connection = True
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        # A worker is a fork that does one task. To collect garbage it would look at all that ansible-playbook holds,
+        # and so copy it: a third of the time of an audit.
+        gc.freeze()
         result = super().run(tmp, task_vars)
         _checked, arguments = self.validate_argument_spec(argument_spec=ARGUMENTS)
         host, arguments = plain(task_vars["inventory_hostname"]), {**plain(arguments), "check": self._task.check_mode}

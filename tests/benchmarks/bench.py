@@ -7,7 +7,7 @@
 2. On the controller: the audit playbook over 20 local hosts, reports included, against a playbook with one ping task.
 3. A tune: eleven sysctls in one task, against the usual loop over ansible.posix.sysctl.
 4. Over ssh, with the hosts of tests/fleet (root, namespaces, openssh-server): the audit of 100 hosts against ping
-   (ssh-audit), of 10 against a loop over nine sysctls (ssh-loop), a rollout of eleven changes over 100 against ping
+   (ssh-audit), of 40 against a loop over nine sysctls (ssh-loop), a rollout of eleven changes over 100 against ping
    (ssh-tune), and the audit of 1,000 (ssh-scale, only when it is named).
 """
 from __future__ import annotations
@@ -43,20 +43,23 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=7, help="how often each command runs (default 7)")
     parser.add_argument("--only", choices=[*SUBJECTS, *OVER_SSH], help="one of them")
     parser.add_argument("--hosts", type=int, help="how many hosts, of those over ssh")
+    parser.add_argument("--key-exchange", help="what ssh is to use, as curve25519-sha256 (default: its own choice)")
     arguments = parser.parse_args()
     print(f"{platform.machine()}, {os.cpu_count()} CPUs, Python {platform.python_version()}, "
           f"{arguments.rounds} rounds; load {load()}\n", flush=True)
     with tempfile.TemporaryDirectory(prefix="gpuhost-bench-") as folder:
         controller = Controller(pathlib.Path(folder))
-        for name, measure in chosen(arguments.only, arguments.hosts).items():
+        for name, measure in chosen(arguments).items():
             print(measure(controller, arguments.rounds), flush=True)
             print(f"  load after {name}: {load()}\n", flush=True)
 
 
-def chosen(only: str | None, hosts: int | None) -> dict[str, Callable[[Controller, int], str]]:
-    given = {} if hosts is None else {"hosts": hosts}
+def chosen(arguments: argparse.Namespace) -> dict[str, Callable[[Controller, int], str]]:
+    given = {"key_exchange": arguments.key_exchange}
+    if arguments.hosts is not None:
+        given["hosts"] = arguments.hosts
     measures = {**SUBJECTS, **{name: functools.partial(measure, **given) for name, measure in OVER_SSH.items()}}
-    named = [only] if only else [name for name in measures if name not in WHEN_NAMED]
+    named = [arguments.only] if arguments.only else [name for name in measures if name not in WHEN_NAMED]
     return {name: measures[name] for name in named}
 
 

@@ -20,18 +20,18 @@ from hosts.tree import Tree
 PING, AUDIT, LOOP = "ping", "audit", "nine ansible.posix.sysctl"
 
 
-def measure(controller: Controller, rounds: int, hosts: int = 100) -> str:
-    with fleet_of(controller.folder / "fleet-audit", planted(controller, hosts)) as fleet:
+def measure(controller: Controller, rounds: int, hosts: int = 100, key_exchange: str | None = None) -> str:
+    with fleet_of(controller.folder / "fleet-audit", planted(controller, hosts), key_exchange) as fleet:
         meter = Meter(controller, fleet)
         costs = meter.in_turns({PING: meter.play(HERE / "ping.yml"), AUDIT: audit(meter, hosts)}, rounds)
     return table(f"{hosts} hosts with 8 GPUs over ssh, {FORKS} forks, reports included", costs, PING,
                  "at most 1.50 times ping, wall and CPU here, then 1.10")
 
 
-def measure_loop(controller: Controller, rounds: int, hosts: int = 10) -> str:
+def measure_loop(controller: Controller, rounds: int, hosts: int = 40, key_exchange: str | None = None) -> str:
     """The loop asks for nine values in check mode, which is all that it can tell of them."""
     wanted = {key: str(int(pathlib.Path("/proc/sys", *key.split(".")).read_text()) + 1) for key in KEYS[:9]}
-    with fleet_of(controller.folder / "fleet-loop", planted(controller, hosts)) as fleet:
+    with fleet_of(controller.folder / "fleet-loop", planted(controller, hosts), key_exchange) as fleet:
         meter = Meter(controller, fleet)
         loop = meter.play(HERE / "sysctls_loop.yml", "--check",
                           variables={"wanted": wanted, "sysctl_file": "/run/sysctl.conf"})
@@ -39,9 +39,9 @@ def measure_loop(controller: Controller, rounds: int, hosts: int = 10) -> str:
     return table(f"{hosts} hosts with 8 GPUs over ssh, against a loop", costs, LOOP, "at most 0.33 of the loop, wall")
 
 
-def measure_scale(controller: Controller, rounds: int, hosts: int = 1000) -> str:
+def measure_scale(controller: Controller, rounds: int, hosts: int = 1000, key_exchange: str | None = None) -> str:
     """One run each of a tenth and of all of the hosts."""
-    with fleet_of(controller.folder / "fleet-scale", planted(controller, hosts)) as fleet:
+    with fleet_of(controller.folder / "fleet-scale", planted(controller, hosts), key_exchange) as fleet:
         meter = Meter(controller, fleet)
         sizes = [hosts // 10, hosts]
         costs = {f"audit of {size}": meter.run(audit(meter, size))[0] for size in sizes}

@@ -21,11 +21,11 @@ SMALL, LARGE = ("7", "11"), ("262144", "524288")     # before and after; what th
 CHANGES = {key: LARGE if key.startswith("net.") or key == "vm.max_map_count" else SMALL for key in KEYS}
 
 
-def measure(controller: Controller, rounds: int, hosts: int = 100) -> str:
+def measure(controller: Controller, rounds: int, hosts: int = 100, key_exchange: str | None = None) -> str:
     names = [f"h{number:04}" for number in range(1, hosts + 1)]
     trees = {name: virtual_machine(Tree(controller.folder / "tuned" / name)) for name in names}
     journals = [tree.path("/run/gpuhost") for tree in trees.values()]
-    with fleet_of(controller.folder / "fleet-tune", trees) as fleet:
+    with fleet_of(controller.folder / "fleet-tune", trees, key_exchange) as fleet:
         meter = Meter(controller, fleet)
 
         def prepare() -> None:

@@ -38,8 +38,8 @@ class SshCost(NamedTuple):
 
 
 @contextlib.contextmanager
-def fleet_of(folder: pathlib.Path, trees: Mapping[str, Tree]) -> Iterator[Fleet]:
-    fleet = Fleet(folder, trees)
+def fleet_of(folder: pathlib.Path, trees: Mapping[str, Tree], key_exchange: str | None) -> Iterator[Fleet]:
+    fleet = Fleet(folder, trees, key_exchange)
     try:
         fleet.start()
         yield fleet

@@ -42,8 +42,11 @@ PidFile none
 
 
 class Fleet:
-    def __init__(self, folder: pathlib.Path, trees: Mapping[str, Tree]) -> None:
+    def __init__(self, folder: pathlib.Path, trees: Mapping[str, Tree],
+                 key_exchange: str | None = "curve25519-sha256") -> None:
+        """`key_exchange` is what ssh is told to use, None for its own choice, which may take ten times as long."""
         self.folder, self.trees = folder, dict(trees)
+        self._key_exchange = f" -o KexAlgorithms={key_exchange}" if key_exchange else ""
         self._inetd: subprocess.Popen | None = None
         folder.mkdir()
         for name in ("host_key", "key"):
@@ -86,7 +89,7 @@ class Fleet:
             "ansible_user": "root", "ansible_ssh_private_key_file": f"{self.folder}/key",
             "ansible_python_interpreter": "/usr/bin/python3", "gpuhost_sysroot": "/mnt",
             "ansible_ssh_common_args": "-F none -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null "
-                                       "-o LogLevel=ERROR -o KexAlgorithms=curve25519-sha256",
+                                       f"-o LogLevel=ERROR{self._key_exchange}",
         } for number, name in enumerate(self.trees)}
 
     def environment(self) -> dict[str, str]:
