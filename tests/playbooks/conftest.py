@@ -4,6 +4,12 @@
 """What the tests of whole playbooks may use."""
 from __future__ import annotations
 
+import contextlib
+import fcntl
+import os
+import pathlib
+import tempfile
+
 import pytest
 
 from ansible_run import Controller
@@ -21,3 +27,26 @@ def make_tree(tmp_path):
     from hosts.tree import Tree
 
     return lambda name: Tree(tmp_path / "hosts" / name)
+
+
+@pytest.fixture
+def machine_alone():
+    """This machine is to be changed: no test that needs it at rest runs beside this one."""
+    with _machine(fcntl.LOCK_EX):
+        yield
+
+
+@pytest.fixture
+def machine_at_rest():
+    """This machine is looked at twice: no test changes it meanwhile."""
+    with _machine(fcntl.LOCK_SH):
+        yield
+
+
+@contextlib.contextmanager
+def _machine(kind):
+    """Tests run in several processes at once, which share the folder for temporary files."""
+    path = pathlib.Path(tempfile.gettempdir(), f"gpuhost-tests-{os.getuid()}.lock")
+    with path.open("w", encoding="ascii") as lock:
+        fcntl.flock(lock, kind)
+        yield

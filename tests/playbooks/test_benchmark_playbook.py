@@ -57,7 +57,7 @@ def record(controller, host):
     return document
 
 
-def test_this_machine(controller, bench):
+def test_this_machine(controller, bench, machine_at_rest):
     variables = {"gpuhost_benchmark": bench()}
     would = controller.play("benchmark.yml", {"here": None}, "--check", variables=variables).succeeded()
     assert "here: would make 1 run to warm up and 3 that count of 'small' on the host, at most 600 s each" in \

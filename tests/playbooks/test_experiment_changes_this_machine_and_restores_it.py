@@ -90,7 +90,7 @@ def chosen():
 
 
 @pytest.fixture
-def machine(controller):
+def machine(controller, machine_alone):
     """Huge pages off to begin with; at the end everything as it was, whatever the experiment did."""
     before = chosen(), LAPTOP.read_text(), RESERVE.read_text()
     there = JOURNAL.parent.exists()

@@ -94,7 +94,7 @@ def test_a_recording_is_not_written_to_unless_it_was_asked_for(controller, host)
     controller.play("tune_runtime.yml", {"again": unpack(controller, "writable")}).succeeded()
 
 
-def test_this_machine_is_recorded(controller):
+def test_this_machine_is_recorded(controller, machine_at_rest):
     run = controller.play("record.yml", {"here": None}).succeeded()
     assert run.one("here", action="record")["files"] > 50
     controller.play("audit.yml", {"here": None, "again": unpack(controller, "here")}).succeeded()
