@@ -51,7 +51,7 @@ class ActionModule(ActionBase):
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         # A worker is a fork that does one task. To collect garbage it would look at all that ansible-playbook holds,
-        # and so copy it: a third of the time of an audit.
+        # and so copy it: up to a third of the time of an audit.
         gc.freeze()
         result = super().run(tmp, task_vars)
         _checked, arguments = self.validate_argument_spec(argument_spec=ARGUMENTS)

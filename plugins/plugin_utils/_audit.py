@@ -141,11 +141,11 @@ class Audit:
                    "changes": self.arguments["changes"], "harm": harm, "notes": notes}
         _outputs.write_outcome(self.folder, outcome)
         self._write_reports(outcome)
-        refused = self._note_changes(harm)
+        self._note_changes(harm)
+        refused = [change for change in self.arguments["changes"] if change["outcome"] == "refused"]
         return {"harm": harm, "notes": notes, "refused": change_lines(refused)}
 
-    def _note_changes(self, harm: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Put down what became of the host, and tell which changes were refused."""
+    def _note_changes(self, harm: list[dict[str, Any]]) -> None:
         by_outcome: dict[str, list[dict[str, Any]]] = {}
         for change in self.arguments["changes"]:
             by_outcome.setdefault(change["outcome"], []).append(change)
@@ -159,7 +159,6 @@ class Audit:
             alone = all(change["reason"] == _leave_alone.REASON for change in refused)
             state, more = _rollout.REFUSED, {} if alone else {"reasons": change_lines(refused)}
         self.note(state, changed={change["address"]: change["after"] for change in changed}, **more)
-        return refused
 
     def _write_reports(self, run: dict[str, Any] | None) -> None:
         _reboot.keep_previous(self.folder, self.document["boot_id"])

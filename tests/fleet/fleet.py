@@ -44,7 +44,7 @@ PidFile none
 class Fleet:
     def __init__(self, folder: pathlib.Path, trees: Mapping[str, Tree],
                  key_exchange: str | None = "curve25519-sha256") -> None:
-        """`key_exchange` is what ssh is told to use, None for its own choice, which may take ten times as long."""
+        """`key_exchange` is what ssh is told to use, None for its own choice, which may cost it more."""
         self.folder, self.trees = folder, dict(trees)
         self._key_exchange = f" -o KexAlgorithms={key_exchange}" if key_exchange else ""
         self._inetd: subprocess.Popen | None = None
