@@ -13,7 +13,7 @@ from ansible.plugins.action import ActionBase
 from ansible.utils.color import stringc
 from ansible.utils.display import Display
 
-from ..plugin_utils import _rollout
+from ..plugin_utils import _rollout, _settings
 from ..plugin_utils._audit import PROBLEMS, Audit
 from ..plugin_utils._experiment_record import cut_short
 from ..plugin_utils._plain import plain
@@ -40,6 +40,7 @@ ARGUMENTS = {
     "stage": {"type": "str", "default": "audit", "choices": ["audit", "compare", "before", "after"]},
     "run_id": {"type": "str"},
     "changes": {"type": "list", "elements": "dict", "default": []},
+    "variables": {"type": "dict", "default": {}},
 }
 
 
@@ -54,9 +55,12 @@ class ActionModule(ActionBase):
         # and so copy it: up to a third of the time of an audit.
         gc.freeze()
         result = super().run(tmp, task_vars)
+        self._take_variables(task_vars)
         _checked, arguments = self.validate_argument_spec(argument_spec=ARGUMENTS)
         host, arguments = plain(task_vars["inventory_hostname"]), {**plain(arguments), "check": self._task.check_mode}
         try:
+            for warning in _settings.check(task_vars, self._templar.template):
+                Display().warning(warning)
             audit = Audit(host, arguments)
             read = self._execute_module(
                 module_name="gpuhost.tuning.host_info", task_vars=task_vars,
@@ -76,6 +80,14 @@ class ActionModule(ActionBase):
             self._tell_of_experiment(audit, task_vars)
         self._show(audit, outcome, alone=len(task_vars["ansible_play_hosts_all"]) == 1)
         return {**result, "changed": False, **outcome}
+
+    def _take_variables(self, task_vars: dict[str, Any]) -> None:
+        """Give the task the options that it leaves to variables."""
+        named = plain(self._task.args.get("variables", {}))
+        try:
+            self._task.args = {**_settings.options(named, task_vars, self._templar.template), **self._task.args}
+        except ValueError as problem:
+            raise AnsibleActionFail(str(problem)) from problem
 
     def _tell_of_experiment(self, audit: Audit, task_vars: dict[str, Any]) -> None:
         """What is about to be changed may be what an experiment left in the middle."""

@@ -14,6 +14,7 @@ from ..plugin_utils._bandwidth_run import Measurement
 from ..plugin_utils._bandwidth_scope import DESPITE
 from ..plugin_utils._expected_bandwidth import SLOW_BELOW_PERCENT
 from ..plugin_utils._plain import plain
+from ..plugin_utils._settings import heed
 from ..plugin_utils._text import clean
 
 ARGUMENTS = {
@@ -41,6 +42,7 @@ class ActionModule(ActionBase):
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         result = super().run(tmp, task_vars)
+        heed(task_vars, self._templar.template, "bandwidth", "benchmark")
         _checked, arguments = self.validate_argument_spec(argument_spec=ARGUMENTS)
         host, arguments = plain(task_vars["inventory_hostname"]), plain(arguments)
         try:

@@ -14,6 +14,7 @@ from ..plugin_utils._audit import PROBLEMS
 from ..plugin_utils._benchmark_executor import executor
 from ..plugin_utils._benchmark_series import Series
 from ..plugin_utils._plain import plain
+from ..plugin_utils._settings import heed
 from ..plugin_utils._text import one_line
 
 ARGUMENTS = {
@@ -32,6 +33,7 @@ class ActionModule(ActionBase):
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         result = super().run(tmp, task_vars)
+        heed(task_vars, self._templar.template, "bandwidth", "benchmark")
         _checked, arguments = self.validate_argument_spec(argument_spec=ARGUMENTS)
         host = plain(task_vars["inventory_hostname"])
         try:

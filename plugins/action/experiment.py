@@ -19,6 +19,7 @@ from ..plugin_utils._experiment_session import BEFORE, ENDS, Session, summary_li
 from ..plugin_utils._experiment_settings import ExperimentError
 from ..plugin_utils._plain import plain
 from ..plugin_utils._record import HostFolder, check_run_id
+from ..plugin_utils._settings import heed
 from ..plugin_utils._toggles import MODES, PLAN
 
 ARGUMENTS = {
@@ -49,6 +50,7 @@ class ActionModule(ActionBase):
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         result = super().run(tmp, task_vars)
+        heed(task_vars, self._templar.template, "benchmark", "experiment")
         _checked, arguments = self.validate_argument_spec(argument_spec=ARGUMENTS)
         arguments, host = plain(arguments), plain(task_vars["inventory_hostname"])
         checked = self._task.check_mode

@@ -12,6 +12,7 @@ from ansible.plugins.action import ActionBase
 from ..plugin_utils import _catalogue, _record
 from ..plugin_utils._audit import PROBLEMS, shown_path
 from ..plugin_utils._plain import plain
+from ..plugin_utils._settings import heed
 
 ARGUMENTS = {
     "sysroot": {"type": "str", "default": "/"},
@@ -32,6 +33,7 @@ class ActionModule(ActionBase):
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         result = super().run(tmp, task_vars)
+        heed(task_vars, self._templar.template, "record")
         _checked, arguments = self.validate_argument_spec(argument_spec=ARGUMENTS)
         try:
             folder = _record.HostFolder(arguments["report_dir"], plain(task_vars["inventory_hostname"]))

@@ -12,6 +12,7 @@ from ansible.utils.display import Display
 from ..plugin_utils import _way_back
 from ..plugin_utils._plain import plain
 from ..plugin_utils._record import HostFolder, RecordError, new_run_id
+from ..plugin_utils._settings import heed
 from ..plugin_utils._text import clean
 
 ARGUMENTS = {
@@ -31,6 +32,7 @@ class ActionModule(ActionBase):
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         result = super().run(tmp, task_vars)
+        heed(task_vars, self._templar.template)
         _checked, arguments = self.validate_argument_spec(argument_spec=ARGUMENTS)
         host = plain(task_vars["inventory_hostname"])
         journal = plain(self._execute_module(

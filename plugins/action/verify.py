@@ -13,6 +13,7 @@ from ..plugin_utils import _reboot, _way_back
 from ..plugin_utils._outputs import note_verify
 from ..plugin_utils._plain import plain
 from ..plugin_utils._record import HostFolder, RecordError
+from ..plugin_utils._settings import heed
 from ..plugin_utils._text import clean
 
 ARGUMENTS = {
@@ -30,6 +31,7 @@ class ActionModule(ActionBase):
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         result = super().run(tmp, task_vars)
+        heed(task_vars, self._templar.template)
         _checked, arguments = self.validate_argument_spec(argument_spec=ARGUMENTS)
         host = plain(task_vars["inventory_hostname"])
         # The setters are only asked what they would do.

@@ -107,6 +107,14 @@ options:
     type: list
     elements: dict
     default: []
+  variables:
+    description:
+      - Options that variables give, each with the names of variables of which the first one that is set counts. What
+        the task itself gives counts before them.
+      - It takes the place of templates with C(default) of Jinja. Each of those is compiled anew for every host, and
+        takes a variable whose value cannot be had for one that nobody set. Here such a variable fails the task.
+    type: dict
+    default: {}
 """
 
 EXAMPLES = r"""
@@ -126,6 +134,11 @@ EXAMPLES = r"""
       - check: pcie_maxreadreq
         reason: measured, no gain on this host
         expires: "2027-06-30"
+
+- name: Audit with the profile that the inventory names, if it does
+  gpuhost.tuning.audit:
+    variables:
+      profile: [my_profile, gpuhost_profile]
 """
 
 RETURN = r"""

@@ -10,6 +10,8 @@ import shlex
 
 import pytest
 import yaml
+from ansible_collections.gpuhost.tuning.plugins.action import audit
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._settings import KNOWN, PREFIX
 
 from checkout import REPOSITORY, files
 
@@ -69,9 +71,10 @@ def test_every_target_is_listed_with_one_line():
 
 
 def shared_variables() -> set[str]:
-    """The gpuhost_ variables that roles and playbooks use, in templates and in conditions."""
-    files = [*REPOSITORY.glob("roles/*/defaults/main.yml"), *REPOSITORY.glob("playbooks/*.yml")]
-    used = re.compile(r"(?:{{[^}]*\b|when: )(gpuhost_\w+)")
+    """The gpuhost_ variables that roles and playbooks use, in templates, in conditions and by their names."""
+    files = [*REPOSITORY.glob("roles/*/defaults/main.yml"), REPOSITORY / "roles/audit/tasks/main.yml",
+             *REPOSITORY.glob("playbooks/*.yml")]
+    used = re.compile(r"(?:{{[^}]*\b|when: |\[\w+, )(gpuhost_\w+)")
     return {name for file in files for name in used.findall(file.read_text(encoding="utf-8"))}
 
 
@@ -79,6 +82,7 @@ def test_readme_lists_the_variables_that_exist():
     text = (REPOSITORY / "README.md").read_text(encoding="utf-8")
     table = text[text.index("## Variables"):text.index("## More")]
     assert set(re.findall(r"`(gpuhost_\w+)`", table)) == shared_variables()
+    assert {PREFIX + word for word in KNOWN} == shared_variables()
 
 
 def test_readme_lists_the_parts_that_exist():
@@ -91,11 +95,26 @@ def test_readme_lists_the_parts_that_exist():
     assert listed == there | {("role", name.split("/")[1]) for name in files("roles", new=False)}
 
 
-@pytest.mark.parametrize("role", sorted(path.name for path in REPOSITORY.glob("roles/*") if path.is_dir()))
+def role_options(role):
+    arguments = yaml.safe_load((REPOSITORY / "roles" / role / "meta" / "argument_specs.yml").read_text("utf-8"))
+    return {name: option for entry in arguments["argument_specs"].values()
+            for name, option in entry.get("options", {}).items()}
+
+
+@pytest.mark.parametrize("role", sorted(path.parts[-3] for path in REPOSITORY.glob("roles/*/defaults/main.yml")))
 def test_role_defaults_are_its_arguments(role):
-    folder = REPOSITORY / "roles" / role
-    defaults = yaml.safe_load((folder / "defaults" / "main.yml").read_text(encoding="utf-8"))
-    arguments = yaml.safe_load((folder / "meta" / "argument_specs.yml").read_text(encoding="utf-8"))
-    options = set().union(*(entry.get("options", {}) for entry in arguments["argument_specs"].values()))
-    assert set(defaults) == options
+    defaults = yaml.safe_load((REPOSITORY / "roles" / role / "defaults" / "main.yml").read_text(encoding="utf-8"))
+    options = role_options(role)
+    assert set(defaults) == set(options)
     assert all(name.startswith(f"{role}_") for name in options)
+
+
+def test_the_audit_role_has_the_options_of_its_task():
+    """It has no defaults of its own: those of the module hold."""
+    (block, *_rest) = yaml.safe_load((REPOSITORY / "roles" / "audit" / "tasks" / "main.yml").read_text("utf-8"))
+    handed = block["block"][0]["gpuhost.tuning.audit"]["variables"]
+    assert handed == {option: [f"audit_{option}", f"gpuhost_{option}"] for option in handed}
+    options = role_options("audit")
+    assert set(options) == {names[0] for names in handed.values()}
+    assert {name: option["default"] for name, option in options.items()} == {
+        f"audit_{option}": audit.ARGUMENTS[option]["default"] for option in handed}

@@ -1,0 +1,88 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a user sets by variables holds, or the user is told: nothing is done as if it had not been set."""
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from hosts.story_before import story_before
+
+TYPO = "{{ misspelt }}"
+
+
+@pytest.fixture
+def story(make_tree):
+    return story_before(make_tree("pve1"))
+
+
+def profile_of(controller):
+    return json.loads((controller.reports / "pve1" / "audit.json").read_text())["profile"]
+
+
+@pytest.mark.parametrize("playbook", ["audit", "tune_runtime", "verify", "restore", "record", "benchmark"])
+def test_a_variable_that_does_not_resolve_is_not_taken_for_unset(controller, story, playbook):
+    before = (story.root / "proc/sys/kernel/numa_balancing").read_text()
+    run = controller.play(f"{playbook}.yml", {"pve1": story}, variables={"gpuhost_skip": TYPO}).failed()
+    assert "gpuhost_skip is set, but its value cannot be had: 'misspelt' is undefined" in run.output
+    assert (story.root / "proc/sys/kernel/numa_balancing").read_text() == before
+
+
+@pytest.mark.parametrize(("playbook", "name"), [
+    ("record", "gpuhost_record_anonymise"), ("benchmark", "gpuhost_bandwidth_devices"),
+    ("benchmark", "gpuhost_benchmark")])
+def test_nor_is_one_of_a_single_role(controller, story, playbook, name):
+    run = controller.play(f"{playbook}.yml", {"pve1": story}, variables={name: TYPO}).failed()
+    assert f"{name} is set, but its value cannot be had: 'misspelt' is undefined" in run.output
+
+
+def test_nor_is_one_of_an_experiment(controller, story):
+    benchmark = {"name": "none", "where": "controller", "command": ["true"],
+                 "metrics": {"rate": {"json": "rate", "better": "higher", "unit": "tok/s"}}}
+    run = controller.play("experiment.yml", {"pve1": story}, "--check", variables={
+        "gpuhost_benchmark": benchmark, "gpuhost_experiment_changes": TYPO}).failed()
+    assert "gpuhost_experiment_changes is set, but its value cannot be had: 'misspelt' is undefined" in run.output
+
+
+def test_a_role_does_not_look_at_what_another_one_is_told(controller, story):
+    controller.play("audit.yml", {"pve1": story}, variables={"gpuhost_record_max_bytes": TYPO}).succeeded()
+
+
+def test_a_part_of_a_value_that_does_not_resolve_is_found_too(controller, story):
+    waivers = [{"check": "iommu_acs", "reason": TYPO, "expires": "2999-01-01"}]
+    run = controller.play("audit.yml", {"pve1": story}, variables={"gpuhost_waivers": waivers}).failed()
+    assert "gpuhost_waivers is set, but its value cannot be had: 'misspelt' is undefined" in run.output
+
+
+def test_a_misspelt_variable_stops_a_tune_before_it_changes_anything(controller, story):
+    run = controller.play("tune_runtime.yml", {"pve1": story}, variables={"gpuhost_skp": ["numa_balancing"]}).failed()
+    assert "there is no variable gpuhost_skp: did you mean gpuhost_skip?" in run.one("pve1", action="audit")["msg"]
+    assert (story.root / "proc/sys/kernel/numa_balancing").read_text() == "1\n"
+
+
+def test_variables_of_which_ours_are_made_are_told_once_for_all_hosts(controller, make_tree):
+    hosts = {name: story_before(make_tree(name)) for name in ("pve1", "pve2")}
+    run = controller.play("audit.yml", hosts, variables={
+        "gpuhost_usual_profile": "conservative", "gpuhost_profile": "{{ gpuhost_usual_profile }}"}).succeeded()
+    said = "gpuhost_usual_profile is none of the variables of gpuhost.tuning"
+    assert " ".join(run.output.split()).count(said) == 1
+    assert profile_of(controller) == "conservative"
+
+
+@pytest.mark.parametrize(("variables", "profile"), [
+    ({}, "inference"),
+    ({"gpuhost_profile": "full"}, "full"),
+    ({"gpuhost_profile": "full", "audit_profile": "conservative"}, "conservative"),
+    ({"gpuhost_profile": "full", "audit_profile": "{{ omit }}"}, "full"),
+    ({"gpuhost_profile": "{{ omit }}"}, "inference"),
+])
+def test_a_variable_of_the_role_counts_before_the_one_that_all_share(controller, story, variables, profile):
+    controller.play("audit.yml", {"pve1": story}, variables=variables).succeeded()
+    assert profile_of(controller) == profile
+
+
+def test_what_a_variable_says_is_held_against_the_type_of_the_option(controller, story):
+    run = controller.play("audit.yml", {"pve1": story}, variables={"audit_fail_on": "P9"}).failed()
+    assert "value of fail_on must be one of" in run.one("pve1", action="audit")["msg"]
