@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import json
 from typing import Any
 
 from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure
@@ -16,6 +15,7 @@ from ansible.utils.display import Display
 from ..plugin_utils import _rollout, _settings
 from ..plugin_utils._audit import PROBLEMS, Audit
 from ..plugin_utils._experiment_record import cut_short
+from ..plugin_utils._packed_facts import unpack
 from ..plugin_utils._plain import plain
 from ..plugin_utils._record import RecordError
 from ..plugin_utils._report_changes import outcome_counts
@@ -65,11 +65,11 @@ class ActionModule(ActionBase):
             read = self._execute_module(
                 module_name="gpuhost.tuning.host_info", task_vars=task_vars,
                 module_args={"sysroot": arguments["sysroot"], "tunables": audit.named_tunables(),
-                             "link_samples": arguments["link_samples"], "as_text": True})
-            if read.get("failed") or "facts_text" not in read:
+                             "link_samples": arguments["link_samples"], "packed": True})
+            if read.get("failed") or "facts_packed" not in read:
                 _note(host, arguments, _rollout.FAILED, read.get("msg", "host_info failed without a message"))
                 return {**result, **read}
-            outcome = audit.judge(json.loads(plain(read["facts_text"])))
+            outcome = audit.judge(unpack(plain(read["facts_packed"])))
         except AnsibleConnectionFailure as lost:
             _note(host, arguments, _rollout.UNREACHABLE, str(lost))
             raise

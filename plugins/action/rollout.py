@@ -3,7 +3,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
-import json
 import time
 from typing import Any
 
@@ -12,6 +11,7 @@ from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
 from ..plugin_utils import _gate, _look_again, _record, _rollout, _serial
+from ..plugin_utils._packed_facts import unpack
 from ..plugin_utils._plain import plain
 from ..plugin_utils._text import clean, count, one_line
 
@@ -106,14 +106,14 @@ class ActionModule(ActionBase):
             before = _record.read_json(rollout.records_of(host).run(rollout.run_id) / "before.json")
             read = plain(self._execute_module(
                 module_name="gpuhost.tuning.host_info", task_vars=task_vars,
-                module_args={"sysroot": entry["sysroot"], "tunables": sorted(changed), "as_text": True}))
+                module_args={"sysroot": entry["sysroot"], "tunables": sorted(changed), "packed": True}))
         except AnsibleConnectionFailure as lost:
             return _rollout.UNREACHABLE, [one_line(str(lost))]
         except _record.RecordError as problem:
             return _rollout.FAILED, [one_line(str(problem))]
-        if read.get("failed") or "facts_text" not in read:
+        if read.get("failed") or "facts_packed" not in read:
             return _rollout.FAILED, [one_line(read.get("msg", "host_info failed without a message"))]
-        facts = json.loads(read["facts_text"])
+        facts = unpack(read["facts_packed"])
         harm = _look_again.harm(before, facts)
         if harm:
             return _rollout.HARMED, harm

@@ -42,10 +42,10 @@ options:
       - V(0) takes no further look. The most is V(100), which takes five seconds.
     type: int
     default: 0
-  as_text:
+  packed:
     description:
-      - Return the facts as one JSON text, RV(facts_text), in place of RV(facts). Ansible looks at every value of a
-        result, on the host and on the controller, and a text is one value.
+      - Return the facts as one text, RV(facts_packed), in place of RV(facts). Ansible looks at every value of a result,
+        on the host and on the controller, and a text is one value, here of a tenth of the size.
     type: bool
     default: false
 """
@@ -64,9 +64,9 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
-facts_text:
-  description: The facts as JSON.
-  returned: with O(as_text)
+facts_packed:
+  description: The facts as JSON, compressed by zlib, in base64.
+  returned: with O(packed)
   type: str
 facts:
   description:
@@ -77,7 +77,7 @@ facts:
   contains:
     schema:
       description: Name and version of the schema.
-      returned: without O(as_text)
+      returned: without O(packed)
       type: str
       sample: gpuhost.facts/1
     unread:
@@ -98,7 +98,9 @@ facts:
       type: dict
 """
 
+import base64
 import json
+import zlib
 
 from ansible.module_utils.basic import AnsibleModule
 
@@ -116,7 +118,7 @@ def main() -> None:
             "sysroot": {"type": "path", "default": "/"},
             "tunables": {"type": "list", "elements": "str", "default": []},
             "link_samples": {"type": "int", "default": 0},
-            "as_text": {"type": "bool", "default": False},
+            "packed": {"type": "bool", "default": False},
         },
         supports_check_mode=True,
     )
@@ -124,9 +126,14 @@ def main() -> None:
         facts = collect(Host(module.params["sysroot"]), module.params["tunables"], module.params["link_samples"])
     except ValueError as error:
         module.fail_json(msg=str(error))
-    if module.params["as_text"]:
-        module.exit_json(changed=False, facts_text=json.dumps(facts, separators=(",", ":")))
+    if module.params["packed"]:
+        module.exit_json(changed=False, facts_packed=_pack(facts))
     module.exit_json(changed=False, facts=facts)
+
+
+def _pack(facts: dict) -> str:
+    # The fastest level: the others make little of it still less, and take the host's time.
+    return base64.b64encode(zlib.compress(json.dumps(facts, separators=(",", ":")).encode("ascii"), 1)).decode("ascii")
 
 
 if __name__ == "__main__":

@@ -3,9 +3,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+import base64
 import json
+import zlib
 
 import pytest
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._packed_facts import unpack
 
 from hosts.story_before import story_before
 
@@ -17,13 +20,26 @@ def root(tree):
     return str(tree.root)
 
 
-def test_the_facts_as_a_text_are_the_same_facts(call, root):
+def test_packed_facts_are_the_same_facts(call, root):
     data = call("host_info", {"sysroot": root, "tunables": ["sysctl:vm.laptop_mode"]})
-    text = call("host_info", {"sysroot": root, "tunables": ["sysctl:vm.laptop_mode"], "as_text": True})
-    assert "facts_text" not in data
+    text = call("host_info", {"sysroot": root, "tunables": ["sysctl:vm.laptop_mode"], "packed": True})
+    assert "facts_packed" not in data
     assert "facts" not in text
-    facts = json.loads(text["facts_text"])
+    assert len(text["facts_packed"]) * 5 < len(json.dumps(data["facts"]))
+    facts = unpack(text["facts_packed"])
     for one in (facts, data["facts"]):
         del one["collected_at"]
     assert facts == data["facts"]
     assert "\u2028" in json.dumps(facts, ensure_ascii=False)
+
+
+@pytest.mark.parametrize(("packed", "said"), [
+    ("no base64", "cannot be unpacked: "),
+    (base64.b64encode(b"no zlib").decode(), "incorrect header"),
+    (base64.b64encode(zlib.compress(b'{"a": 1}')[:-6]).decode(), "are cut off"),
+    (base64.b64encode(zlib.compress(b"[" * (65 << 20))).decode(), "of more than 64 MiB"),
+    (base64.b64encode(zlib.compress(b"no JSON")).decode(), "Expecting value"),
+])
+def test_what_no_host_info_wrote_is_not_taken_for_facts(packed, said):
+    with pytest.raises(ValueError, match=said):
+        unpack(packed)
