@@ -90,22 +90,20 @@ def load_profile(given: str, checks: Sequence[Check] | None = None) -> Profile:
 
 
 def profile_names() -> list[str]:
-    return sorted(path.stem for path in (FOLDER / "profiles").glob("*.yml"))
+    return sorted(_PROFILES)
 
 
 def _profile(given: str, beside: pathlib.Path, extended_by: tuple[str, ...]) -> Profile:
-    if "/" in given or given.endswith(_YAML_ENDINGS):
-        path = beside / pathlib.Path(given).expanduser()
-    else:
-        path = FOLDER / "profiles" / f"{given}.yml"
-        if given not in profile_names():
-            names = profile_names()
-            raise CatalogueError(extended_by[-1] if extended_by else "gpuhost_profile", None, None,
-                                 f"there is no profile {given!r} (shipped: {', '.join(names)}; your own is named by "
-                                 f"the path of its file){nearest(given, names)}")
+    own = "/" in given or given.endswith(_YAML_ENDINGS)
+    if not own and given not in _PROFILES:
+        names = profile_names()
+        raise CatalogueError(extended_by[-1] if extended_by else "gpuhost_profile", None, None,
+                             f"there is no profile {given!r} (shipped: {', '.join(names)}; your own is named by "
+                             f"the path of its file){nearest(given, names)}")
+    path = beside / pathlib.Path(given).expanduser() if own else FOLDER / "profiles" / f"{given}.yml"
     if str(path) in extended_by:
         raise CatalogueError(str(path), None, "extends", f"goes in a circle: {' -> '.join((*extended_by, str(path)))}")
-    data = read_own(path, "profile.schema.json") if path.parent != FOLDER / "profiles" else read_shipped(path)
+    data = read_own(path, "profile.schema.json") if own else _PROFILES[given]
     base = Profile("")
     if "extends" in data:
         base = _profile(data["extends"], path.parent, (*extended_by, str(path)))
@@ -149,3 +147,4 @@ def _load_shipped() -> tuple[Check, ...] | MissingPackage:
 
 # Compiled once, when the plugin is imported: Ansible's workers are forks, what they would cache dies with them.
 SHIPPED = _load_shipped()
+_PROFILES: dict[str, dict[str, Any]] = {path.stem: read_shipped(path) for path in (FOLDER / "profiles").glob("*.yml")}

@@ -5,14 +5,17 @@
 """The folder of records and reports on the controller: who may be named in it, and how a file gets there whole."""
 from __future__ import annotations
 
+import contextlib
 import datetime
+import io
 import json
 import os
 import pathlib
 import re
 import secrets
 import tempfile
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import Any, BinaryIO
 
 SCHEMA_VALUES = "gpuhost.values/1"
 SCHEMA_AUDIT = "gpuhost.audit/1"
@@ -66,12 +69,19 @@ def write_text(path: pathlib.Path, text: str) -> None:
 
 def write_bytes(path: pathlib.Path, data: bytes) -> None:
     """Put `data` at `path` as a whole or not at all."""
+    with _replacing(path) as stream:
+        stream.write(data)
+
+
+@contextlib.contextmanager
+def _replacing(path: pathlib.Path) -> Iterator[BinaryIO]:
+    """A file that takes the place of the one at `path` once all is written."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
         try:
             with os.fdopen(handle, "wb") as stream:
-                stream.write(data)
+                yield stream
             publish(name, path)
         except BaseException:
             os.unlink(name)
@@ -94,18 +104,34 @@ def write_json(path: pathlib.Path, document: Any) -> None:
 def write_audit(path: pathlib.Path, document: dict[str, Any]) -> None:
     """An audit document with a line for each section of the facts and for each finding: lines can be compared and
     searched, and unlike an indented document a fleet of them is written in no time."""
+    with _replacing(path) as stream, io.TextIOWrapper(stream, encoding="utf-8", newline="\n") as text:
+        text.writelines(_lines(document))
+
+
+def _lines(document: dict[str, Any]) -> Iterator[str]:
     # A host with 256 CPUs and 40 containers has tens of thousands of values: blanks between them are a tenth of it all.
-    encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-    parts = []
+    encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
+    start = "{\n"
     for key, part in document.items():
+        yield f"{start} {encode(key)}: "
         if isinstance(part, dict):
-            text = "{" + ",".join(f"\n  {encode(name)}: {encode(found)}" for name, found in part.items()) + "}"
+            yield from _apart("{", (f"{encode(name)}: {encode(found)}" for name, found in part.items()), "}")
         elif isinstance(part, list):
-            text = "[" + ",".join(f"\n  {encode(found)}" for found in part) + "]"
+            yield from _apart("[", map(encode, part), "]")
         else:
-            text = encode(part)
-        parts.append(f" {encode(key)}: {text}")
-    write_text(path, "{\n" + ",\n".join(parts) + "\n}\n")
+            yield encode(part)
+        start = ",\n"
+    yield "\n}\n"
+
+
+def _apart(left: str, entries: Iterable[str], right: str) -> Iterator[str]:
+    """Each entry on a line of its own."""
+    yield left
+    comma = ""
+    for entry in entries:
+        yield f"{comma}\n  {entry}"
+        comma = ","
+    yield right
 
 
 def write_compact(path: pathlib.Path, document: Any) -> None:
