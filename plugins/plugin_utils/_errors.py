@@ -40,9 +40,9 @@ class CatalogueError(ValueError):
 class ExpressionError(Exception):
     """An expression cannot be understood, or has no answer for these facts."""
 
-    def __init__(self, message: str, node: dict | None = None) -> None:
+    def __init__(self, message: str, node: Any = None) -> None:
         super().__init__(message)
-        self.node = node            # the part of the syntax tree where it stopped
+        self.node = node            # the part of the expression where it stopped
         self.text: str | None = None
         self.where: str | None = None
 
@@ -70,7 +70,7 @@ class BadValue(ExpressionError):
 class Unreadable(ExpressionError):
     """The expression reached a reading that is not ok."""
 
-    def __init__(self, status: str, node: dict | None = None) -> None:
+    def __init__(self, status: str, node: Any = None) -> None:
         super().__init__("", node)
         self.status = status
         self.name = ""              # the path of the fact

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ._errors import in_words, kind
-from ._interpreter import same
+from ._readings import same
 
 _INT = re.compile(r"[+-]?\d+", re.ASCII)
 _FLOAT = re.compile(r"[+-]?\d+(\.\d+)?", re.ASCII)

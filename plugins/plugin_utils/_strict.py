@@ -20,12 +20,14 @@ Functions: those of jmespath (to_number() takes a plain decimal number or nothin
 """
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
 from . import _names
 from ._errors import BadExpression, BadValue, ExpressionError, MissingPackage, Unreadable, nearest
-from ._interpreter import StrictInterpreter, signatures
+from ._functions import signatures
+from ._nodes import Node, node_of
 from ._shapes import Type
 
 try:
@@ -39,11 +41,11 @@ except ImportError:
 class Expression:
     """A compiled expression. `where` says in messages to which check and key it belongs."""
 
-    __slots__ = ("roots", "text", "tree", "where")
+    __slots__ = ("node", "roots", "text", "tree", "where")
 
-    def __init__(self, text: str, where: str, tree: dict) -> None:
-        self.text, self.where, self.tree = text, where, tree
-        self.roots = _names.roots(tree)
+    def __init__(self, text: str, where: str) -> None:
+        self.text, self.where = text, where
+        self.tree, self.node, self.roots = _parsed(text)
 
     def __repr__(self) -> str:
         return f"Expression({self.text!r})"
@@ -54,9 +56,7 @@ def compile_expression(text: str, where: str = "") -> Expression:
     if Parser is None:
         raise MissingPackage("jmespath", "evaluate the expressions of the checks")
     try:
-        tree = Parser().parse(text).parsed
-        _check_calls(tree)
-        return Expression(text, where, tree)
+        return Expression(text, where)
     except ExpressionError as error:
         raise _placed(error, text, where) from None
     except RecursionError:
@@ -66,13 +66,22 @@ def compile_expression(text: str, where: str = "") -> Expression:
         raise _placed(BadExpression(f"not a jmespath expression: {reason}"), text, where) from None
 
 
+# Half of the expressions of the catalogue stand in several checks, and a worker copies what it evaluates.
+@functools.lru_cache(maxsize=1024)
+def _parsed(text: str) -> tuple[dict, Node, frozenset[str]]:
+    """What jmespath makes of `text`, what we make of that, and the names that it asks of the scope."""
+    tree = Parser().parse(text).parsed
+    _check_calls(tree)
+    return tree, node_of(tree), _names.roots(tree)
+
+
 def evaluate(expression: Expression, scope: dict) -> Any:
     """The answer of `expression` over `scope`, plain JSON; else Unreadable, MissingName or BadValue."""
     try:
-        return _INTERPRETER.visit(expression.tree, scope)
+        return expression.node.answer(scope)
     except ExpressionError as error:
         if isinstance(error, Unreadable):
-            error.name = _names.path_of(expression.tree, error.node)
+            error.name = _names.path_of(expression.tree, error.node.tree)
         raise _placed(error, expression.text, expression.where) from None
     except RecursionError:
         raise _placed(BadValue("nested too deeply"), expression.text, expression.where) from None
@@ -131,4 +140,3 @@ def _check_finite(value: Any) -> None:
 
 if Parser is not None:
     _SIGNATURES = signatures()
-    _INTERPRETER = StrictInterpreter()
