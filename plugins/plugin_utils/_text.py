@@ -57,10 +57,15 @@ def code(text: object) -> str:
 
 def show(value: Any) -> str:
     """A value of a finding as people write it: `performance`, `10 32`, `at least 16777216`, `-` for nothing."""
-    if value is None or value == "":
+    # Nearly all are texts, and a report asks some ten times for each.
+    if isinstance(value, str):
+        return one_line(value) if value else "-"
+    if value is None:
         return "-"
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, (int, float)):
+        return str(value)
     if isinstance(value, Mapping):
         return _show_wanted(value)
     if isinstance(value, (list, tuple)):
