@@ -7,12 +7,13 @@ import contextlib
 import gc
 from typing import Any
 
+from ansible import constants as C
 from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure
 from ansible.plugins.action import ActionBase
 from ansible.utils.color import stringc
 from ansible.utils.display import Display
 
-from ..plugin_utils import _rollout, _settings
+from ..plugin_utils import _piped_reader, _rollout, _settings
 from ..plugin_utils._audit import PROBLEMS, Audit
 from ..plugin_utils._experiment_record import cut_short
 from ..plugin_utils._packed_facts import unpack
@@ -62,10 +63,8 @@ class ActionModule(ActionBase):
             for warning in _settings.check(task_vars, self._templar.template):
                 Display().warning(warning)
             audit = Audit(host, arguments)
-            read = self._execute_module(
-                module_name="gpuhost.tuning.host_info", task_vars=task_vars,
-                module_args={"sysroot": arguments["sysroot"], "tunables": audit.named_tunables(),
-                             "link_samples": arguments["link_samples"], "packed": True})
+            read = self._read({"sysroot": arguments["sysroot"], "tunables": audit.named_tunables(),
+                               "link_samples": arguments["link_samples"]}, task_vars)
             if read.get("failed") or "facts_packed" not in read:
                 _note(host, arguments, _rollout.FAILED, read.get("msg", "host_info failed without a message"))
                 return {**result, **read}
@@ -80,6 +79,27 @@ class ActionModule(ActionBase):
             self._tell_of_experiment(audit, task_vars)
         self._show(audit, outcome, alone=len(task_vars["ansible_play_hosts_all"]) == 1)
         return {**result, "changed": False, **outcome}
+
+    def _read(self, options: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
+        """What host_info returns: asked as a script where the way is open for one, else as any module."""
+        python = self._known_python(task_vars)
+        if python is None or not self._connection.is_pipelining_enabled():
+            return self._execute_module(module_name="gpuhost.tuning.host_info", task_vars=task_vars,
+                                        module_args={**options, "packed": True})
+        # Isolated: nothing of the environment and no installed package is imported.
+        command = f"{self._compute_environment_string()} {python} -I -S -".strip()
+        done = self._low_level_execute_command(command, in_data=_piped_reader.script(options).encode("ascii"))
+        return _piped_reader.answer(done["rc"], done["stdout"], done["stderr"])
+
+    def _known_python(self, task_vars: dict[str, Any]) -> str | None:
+        """The Python of the host, None where it has to be found first: that is left to Ansible."""
+        if self._task.delegate_to:
+            return None
+        configured = C.config.get_config_value("INTERPRETER_PYTHON", variables=task_vars)
+        python = plain(self._templar.template(configured))
+        if python.startswith("auto"):
+            python = plain(task_vars.get("ansible_facts", {}).get("discovered_interpreter_python"))
+        return python
 
     def _take_variables(self, task_vars: dict[str, Any]) -> None:
         """Give the task the options that it leaves to variables."""

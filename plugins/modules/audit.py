@@ -9,7 +9,7 @@ module: audit
 short_description: Read a host, judge it and write its report
 version_added: 0.1.0
 description:
-  - Reads the host with M(gpuhost.tuning.host_info), judges the facts on the controller with the checks of the
+  - Reads the host as M(gpuhost.tuning.host_info) does, judges the facts on the controller with the checks of the
     catalogue, and writes C(audit.json) and C(system-improve.md) below O(report_dir), and beside them C(junit.xml),
     C(gpuhost.prom) for the textfile collector of Prometheus' node_exporter, and C(findings.jsonl).
   - The host is only read. Files are written on the controller, as the user who runs Ansible, in check mode too. That
