@@ -35,11 +35,11 @@ class StrictFunctions(Functions):
 
     def call(self, node: Node, arguments: list) -> Any:
         try:
-            result = self.call_function(node.name, arguments)
+            result = self.call_function(node.value, arguments)
         except (JMESPathError, TypeError, ValueError, ArithmeticError) as error:
-            raise BadValue(f"{node.name}(): {str(error)[:200]}", node) from None
+            raise BadValue(f"{node.value}(): {str(error)[:200]}", node) from None
         if isinstance(result, float) and not math.isfinite(result):
-            raise BadValue(f"{node.name}(): the result is not a number that JSON knows", node)
+            raise BadValue(f"{node.value}(): the result is not a number that JSON knows", node)
         return result
 
     @signature({"types": []})

@@ -35,11 +35,14 @@ class Node:
     Nothing else looks at the tree: a worker of Ansible is a fork, and what it looks at in Python it has to copy.
     """
 
-    __slots__ = ("children", "tree")
+    __slots__ = ("children", "tree", "value")
 
     def __init__(self, tree: dict) -> None:
         self.tree = tree
         self.children = tuple(map(node_of, tree["children"]))
+        value = tree.get("value")
+        # The same few hundred names, thousands of times.
+        self.value = sys.intern(value) if isinstance(value, str) else value
 
     def answer(self, value: Any) -> Any:
         """What the part says of `value`, plain JSON; else Unreadable, MissingName or BadValue."""
@@ -58,11 +61,7 @@ class _Current(Node):
 
 
 class _Literal(Node):
-    __slots__ = ("value",)
-
-    def __init__(self, tree):
-        super().__init__(tree)
-        self.value = tree["value"]
+    __slots__ = ()
 
     def answer(self, value):
         return self.value
@@ -80,14 +79,10 @@ class _Chain(Node):
 
 
 class _Field(Node):
-    __slots__ = ("name",)
-
-    def __init__(self, tree):
-        super().__init__(tree)
-        self.name = sys.intern(tree["value"])       # the same few hundred, thousands of times
+    __slots__ = ()
 
     def answer(self, value):
-        name = self.name
+        name = self.value
         if not isinstance(value, dict):
             raise MissingName(f"{name!r} asked of {in_words([kind(value)])}", self)
         if name not in value:
@@ -96,25 +91,21 @@ class _Field(Node):
 
 
 class _Index(Node):
-    __slots__ = ("index",)
-
-    def __init__(self, tree):
-        super().__init__(tree)
-        self.index = tree["value"]
+    __slots__ = ()
 
     def answer(self, value):
         items = _items(self, value)
         try:
-            return open_reading(items[self.index], self)
+            return open_reading(items[self.value], self)
         except IndexError:
-            raise MissingName(f"there is no [{self.index}] in a list of {len(items)}", self) from None
+            raise MissingName(f"there is no [{self.value}] in a list of {len(items)}", self) from None
 
 
 class _Slice(Node):
     __slots__ = ("bounds",)
 
     def __init__(self, tree):
-        self.tree, self.children = tree, ()
+        self.tree, self.children, self.value = tree, (), None
         self.bounds = slice(*tree["children"])      # numbers, not parts
 
     def answer(self, value):
@@ -178,32 +169,24 @@ class _List(Node):
 
 
 class _Dict(Node):
-    __slots__ = ("names",)
-
-    def __init__(self, tree):
-        super().__init__(tree)
-        self.names = [child["value"] for child in tree["children"]]
+    __slots__ = ()
 
     def answer(self, value):
-        return {name: child.answer(value) for name, child in zip(self.names, self.children)}
+        return {child.value: child.answer(value) for child in self.children}
 
 
 class _Comparator(Node):
-    __slots__ = ("compare", "wanted")
-
-    def __init__(self, tree):
-        super().__init__(tree)
-        self.compare = _ORDERINGS.get(tree["value"])
-        self.wanted = tree["value"] == "eq"         # and not ne, where nothing is ordered
+    __slots__ = ()
 
     def answer(self, value):
         left, right = [open_all(child.answer(value), self) for child in self.children]
-        if self.compare is None:
-            return equal(left, right, self) == self.wanted
+        compare = _ORDERINGS.get(self.value)
+        if compare is None:
+            return equal(left, right, self) == (self.value == "eq")
         for side in (left, right):
             if kind(side) != "number":
                 raise BadValue(f"an ordering needs numbers, not {in_words([kind(side)])}", self)
-        return self.compare(left, right)
+        return compare(left, right)
 
 
 class _Or(Node):
@@ -232,15 +215,11 @@ class _Not(Node):
 
 
 class _Function(Node):
-    __slots__ = ("name",)
-
-    def __init__(self, tree):
-        super().__init__(tree)
-        self.name = tree["value"]
+    __slots__ = ()
 
     def answer(self, value):
         arguments = [open_argument(child.answer(value), self) for child in self.children]
-        if self.name in _LOOK_INSIDE:
+        if self.value in _LOOK_INSIDE:
             arguments = [open_all(argument, self) for argument in arguments]
         return _FUNCTIONS.call(self, arguments)
 

@@ -68,7 +68,8 @@ def check(variables: Mapping[str, Any], resolve: Resolve, roles: Collection[str]
 def options(named: Any, variables: Mapping[str, Any], resolve: Resolve) -> dict[str, Any]:
     """The options that `named`, `{option: [names of variables]}`, yields: the first variable that is set gives it."""
     if not isinstance(named, Mapping) or not all(isinstance(names, list) for names in named.values()):
-        raise ValueError("variables: wanted is a mapping from options to lists of names of variables")
+        raise ValueError("variables: wanted is a mapping from options to lists of names of variables, found "
+                         f"{named!r}: write for example {{profile: [my_profile, gpuhost_profile]}}")
     found = {option: _first_set(names, variables, resolve) for option, names in named.items()}
     return {option: value for option, value in found.items() if value is not _UNSET}
 

@@ -57,7 +57,7 @@ def code(text: object) -> str:
 
 def show(value: Any) -> str:
     """A value of a finding as people write it: `performance`, `10 32`, `at least 16777216`, `-` for nothing."""
-    # Nearly all are texts, and a report asks some ten times for each.
+    # Most are texts, and the files of an audit ask several times for each.
     if isinstance(value, str):
         return one_line(value) if value else "-"
     if value is None:

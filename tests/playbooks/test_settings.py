@@ -83,6 +83,14 @@ def test_a_variable_of_the_role_counts_before_the_one_that_all_share(controller,
     assert profile_of(controller) == profile
 
 
+def test_variables_that_are_no_lists_of_names_are_shown_as_they_should_be(controller, story, tmp_path):
+    playbook = tmp_path / "own.yml"
+    playbook.write_text(json.dumps([{"hosts": "all", "gather_facts": False, "tasks": [
+        {"gpuhost.tuning.audit": {"variables": {"profile": "my_profile"}}}]}]))
+    message = controller.play(str(playbook), {"pve1": story}).failed().one("pve1", action="audit")["msg"]
+    assert "found {'profile': 'my_profile'}: write for example {profile: [my_profile, gpuhost_profile]}" in message
+
+
 def test_what_a_variable_says_is_held_against_the_type_of_the_option(controller, story):
     run = controller.play("audit.yml", {"pve1": story}, variables={"audit_fail_on": "P9"}).failed()
     assert "value of fail_on must be one of" in run.one("pve1", action="audit")["msg"]
