@@ -1,7 +1,8 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A node with four AMD Instinct MI300X that xGMI links join: Ubuntu 22.04, amdgpu, iommu=pt as AMD's guide has it."""
+"""A node with four or eight AMD Instinct MI300X that xGMI links join: Ubuntu 22.04, amdgpu, iommu=pt as AMD's guide
+has it."""
 from __future__ import annotations
 
 from . import boot, cpu, kernel, memory, numa, pci
@@ -10,6 +11,16 @@ from .sysctl import plant_sysctls
 from .tree import Tree
 
 MI300X = ("0000:05:00.0", "0000:26:00.0", "0000:85:00.0", "0000:a6:00.0")
+EIGHT = tuple(f"0000:{bus:02x}:00.0" for bus in (0x05, 0x26, 0x46, 0x65, 0x85, 0xA6, 0xC6, 0xE5))
+# What amdgpu_ras.c and amdgpu_device.c write of memory that was not corrected, of what was, and of a reset.
+LOG_OF_ERRORS = (
+    (5000.0, f"amdgpu {EIGHT[2]}: amdgpu: socket: 2, die: 0 1 new uncorrectable hardware errors detected in umc block"),
+    (5000.1, f"amdgpu {EIGHT[2]}: amdgpu: socket: 2, die: 0 1 uncorrectable hardware errors detected in total in umc "
+             "block"),
+    (5001.0, f"amdgpu {EIGHT[4]}: amdgpu: socket: 4, die: 1 3 new correctable hardware errors detected in umc block"),
+    (6000.0, f"amdgpu {EIGHT[5]}: amdgpu: GPU reset begin!. Source:  4"),
+    (6009.0, f"amdgpu {EIGHT[5]}: amdgpu: GPU reset(1) succeeded!"),
+)
 HIVE = "12034567890123456789"
 VRAM = 205822885888         # bytes, 196288 MiB
 NODE_CPUS = ("0-15", "16-31")
@@ -23,6 +34,25 @@ def gpu_space(**express: object) -> ConfigSpace:
 
 
 def instinct(tree: Tree) -> Tree:
+    return _plant(tree, MI300X)
+
+
+def eight_instincts(tree: Tree) -> Tree:
+    """The full baseboard, with nothing wrong; the log has what amdgpu says on every such host."""
+    _plant(tree, EIGHT)
+    kernel.add_to_log(tree, *((20.0 + number, f"amdgpu {gpu}: amdgpu: no uncorrectable hardware errors detected in "
+                               "umc block") for number, gpu in enumerate(EIGHT)))
+    return tree
+
+
+def eight_instincts_with_errors(tree: Tree) -> Tree:
+    """HBM of the third GPU had errors that were not corrected, and the sixth was reset because it hung."""
+    eight_instincts(tree)
+    kernel.add_to_log(tree, *LOG_OF_ERRORS)
+    return tree
+
+
+def _plant(tree: Tree, gpus: tuple[str, ...]) -> Tree:
     release = "6.8.0-60-generic"
     options = "root=/dev/nvme0n1p2 ro pci=realloc=off iommu=pt"
     kernel.plant_kernel(tree, release=release, build="#63~22.04.1-Ubuntu SMP PREEMPT_DYNAMIC", hostname="mi300",
@@ -43,18 +73,18 @@ def instinct(tree: Tree) -> Tree:
     memory.plant_thp(tree)
     memory.plant_swap(tree)
     plant_sysctls(tree, {"kernel.numa_balancing": "0"})
-    for number, address in enumerate(MI300X):
-        _plant_gpu(tree, number, address)
+    for number, address in enumerate(gpus):
+        _plant_gpu(tree, number, address, number * 2 // len(gpus))
     return tree
 
 
-def _plant_gpu(tree: Tree, number: int, address: str) -> None:
-    place = {"numa_node": number // 2, "local_cpulist": NODE_CPUS[number // 2]}
+def _plant_gpu(tree: Tree, number: int, address: str, node: int) -> None:
+    place = {"numa_node": node, "local_cpulist": NODE_CPUS[node]}
     bus = f"0000:{int(address[5:7], 16) - 1:02x}"
     port = pci.plant_root_port(tree, f"{bus}:01.1", device=0x14AB, acs=0x001D, iommu_group=10 + number, **place)
     pci.plant_gpu(tree, address, parent=port, vendor=0x1002, device=0x74A1, class_=0x120000, revision=0,
                   subsystem=(0x1002, 0x74A1), config=gpu_space(), driver="amdgpu", iommu_group=30 + number,
-                  interrupts={300 + number: NODE_CPUS[number // 2]},
+                  interrupts={300 + number: NODE_CPUS[node]},
                   bars=[(0, 0x100_0000_0000 * (number + 1), 256 << 30, 64, True)], **place)
     tree.files(pci.device_path(tree, address), {
         "power_dpm_force_performance_level": "auto", "current_compute_partition": "SPX",

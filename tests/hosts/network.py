@@ -22,6 +22,14 @@ def plant_card(tree: Tree, name: str, address: str, *, driver: str = "bnxt_en", 
     return address
 
 
+def plant_interface(tree: Tree, name: str, address: str, *, speed: int = 400000) -> None:
+    """The network interface of a PCI function that is planted already, up and with a link."""
+    folder = f"/{tree.path(f'{DEVICES}/{address}').resolve().relative_to(tree.root.resolve())}/net/{name}"
+    tree.files(folder, {"operstate": "up", "carrier": 1, "speed": speed, "duplex": "full", "mtu": 2044})
+    tree.link(f"{folder}/device", f"../../../{address}")
+    tree.link(f"{NET}/{name}", f"../..{folder.removeprefix('/sys')}")
+
+
 def plant_software(tree: Tree, *names: str) -> None:
     """Interfaces without a device: bridges, veth, lo."""
     for name in names:

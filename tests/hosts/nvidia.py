@@ -24,6 +24,15 @@ PARAMETERS = {
 }
 
 
+# State, status and what else stands in <fabric>; a GPU that no NVSwitch joins to others has none.
+NO_FABRIC = ("N/A", "N/A", "")
+FABRIC_UP = ("Completed", "Success", "<cliqueId>0</cliqueId>"
+             "<clusterUuid>00000000-0000-0000-0000-000000000000</clusterUuid>"
+             "<health><summary>Healthy</summary><bandwidth>Full</bandwidth>"
+             "<route_recovery_in_progress>False</route_recovery_in_progress></health>")
+FABRIC_WAITS = ("In Progress", "N/A", "<cliqueId>N/A</cliqueId><clusterUuid>N/A</clusterUuid>"
+                "<health><summary>N/A</summary><bandwidth>N/A</bandwidth></health>")
+
 # What nvidia-smi says of a GPU with nothing wrong, by the words of its XML; `reasons`: active clock event reasons.
 HEALTHY: Mapping[str, object] = {
     "persistence_mode": "Enabled", "display_active": "Disabled", "compute_mode": "Default", "current_mig": "Disabled",
@@ -31,7 +40,7 @@ HEALTHY: Mapping[str, object] = {
     "default_power_limit": 600, "power_draw": 39.17, "reasons": (), "sram_uncorrectable": 0, "dram_uncorrectable": 0,
     "remapped_row_pending": "No", "remapped_row_failure": "No", "pending_retirement": "N/A",
     "channel_repair_pending": "No", "recovery": "None", "bar1_used": 1, "vbios_version": "98.02.67.00.0A",
-    "temperature": 45, "sm_clock": 180,
+    "temperature": 45, "sm_clock": 180, "fabric": NO_FABRIC,
 }
 # A card without ECC, multi-instance mode and row remapping.
 GEFORCE = {"power_limit": 450, "default_power_limit": 450, "display_active": "Enabled", **dict.fromkeys((
@@ -182,9 +191,16 @@ def _smi_gpu(gpu: Gpu, version: str) -> str:
             f"{_ecc(said, branch)}"
             f"{_repairs(said)}<temperature><gpu_temp>{said['temperature']} C</gpu_temp>"
             "<gpu_temp_tlimit>N/A</gpu_temp_tlimit></temperature>\n"
+            f"{_fabric(said['fabric'], branch)}"
             f"{_power(said, branch)}<clocks><graphics_clock>{said['sm_clock']} MHz</graphics_clock>"
             f"<sm_clock>{said['sm_clock']} MHz</sm_clock></clocks>\n"
             f"<processes>{process}</processes>\n</gpu>\n")
+
+
+def _fabric(fabric: tuple[str, str, str], branch: int) -> str:
+    """Since driver 535."""
+    state, status, more = fabric
+    return f"<fabric><state>{state}</state><status>{status}</status>{more}</fabric>\n" if branch >= 535 else ""
 
 
 def _recovery(said: Mapping, branch: int) -> str:
