@@ -69,6 +69,11 @@ def plant_thp(tree: Tree, *, enabled: str = "madvise", defrag: str = "madvise", 
         tree.file(f"{THP}/hugepages-{kib}kB/enabled", choice("always inherit madvise never", chosen))
 
 
+def plant_pmd_size(tree: Tree, size: int) -> None:
+    """Bytes of the huge page that one entry of the page table above maps: 2 MiB, with pages of 64 KiB 512 MiB."""
+    tree.file(f"{THP}/hpage_pmd_size", size)
+
+
 def plant_swap(tree: Tree, *rows: str) -> None:
     """/proc/swaps with the rows as the kernel prints them; without one the host has no swap."""
     tree.file("/proc/swaps", SWAPS_HEADER + "".join(f"{row}\n" for row in rows))

@@ -43,9 +43,18 @@ def plant_softnet(tree: Tree, *rows: tuple[int, int, int]) -> None:
         " ".join(f"{number:08x}" for number in (*row, *([0] * 12))) + "\n" for row in rows))
 
 
-def plant_rdma(tree: Tree, name: str, address: str) -> None:
-    """An RDMA device of a PCI function that is planted already."""
+# What a port shows that nobody connected, and one that somebody switched off (enum ib_port_phys_state, ib_verbs.h).
+NO_CABLE = {"state": "1: DOWN", "physical": "2: Polling", "rate": "10 Gb/sec (4X SDR)"}
+SWITCHED_OFF = {"state": "1: DOWN", "physical": "3: Disabled", "rate": "40 Gb/sec (4X QDR)"}
+
+
+def plant_rdma(tree: Tree, name: str, address: str, *, link_layer: str = "InfiniBand", state: str = "4: ACTIVE",
+               physical: str | None = "5: LinkUp", rate: str = "100 Gb/sec (4X EDR)", model: str | None = None) -> None:
+    """An RDMA device with one port, of a PCI function that is planted already; `model` as mlx5 cards name theirs."""
     folder = f"/{tree.path(f'{DEVICES}/{address}').resolve().relative_to(tree.root.resolve())}/infiniband/{name}"
     tree.file(f"{folder}/node_type", "1: CA").link(f"{folder}/device", f"../../../{address}")
-    tree.files(f"{folder}/ports/1", {"link_layer": "InfiniBand", "state": "4: ACTIVE", "rate": "100 Gb/sec (4X EDR)"})
+    if model:
+        tree.file(f"{folder}/hca_type", model)
+    port = {"link_layer": link_layer, "state": state, "phys_state": physical, "rate": rate}
+    tree.files(f"{folder}/ports/1", {name: text for name, text in port.items() if text is not None})
     tree.link(f"/sys/class/infiniband/{name}", f"../..{folder.removeprefix('/sys')}")

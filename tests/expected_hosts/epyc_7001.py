@@ -1,0 +1,19 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A server with EPYC 7001 and V100 that its owner tuned: nothing that is left is a fault."""
+from __future__ import annotations
+
+from hosts.epyc_7001 import epyc_7001
+
+from . import Expected
+from .settings import AUTOGROUP, MAP_COUNT
+
+HOSTS = (
+    Expected(
+        epyc_7001,
+        {**AUTOGROUP, **MAP_COUNT, "cstate_latency": {("state2",): "fail info: false -> true"}},
+        ("sched_autogroup_enabled", "max_map_count", "cstate_latency"), {},
+        {"cpu_scaling_driver": "AMD family 17h model 1h has no CPPC: acpi-cpufreq is the driver it has",
+         "numa_nodes_per_socket": "the dies of this processor have a memory controller each"}),
+)
