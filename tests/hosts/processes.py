@@ -43,3 +43,15 @@ def plant_container_init(tree: Tree, pid: int, container: str) -> str:
 def plant_container_process(tree: Tree, pid: int, command: str, container: str, files: tuple[str, ...] = ()) -> Tree:
     """A process inside a Proxmox container, as the host sees it."""
     return plant_process(tree, pid, command, files, cgroup=f"0::/lxc/{container}/ns/system.slice/{command}.service")
+
+
+def plant_container_nodes(tree: Tree, pid: int, nodes: dict[str, tuple[int, int]], files: tuple[str, ...] = ()) -> Tree:
+    """What lies in /dev of a running container whose first process is `pid`: nodes by path, `(major, minor)`, and
+    plain files, as a mount with create=file leaves them where the host has no node."""
+    root = f"/proc/{pid}/root"
+    tree.folder(f"{root}/dev")
+    for path, (major, minor) in nodes.items():
+        tree.device(f"{root}{path}", major, minor)
+    for path in files:
+        tree.file(f"{root}{path}", b"")
+    return tree
