@@ -13,15 +13,16 @@ from ansible.plugins.action import ActionBase
 from ansible.utils.color import stringc
 from ansible.utils.display import Display
 
-from ..plugin_utils import _piped_reader, _rollout, _settings
-from ..plugin_utils._audit import PROBLEMS, Audit
-from ..plugin_utils._experiment_record import cut_short
-from ..plugin_utils._packed_facts import unpack
-from ..plugin_utils._plain import plain
-from ..plugin_utils._record import RecordError
-from ..plugin_utils._report_changes import outcome_counts
-from ..plugin_utils._report_terminal import full_report, short_line
-from ..plugin_utils._text import clean, one_line
+from ..plugin_utils._ansible import piped_reader, variables
+from ..plugin_utils._ansible.packed_facts import unpack
+from ..plugin_utils._ansible.plain import plain
+from ..plugin_utils._audit.audit import PROBLEMS, Audit
+from ..plugin_utils._experiment.record import cut_short
+from ..plugin_utils._records.host_folder import RecordError
+from ..plugin_utils._render.changes import outcome_counts
+from ..plugin_utils._render.text import clean, one_line
+from ..plugin_utils._report.terminal import full_report, short_line
+from ..plugin_utils._rollout import rollout
 
 ARGUMENTS = {
     "sysroot": {"type": "str", "default": "/"},
@@ -60,20 +61,20 @@ class ActionModule(ActionBase):
         _checked, arguments = self.validate_argument_spec(argument_spec=ARGUMENTS)
         host, arguments = plain(task_vars["inventory_hostname"]), {**plain(arguments), "check": self._task.check_mode}
         try:
-            for warning in _settings.check(task_vars, self._templar.template):
+            for warning in variables.check(task_vars, self._templar.template):
                 Display().warning(warning)
             audit = Audit(host, arguments)
             read = self._read({"sysroot": arguments["sysroot"], "tunables": audit.named_tunables(),
                                "link_samples": arguments["link_samples"]}, task_vars)
             if read.get("failed") or "facts_packed" not in read:
-                _note(host, arguments, _rollout.FAILED, read.get("msg", "host_info failed without a message"))
+                _note(host, arguments, rollout.FAILED, read.get("msg", "host_info failed without a message"))
                 return {**result, **read}
             outcome = audit.judge(unpack(plain(read["facts_packed"])))
         except AnsibleConnectionFailure as lost:
-            _note(host, arguments, _rollout.UNREACHABLE, str(lost))
+            _note(host, arguments, rollout.UNREACHABLE, str(lost))
             raise
         except PROBLEMS as problem:
-            _note(host, arguments, _rollout.FAILED, str(problem))
+            _note(host, arguments, rollout.FAILED, str(problem))
             raise AnsibleActionFail(str(problem)) from problem
         if arguments["stage"] == "before":
             self._tell_of_experiment(audit, task_vars)
@@ -88,8 +89,8 @@ class ActionModule(ActionBase):
                                         module_args={**options, "packed": True})
         # Isolated: nothing of the environment and no installed package is imported.
         command = f"{self._compute_environment_string()} {python} -I -S -".strip()
-        done = self._low_level_execute_command(command, in_data=_piped_reader.script(options).encode("ascii"))
-        return _piped_reader.answer(done["rc"], done["stdout"], done["stderr"])
+        done = self._low_level_execute_command(command, in_data=piped_reader.script(options).encode("ascii"))
+        return piped_reader.answer(done["rc"], done["stdout"], done["stderr"])
 
     def _known_python(self, task_vars: dict[str, Any]) -> str | None:
         """The Python of the host, None where it has to be found first: that is left to Ansible."""
@@ -105,7 +106,7 @@ class ActionModule(ActionBase):
         """Give the task the options that it leaves to variables."""
         named = plain(self._task.args.get("variables", {}))
         try:
-            self._task.args = {**_settings.options(named, task_vars, self._templar.template), **self._task.args}
+            self._task.args = {**variables.options(named, task_vars, self._templar.template), **self._task.args}
         except ValueError as problem:
             raise AnsibleActionFail(str(problem)) from problem
 
@@ -140,4 +141,4 @@ def _note(host: str, arguments: dict[str, Any], state: str, reason: str) -> None
         return
     said = f"{'not audited after its changes: ' if arguments['stage'] == 'after' else ''}{clean(one_line(reason))}"
     with contextlib.suppress(*PROBLEMS):    # the problem itself may be the folder or the id
-        _rollout.note(arguments["report_dir"], arguments["run_id"], host, state, reasons=[said])
+        rollout.note(arguments["report_dir"], arguments["run_id"], host, state, reasons=[said])

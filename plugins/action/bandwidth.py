@@ -9,13 +9,14 @@ from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
-from ..plugin_utils._audit import PROBLEMS, shown_path
-from ..plugin_utils._bandwidth_run import Measurement
-from ..plugin_utils._bandwidth_scope import DESPITE
-from ..plugin_utils._expected_bandwidth import SLOW_BELOW_PERCENT
-from ..plugin_utils._plain import plain
-from ..plugin_utils._settings import heed
-from ..plugin_utils._text import clean
+from ..plugin_utils._ansible.plain import plain
+from ..plugin_utils._ansible.variables import heed
+from ..plugin_utils._audit.audit import PROBLEMS
+from ..plugin_utils._bandwidth.expected import SLOW_BELOW_PERCENT
+from ..plugin_utils._bandwidth.run import Measurement
+from ..plugin_utils._bandwidth.scope import DESPITE
+from ..plugin_utils._records.host_folder import shown_path
+from ..plugin_utils._render.text import clean
 
 ARGUMENTS = {
     "sysroot": {"type": "str", "default": "/"},

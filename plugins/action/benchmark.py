@@ -9,13 +9,15 @@ from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
-from ..plugin_utils import _benchmark, _benchmark_run, _record
-from ..plugin_utils._audit import PROBLEMS
-from ..plugin_utils._benchmark_executor import executor
-from ..plugin_utils._benchmark_series import Series
-from ..plugin_utils._plain import plain
-from ..plugin_utils._settings import heed
-from ..plugin_utils._text import one_line
+from ..plugin_utils._ansible.plain import plain
+from ..plugin_utils._ansible.variables import heed
+from ..plugin_utils._audit.audit import PROBLEMS
+from ..plugin_utils._benchmark import definition
+from ..plugin_utils._benchmark import run as benchmark_run
+from ..plugin_utils._benchmark.executor import executor
+from ..plugin_utils._benchmark.series import Series
+from ..plugin_utils._records import host_folder
+from ..plugin_utils._render.text import one_line
 
 ARGUMENTS = {
     "benchmark": {"type": "raw", "required": True},
@@ -37,9 +39,9 @@ class ActionModule(ActionBase):
         _checked, arguments = self.validate_argument_spec(argument_spec=ARGUMENTS)
         host = plain(task_vars["inventory_hostname"])
         try:
-            benchmark = _benchmark.load_benchmark(plain(arguments["benchmark"]))
-            folder = _record.HostFolder(arguments["report_dir"], host)
-            run_id = _record.check_run_id(arguments["run_id"]) if arguments["run_id"] else _record.new_run_id()
+            benchmark = definition.load_benchmark(plain(arguments["benchmark"]))
+            folder = host_folder.HostFolder(arguments["report_dir"], host)
+            run_id = host_folder.check_run_id(arguments["run_id"]) if arguments["run_id"] else host_folder.new_run_id()
             if self._task.check_mode:
                 said = f"{host}: would make {benchmark.described()}"
                 Display().display(one_line(said))
@@ -50,7 +52,7 @@ class ActionModule(ActionBase):
             raise AnsibleActionFail(str(problem)) from problem
         return {**result, "changed": False, **series.answer()}
 
-    def _executor(self, where: str, sysroot: str, run_id: str, task_vars: dict[str, Any]) -> _benchmark_run.Execute:
+    def _executor(self, where: str, sysroot: str, run_id: str, task_vars: dict[str, Any]) -> benchmark_run.Execute:
         def ask(arguments: dict[str, Any]) -> dict[str, Any]:
             return plain(self._execute_module(module_name="gpuhost.tuning.workload", task_vars=task_vars,
                                               module_args={"sysroot": sysroot, "run_id": run_id, **arguments}))

@@ -11,16 +11,16 @@ from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
-from ..plugin_utils._audit import PROBLEMS, shown_path
-from ..plugin_utils._experiment_machine import Machine
-from ..plugin_utils._experiment_prepare import Prepared, prepare, read_before, schedule_lines
-from ..plugin_utils._experiment_record import EXPERIMENT, LOCK, cut_short, hold, result_lines
-from ..plugin_utils._experiment_session import BEFORE, ENDS, Session, summary_line
-from ..plugin_utils._experiment_settings import ExperimentError
-from ..plugin_utils._plain import plain
-from ..plugin_utils._record import HostFolder, check_run_id
-from ..plugin_utils._settings import heed
-from ..plugin_utils._toggles import MODES, PLAN
+from ..plugin_utils._ansible.plain import plain
+from ..plugin_utils._ansible.variables import heed
+from ..plugin_utils._audit.audit import PROBLEMS
+from ..plugin_utils._experiment.machine import Machine
+from ..plugin_utils._experiment.prepare import Prepared, prepare, read_before, schedule_lines
+from ..plugin_utils._experiment.record import EXPERIMENT, LOCK, cut_short, hold, result_lines
+from ..plugin_utils._experiment.session import BEFORE, ENDS, Session, summary_line
+from ..plugin_utils._experiment.settings import ExperimentError
+from ..plugin_utils._experiment.toggles import MODES, PLAN
+from ..plugin_utils._records.host_folder import HostFolder, check_run_id, shown_path
 
 ARGUMENTS = {
     "sysroot": {"type": "str", "default": "/"},

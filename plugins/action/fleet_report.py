@@ -8,9 +8,11 @@ from typing import Any
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
-from ..plugin_utils import _fleet_table, _gate, _rollout
-from ..plugin_utils._fleet_files import write_fleet
-from ..plugin_utils._record import RecordError
+from ..plugin_utils._fleet import table
+from ..plugin_utils._fleet.files import write_fleet
+from ..plugin_utils._records.host_folder import RecordError
+from ..plugin_utils._rollout import gate
+from ..plugin_utils._rollout import rollout as rollout_state
 
 ARGUMENTS = {"report_dir": {"type": "str", "default": "reports"}, "tell_rollout": {"type": "bool", "default": False}}
 
@@ -36,14 +38,14 @@ class ActionModule(ActionBase):
     @staticmethod
     def _tell(report_dir: str) -> list[str]:
         """The table of the last rollout, shown and put down as shown; nothing where that was done when it ended."""
-        rollout = next(_rollout.newest(report_dir), None)
+        rollout = next(rollout_state.newest(report_dir), None)
         if rollout is None or rollout.document.get("told_at"):
             return []
         if rollout.runs:
             lines = [f"Rollout {rollout.run_id} is under way: its table comes when it ends."]
         else:
-            states = _gate.judge(rollout, set(rollout.document["hosts"]))
-            lines = _fleet_table.rollout_table(rollout, states, every=Display().verbosity > 0)
+            states = gate.judge(rollout, set(rollout.document["hosts"]))
+            lines = table.rollout_table(rollout, states, every=Display().verbosity > 0)
             rollout.tell()
         Display().display("\n".join(lines))
         return lines

@@ -9,10 +9,12 @@ from typing import Any
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 
-from ..plugin_utils import _catalogue, _record
-from ..plugin_utils._audit import PROBLEMS, shown_path
-from ..plugin_utils._plain import plain
-from ..plugin_utils._settings import heed
+from ..plugin_utils._ansible.plain import plain
+from ..plugin_utils._ansible.variables import heed
+from ..plugin_utils._audit.audit import PROBLEMS
+from ..plugin_utils._checks import catalogue
+from ..plugin_utils._records import host_folder
+from ..plugin_utils._records.host_folder import shown_path
 
 ARGUMENTS = {
     "sysroot": {"type": "str", "default": "/"},
@@ -36,15 +38,15 @@ class ActionModule(ActionBase):
         heed(task_vars, self._templar.template, "record")
         _checked, arguments = self.validate_argument_spec(argument_spec=ARGUMENTS)
         try:
-            folder = _record.HostFolder(arguments["report_dir"], plain(task_vars["inventory_hostname"]))
-            asked = _catalogue.asked_tunables(_catalogue.load(plain(arguments["checks"])))
+            folder = host_folder.HostFolder(arguments["report_dir"], plain(task_vars["inventory_hostname"]))
+            asked = catalogue.asked_tunables(catalogue.load(plain(arguments["checks"])))
             read = self._execute_module(
                 module_name="gpuhost.tuning.host_record", task_vars=task_vars,
                 module_args={**{name: arguments[name] for name in FORWARDED}, "tunables": asked})
             if read.get("failed") or "archive" not in read:
                 return {**result, **read}
             path = folder.path / "recording.tar.gz"
-            _record.write_bytes(path, base64.b64decode(plain(read["archive"])))
+            host_folder.write_bytes(path, base64.b64decode(plain(read["archive"])))
         except PROBLEMS as problem:
             raise AnsibleActionFail(str(problem)) from problem
         return {**result, "changed": False, "recording": shown_path(path), "files": read["files"],

@@ -9,11 +9,11 @@ from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
-from ..plugin_utils import _way_back
-from ..plugin_utils._plain import plain
-from ..plugin_utils._record import HostFolder, RecordError, new_run_id
-from ..plugin_utils._settings import heed
-from ..plugin_utils._text import clean
+from ..plugin_utils._ansible.plain import plain
+from ..plugin_utils._ansible.variables import heed
+from ..plugin_utils._plan import drift
+from ..plugin_utils._records.host_folder import HostFolder, RecordError, new_run_id
+from ..plugin_utils._render.text import clean
 
 ARGUMENTS = {
     "sysroot": {"type": "str", "default": "/"},
@@ -43,9 +43,9 @@ class ActionModule(ActionBase):
         if journal["status"] not in ("ok", "absent"):
             raise AnsibleActionFail(f"the journal of the host cannot be read: {journal['detail']}")
         try:
-            values = _way_back.leave(_way_back.force(journal["restore_values"], plain(arguments["force"])),
+            values = drift.leave(drift.force(journal["restore_values"], plain(arguments["force"])),
                                      plain(arguments["leave"]))
-            said = self._nothing(journal, host, arguments) if not values else _way_back.to_restore(values)
+            said = self._nothing(journal, host, arguments) if not values else drift.to_restore(values)
         except (RecordError, ValueError) as problem:
             raise AnsibleActionFail(str(problem)) from problem
         shown = [f"{host}: {said}"] + [f"  {entry['address']}: left alone: {entry['reason']}"
@@ -60,5 +60,5 @@ class ActionModule(ActionBase):
         if any(run["this_boot"] for run in journal["runs"]):
             return "nothing to restore: everything is back at what it was"
         folder = HostFolder(arguments["report_dir"], host)
-        _lines, said = _way_back.without_journal(folder, arguments["run_id"], journal["boot_id"])
+        _lines, said = drift.without_journal(folder, arguments["run_id"], journal["boot_id"])
         return f"nothing to restore: {said}"

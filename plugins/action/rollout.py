@@ -10,10 +10,12 @@ from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
-from ..plugin_utils import _gate, _look_again, _record, _rollout, _serial
-from ..plugin_utils._packed_facts import unpack
-from ..plugin_utils._plain import plain
-from ..plugin_utils._text import clean, count, one_line
+from ..plugin_utils._ansible.packed_facts import unpack
+from ..plugin_utils._ansible.plain import plain
+from ..plugin_utils._records import host_folder
+from ..plugin_utils._render.text import clean, count, one_line
+from ..plugin_utils._rollout import batches, gate, recheck
+from ..plugin_utils._rollout import rollout as rollout_state
 
 ARGUMENTS = {
     "stage": {"type": "str", "required": True, "choices": ["begin", "soak", "again", "gate", "restored"]},
@@ -38,7 +40,7 @@ class ActionModule(ActionBase):
         _checked, arguments = self.validate_argument_spec(argument_spec=ARGUMENTS)
         try:
             return {**result, "changed": False, **getattr(self, f"_{arguments['stage']}")(plain(arguments), task_vars)}
-        except (_record.RecordError, ValueError) as problem:
+        except (host_folder.RecordError, ValueError) as problem:
             raise AnsibleActionFail(str(problem)) from problem
 
     # -- begin ------------------------------------------------------------------------------------------------
@@ -47,11 +49,11 @@ class ActionModule(ActionBase):
         hosts, batch = plain(task_vars["ansible_play_hosts_all"]), plain(task_vars["ansible_play_batch"])
         folder = self._under_way(hosts[:hosts.index(batch[0])], task_vars)
         if folder is None:
-            rollout = _rollout.start(arguments["report_dir"], arguments["run_id"] or _record.new_run_id(), hosts,
-                                     bool(self._task.check_mode))
+            rollout = rollout_state.start(arguments["report_dir"], arguments["run_id"] or host_folder.new_run_id(),
+                                          hosts, bool(self._task.check_mode))
         else:
-            rollout = _rollout.load(folder)
-            _gate.require_passed(rollout)
+            rollout = rollout_state.load(folder)
+            gate.require_passed(rollout)
         rollout.document["batches"].append({"hosts": batch, "passed": None})
         rollout.save()
         if len(hosts) > 1:
@@ -71,24 +73,25 @@ class ActionModule(ActionBase):
     # -- between batches --------------------------------------------------------------------------------------
 
     def _soak(self, arguments: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
-        rollout = _rollout.load(arguments["folder"])
-        states = _gate.judge(rollout, self._alive(task_vars))
-        fine = {host for host, entry in states.items() if entry["state"] in (_rollout.CHANGED, _rollout.UNCHANGED)}
-        changed = [host for host in rollout.batches[-1] if states[host]["state"] == _rollout.CHANGED]
+        rollout = rollout_state.load(arguments["folder"])
+        states = gate.judge(rollout, self._alive(task_vars))
+        good = (rollout_state.CHANGED, rollout_state.UNCHANGED)
+        fine = {host for host, entry in states.items() if entry["state"] in good}
+        changed = [host for host in rollout.batches[-1] if states[host]["state"] == rollout_state.CHANGED]
         if rollout.is_last or rollout.document["check"] or not changed \
-                or len(_gate.bad(states)) > arguments["max_failed"]:
+                or len(gate.bad(states)) > arguments["max_failed"]:
             return {"hosts": [], "seconds": 0}
         self._say(f"soaking for {count(arguments['soak_seconds'], 'second')}")
         time.sleep(arguments["soak_seconds"])
         looked = rollout.document["looked"]
-        chosen = _serial.look_again(rollout.batches, fine, arguments["look_again"], looked)
+        chosen = batches.look_again(rollout.batches, fine, arguments["look_again"], looked)
         looked.update(dict.fromkeys(chosen, len(rollout.batches)))
         rollout.save()
         return {"hosts": chosen, "seconds": arguments["soak_seconds"]}
 
     def _again(self, arguments: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         host = arguments["host"]
-        rollout = _rollout.load(arguments["folder"])
+        rollout = rollout_state.load(arguments["folder"])
         entry = rollout.entry(host)
         if entry is None:
             raise ValueError(f"{host} was not reached by rollout {rollout.run_id}")
@@ -98,42 +101,42 @@ class ActionModule(ActionBase):
             self._say(f"{host}: looked at again: {state}: {'; '.join(reasons)}")
         return {"host": host, "state": state, "reasons": reasons}
 
-    def _look_at(self, host: str, rollout: _rollout.Rollout, entry: dict[str, Any],
+    def _look_at(self, host: str, rollout: rollout_state.Rollout, entry: dict[str, Any],
                  task_vars: dict[str, Any]) -> tuple[str, list[str]]:
         """The state of the host to which the task is delegated, and why it is not the one that it was left in."""
         changed = entry.get("changed", {})
         try:
-            before = _record.read_json(rollout.records_of(host).run(rollout.run_id) / "before.json")
+            before = host_folder.read_json(rollout.records_of(host).run(rollout.run_id) / "before.json")
             read = plain(self._execute_module(
                 module_name="gpuhost.tuning.host_info", task_vars=task_vars,
                 module_args={"sysroot": entry["sysroot"], "tunables": sorted(changed), "packed": True}))
         except AnsibleConnectionFailure as lost:
-            return _rollout.UNREACHABLE, [one_line(str(lost))]
-        except _record.RecordError as problem:
-            return _rollout.FAILED, [one_line(str(problem))]
+            return rollout_state.UNREACHABLE, [one_line(str(lost))]
+        except host_folder.RecordError as problem:
+            return rollout_state.FAILED, [one_line(str(problem))]
         if read.get("failed") or "facts_packed" not in read:
-            return _rollout.FAILED, [one_line(read.get("msg", "host_info failed without a message"))]
+            return rollout_state.FAILED, [one_line(read.get("msg", "host_info failed without a message"))]
         facts = unpack(read["facts_packed"])
-        harm = _look_again.harm(before, facts)
+        harm = recheck.harm(before, facts)
         if harm:
-            return _rollout.HARMED, harm
-        drift = _look_again.drift(changed, facts)
-        return (_rollout.DRIFTED, drift) if drift else (entry["state"], [])
+            return rollout_state.HARMED, harm
+        drift = recheck.drift(changed, facts)
+        return (rollout_state.DRIFTED, drift) if drift else (entry["state"], [])
 
     def _gate(self, arguments: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
-        rollout = _rollout.load(arguments["folder"])
-        states = _gate.judge(rollout, self._alive(task_vars))
-        stopped = _gate.verdict(rollout, states, arguments["max_failed"])
-        _gate.record(rollout, states, stopped)
+        rollout = rollout_state.load(arguments["folder"])
+        states = gate.judge(rollout, self._alive(task_vars))
+        stopped = gate.verdict(rollout, states, arguments["max_failed"])
+        gate.record(rollout, states, stopped)
         if len(states) > 1 and not stopped:
-            self._say(f"gate after batch {len(rollout.batches)}: passed, {len(_gate.bad(states))} of "
+            self._say(f"gate after batch {len(rollout.batches)}: passed, {len(gate.bad(states))} of "
                       f"{count(len(rollout.reached), 'host')} failed so far")
-        answer = {"failed_hosts": _gate.bad(states), "passed": not stopped}
+        answer = {"failed_hosts": gate.bad(states), "passed": not stopped}
         return {**answer, "failed": True, "msg": stopped} if stopped else answer
 
     def _restored(self, arguments: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         host = plain(task_vars["inventory_hostname"])
-        _rollout.note(arguments["report_dir"], arguments["run_id"], host, _rollout.RESTORED)
+        rollout_state.note(arguments["report_dir"], arguments["run_id"], host, rollout_state.RESTORED)
         return {}
 
     @staticmethod

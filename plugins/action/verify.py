@@ -9,12 +9,13 @@ from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
-from ..plugin_utils import _reboot, _way_back
-from ..plugin_utils._outputs import note_verify
-from ..plugin_utils._plain import plain
-from ..plugin_utils._record import HostFolder, RecordError
-from ..plugin_utils._settings import heed
-from ..plugin_utils._text import clean
+from ..plugin_utils._ansible.plain import plain
+from ..plugin_utils._ansible.variables import heed
+from ..plugin_utils._audit.outputs import note_verify
+from ..plugin_utils._plan import drift
+from ..plugin_utils._plan import reboot as plan_reboot
+from ..plugin_utils._records.host_folder import HostFolder, RecordError
+from ..plugin_utils._render.text import clean
 
 ARGUMENTS = {
     "sysroot": {"type": "str", "default": "/"},
@@ -40,9 +41,9 @@ class ActionModule(ActionBase):
             folder = HostFolder(arguments["report_dir"], host)
             journal = self._ask("gpuhost.tuning.journal_info", {"run_id": arguments["run_id"]}, arguments, task_vars)
             lines, said = self._compare(journal, folder, arguments, task_vars)
-            lines += _way_back.driver_lines(journal["driver_mismatch"])
+            lines += drift.driver_lines(journal["driver_mismatch"])
             reboot = self._after_reboot(journal["boot_id"], folder, arguments, task_vars)
-            note_verify(folder, arguments["run_id"], _way_back.tally(lines) + (f" ({said})" if said else ""))
+            note_verify(folder, arguments["run_id"], drift.tally(lines) + (f" ({said})" if said else ""))
         except (RecordError, ValueError) as problem:
             raise AnsibleActionFail(str(problem)) from problem
         return {**result, "changed": False, **self._answer(host, lines, said, reboot)}
@@ -52,23 +53,23 @@ class ActionModule(ActionBase):
         if journal["status"] not in ("ok", "absent"):
             raise ValueError(f"the journal of the host cannot be read: {journal['detail']}")
         if not journal["expected_values"]:
-            return _way_back.without_journal(folder, arguments["run_id"], journal["boot_id"])
+            return drift.without_journal(folder, arguments["run_id"], journal["boot_id"])
         changes = []
         for kind, values in journal["expected_values"].items():
             options = {"values": values, "on_refusal": "report"}
             if kind == "pcie_maxreadreq":
                 options["allow_busy"] = True    # nothing is written: a GPU at work is verified like any other
-            changes += self._ask(_way_back.MODULES[kind], options, arguments, task_vars)["changes"]
-        return _way_back.compare(journal["expected_values"], changes), None
+            changes += self._ask(drift.MODULES[kind], options, arguments, task_vars)["changes"]
+        return drift.compare(journal["expected_values"], changes), None
 
     def _after_reboot(self, boot_id: str | None, folder: HostFolder, arguments: dict[str, Any],
                       task_vars: dict[str, Any]) -> dict[str, Any]:
         """What the last reboot broke and changed, where the controller has an audit of the boot before."""
-        document = _reboot.previous(folder, boot_id)
+        document = plan_reboot.previous(folder, boot_id)
         if document is None:
             return {"since": None, "broken": [], "changed": []}
         read = self._ask("gpuhost.tuning.host_info", {"tunables": []}, arguments, task_vars)
-        return _reboot.compare(document, read["facts"])
+        return plan_reboot.compare(document, read["facts"])
 
     def _ask(self, module: str, options: dict[str, Any], arguments: dict[str, Any],
              task_vars: dict[str, Any]) -> dict[str, Any]:
@@ -80,13 +81,13 @@ class ActionModule(ActionBase):
 
     def _answer(self, host: str, lines: list[dict[str, Any]], said: str | None,
                 reboot: dict[str, Any]) -> dict[str, Any]:
-        shown = [f"{host}: {_way_back.tally(lines)}" + (f" ({said})" if said else "")]
-        shown += [f"  {_way_back.describe(line)}" for line in lines if line["state"] != _way_back.FINE]
-        broken = [text for one in reboot["broken"] for text in _reboot.describe(**one)]
+        shown = [f"{host}: {drift.tally(lines)}" + (f" ({said})" if said else "")]
+        shown += [f"  {drift.describe(line)}" for line in lines if line["state"] != drift.FINE]
+        broken = [text for one in reboot["broken"] for text in plan_reboot.describe(**one)]
         if reboot["since"]:
-            shown.append(f"{host}: {_reboot.tally(reboot)}")
+            shown.append(f"{host}: {plan_reboot.tally(reboot)}")
             shown += [f"  {text}" for text in [*reboot["changed"], *broken]]
         Display().display("\n".join(clean(line) for line in shown))
-        by_state = {state: [line for line in lines if line["state"] == state] for state in _way_back.STATES}
+        by_state = {state: [line for line in lines if line["state"] == state] for state in drift.STATES}
         return {**by_state, "said": said, "broken": reboot["broken"], "changed_by_reboot": reboot["changed"],
-                "broken_msg": "\n".join(broken), "msg": "\n".join(map(_way_back.describe, by_state[_way_back.DRIFT]))}
+                "broken_msg": "\n".join(broken), "msg": "\n".join(map(drift.describe, by_state[drift.DRIFT]))}

@@ -25,10 +25,13 @@ import os
 from typing import Any
 
 from ansible.plugins.callback import CallbackBase
-from ansible_collections.gpuhost.tuning.plugins.plugin_utils import _fleet_table, _gate, _record, _rollout
-from ansible_collections.gpuhost.tuning.plugins.plugin_utils._fleet_files import write_fleet
-from ansible_collections.gpuhost.tuning.plugins.plugin_utils._plain import plain
-from ansible_collections.gpuhost.tuning.plugins.plugin_utils._text import one_line
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._ansible.plain import plain
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._fleet import table
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._fleet.files import write_fleet
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._records import host_folder
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._render.text import one_line
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._rollout import gate
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._rollout import rollout as rollout_state
 
 AUDIT = "gpuhost.tuning.audit"
 ROLLOUT = "gpuhost.tuning.rollout"
@@ -83,24 +86,24 @@ class CallbackModule(CallbackBase):
         every = self._display.verbosity > 0
         for folder in self._folders:
             try:
-                rollout = _rollout.load(folder)
-                states = _gate.judge(rollout, set(rollout.document["hosts"]) - self._lost)
-            except _record.RecordError as problem:
+                rollout = rollout_state.load(folder)
+                states = gate.judge(rollout, set(rollout.document["hosts"]) - self._lost)
+            except host_folder.RecordError as problem:
                 self._display.warning(str(problem))
                 continue
             if len(states) > 1:
-                self._say(_fleet_table.rollout_table(rollout, states, every))
+                self._say(table.rollout_table(rollout, states, every))
                 self._finish(rollout)
         if not self._folders and len(self._audits) > 1:
-            self._say(_fleet_table.audit_table(self._audits, every))
+            self._say(table.audit_table(self._audits, every))
         self._folders, self._audits = [], {}
 
-    def _finish(self, rollout: _rollout.Rollout) -> None:
+    def _finish(self, rollout: rollout_state.Rollout) -> None:
         """The page of the fleet once more: only now the gate of the last batch, or the interrupt, is on record."""
         try:
             rollout.tell()
             write_fleet(str(rollout.folder.parents[1]))
-        except _record.RecordError as problem:
+        except host_folder.RecordError as problem:
             self._display.warning(str(problem))
 
     def _say(self, lines: list[str]) -> None:

@@ -7,8 +7,8 @@ from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
-from ..plugin_utils._plain import plain
-from ..plugin_utils._serial import sizes
+from ..plugin_utils._ansible.plain import plain
+from ..plugin_utils._rollout.batches import sizes
 
 
 def batches(asked: Any, hosts: int) -> list[int]:

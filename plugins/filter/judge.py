@@ -9,9 +9,10 @@ from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
-from ..plugin_utils import _catalogue, _checks
-from ..plugin_utils._errors import MissingPackage
-from ..plugin_utils._plain import plain
+from ..plugin_utils._ansible.plain import plain
+from ..plugin_utils._checks import catalogue as checks_catalogue
+from ..plugin_utils._checks import judge as checks_judge
+from ..plugin_utils._expressions.errors import MissingPackage
 
 
 def judge(facts: Mapping[str, Any], profile: str = "inference", checks: list[str] | None = None,
@@ -19,10 +20,10 @@ def judge(facts: Mapping[str, Any], profile: str = "inference", checks: list[str
     """The findings of saved facts, or of the facts in a saved audit.json; `choices` are those of _checks.judge()."""
     try:
         document = plain(facts)
-        catalogue = _catalogue.load(plain(checks or []))
-        chosen = _catalogue.load_profile(plain(profile), catalogue)
+        catalogue = checks_catalogue.load(plain(checks or []))
+        chosen = checks_catalogue.load_profile(plain(profile), catalogue)
         day = datetime.date.fromisoformat(plain(today)) if today else None
-        return _checks.judge(document.get("facts", document), catalogue, chosen, today=day, **plain(choices))
+        return checks_judge.judge(document.get("facts", document), catalogue, chosen, today=day, **plain(choices))
     except (ValueError, MissingPackage) as error:
         raise AnsibleFilterError(f"gpuhost.tuning.judge: {error}") from error
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
-from ..plugin_utils._errors import ExpressionError, MissingPackage
-from ..plugin_utils._plain import plain
-from ..plugin_utils._strict import compile_expression, evaluate
+from ..plugin_utils._ansible.plain import plain
+from ..plugin_utils._expressions.errors import ExpressionError, MissingPackage
+from ..plugin_utils._expressions.expression import compile_expression, evaluate
 
 
 def query(data: Any, expression: str) -> Any:

@@ -285,9 +285,9 @@ msg:
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils._bandwidth_gpus import Unfit
-from ..module_utils._bandwidth_module import measure
-from ..module_utils._host import Host
+from ..module_utils._bandwidth.gpus import Unfit
+from ..module_utils._bandwidth.module import measure
+from ..module_utils._host.host import Host
 
 
 def main() -> None:

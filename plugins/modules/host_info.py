@@ -100,13 +100,13 @@ facts:
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils import _import_once
+from ..module_utils._host import import_once
 
-_import_once.install()
+import_once.install()
 
-from ..module_utils._facts import collect
-from ..module_utils._host import Host
-from ..module_utils._packing import pack
+from ..module_utils._facts.collect import collect
+from ..module_utils._facts.packing import pack
+from ..module_utils._host.host import Host
 
 
 def main() -> None:

@@ -79,14 +79,14 @@ import time
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils import _import_once
+from ..module_utils._host import import_once
 
-_import_once.install()
+import_once.install()
 
-from ..module_utils._facts import collect
-from ..module_utils._notes import FOLDER
-from ..module_utils._recorder import Recorder
-from ..module_utils._recording import make_archive
+from ..module_utils._facts.collect import collect
+from ..module_utils._recording.archive import make_archive
+from ..module_utils._recording.notes import FOLDER
+from ..module_utils._recording.recorder import Recorder
 
 
 def main() -> None:

@@ -132,15 +132,15 @@ left_alone:
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils import _import_once
+from ..module_utils._host import import_once
 
-_import_once.install()
+import_once.install()
 
-from ..module_utils._baseline import list_baselines, pair_lines, plan_back, summarize_runs
-from ..module_utils._host import Host
-from ..module_utils._hung_marks import leave_hung, read_marks
-from ..module_utils._journal import BOOT_ID, read_journal
-from ..module_utils._nvidia_libraries import read_mismatch
+from ..module_utils._change.baseline import list_baselines, pair_lines, plan_back, summarize_runs
+from ..module_utils._change.hung_gpus import leave_hung, read_marks
+from ..module_utils._change.journal import BOOT_ID, read_journal
+from ..module_utils._host.host import Host
+from ..module_utils._nvidia.libraries import read_mismatch
 
 
 def main() -> None:

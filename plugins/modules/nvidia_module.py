@@ -210,14 +210,14 @@ msg:
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils import _import_once
+from ..module_utils._host import import_once
 
-_import_once.install()
+import_once.install()
 
-from ..module_utils._host import Host
-from ..module_utils._kmod import ModuleKind
-from ..module_utils._nvidia import MODULES
-from ..module_utils._setter import ARGUMENTS, run_setter
+from ..module_utils._change.setter import ARGUMENTS, run_setter
+from ..module_utils._host.host import Host
+from ..module_utils._kinds.kmod import ModuleKind
+from ..module_utils._nvidia.driver import MODULES
 
 
 def main() -> None:

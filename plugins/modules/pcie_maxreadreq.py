@@ -176,13 +176,13 @@ msg:
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils import _import_once
+from ..module_utils._host import import_once
 
-_import_once.install()
+import_once.install()
 
-from ..module_utils._host import Host
-from ..module_utils._pcie import MaxReadRequestKind, select
-from ..module_utils._setter import ARGUMENTS, find_tunables, run_setter
+from ..module_utils._change.setter import ARGUMENTS, find_tunables, run_setter
+from ..module_utils._host.host import Host
+from ..module_utils._kinds.maxreadreq import MaxReadRequestKind, select
 
 
 def main() -> None:

@@ -194,9 +194,9 @@ run_id:
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils._conditions import read_conditions
-from ..module_utils._host import Host
-from ..module_utils._workload import OUTPUT_LIMIT, run_workload
+from ..module_utils._host.host import Host
+from ..module_utils._workload.conditions import read_conditions
+from ..module_utils._workload.workload import OUTPUT_LIMIT, run_workload
 
 _OPTIONS = ("container", "chdir", "environment", "timeout", "output_limit", "output_file")
 

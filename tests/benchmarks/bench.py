@@ -21,8 +21,8 @@ import sys
 import tempfile
 from collections.abc import Callable
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "fleet"))
+TESTS = pathlib.Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(TESTS), str(TESTS / "support"), str(TESTS / "fleet")]
 
 import fleet_audit
 import fleet_tune

@@ -13,10 +13,10 @@ import math
 import pathlib
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
-from ansible_collections.gpuhost.tuning.plugins.plugin_utils._blocks import complete_blocks
-from ansible_collections.gpuhost.tuning.plugins.plugin_utils._effect import _ways, critical_rank, effect
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._statistics.blocks import complete_blocks
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._statistics.effect import _ways, critical_rank, effect
 
 from simulated import WORLDS, World, false_claims, gaussian, results, runs
 

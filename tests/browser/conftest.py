@@ -71,8 +71,8 @@ def opened(chromium):
 @pytest.fixture(scope="session")
 def write_page(tmp_path_factory):
     def write_page(documents):
-        from ansible_collections.gpuhost.tuning.plugins.plugin_utils._fleet_pack import pack
-        from ansible_collections.gpuhost.tuning.plugins.plugin_utils._fleet_page import page
+        from ansible_collections.gpuhost.tuning.plugins.plugin_utils._fleet.pack import pack
+        from ansible_collections.gpuhost.tuning.plugins.plugin_utils._fleet.page import page
 
         from fleet_rows import fleet_of
 

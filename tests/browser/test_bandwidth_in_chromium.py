@@ -44,17 +44,17 @@ def two_records():
 def measured_page(tmp_path):
     """Writes the page of one host that was measured; the heat map as a file of its own beside it."""
     def measured_page(records, notes=("Measured",)):
-        from ansible_collections.gpuhost.tuning.plugins.plugin_utils import _evidence
-        from ansible_collections.gpuhost.tuning.plugins.plugin_utils._bandwidth_drawing import bandwidth_drawing
-        from ansible_collections.gpuhost.tuning.plugins.plugin_utils._fleet_pack import pack
-        from ansible_collections.gpuhost.tuning.plugins.plugin_utils._fleet_page import page
-        from ansible_collections.gpuhost.tuning.plugins.plugin_utils._section import Section
+        from ansible_collections.gpuhost.tuning.plugins.plugin_utils._bandwidth.heatmap import bandwidth_drawing
+        from ansible_collections.gpuhost.tuning.plugins.plugin_utils._fleet.pack import pack
+        from ansible_collections.gpuhost.tuning.plugins.plugin_utils._fleet.page import page
+        from ansible_collections.gpuhost.tuning.plugins.plugin_utils._render.section import Section
+        from ansible_collections.gpuhost.tuning.plugins.plugin_utils._report import evidence
 
         section = Section("Bandwidth", list(notes), [], {"bandwidth.svg": bandwidth_drawing(records)})
         fleet = fleet_of([document([finding("swappiness", "pass")])])
-        fleet.hosts["pve1"]["evidence"] = _evidence.for_page([section])
+        fleet.hosts["pve1"]["evidence"] = evidence.for_page([section])
         (tmp_path / "index.html").write_text(page(pack(fleet, "2026-11-30T02:00:00Z")))
-        _evidence.write_drawings(tmp_path, [section])
+        evidence.write_drawings(tmp_path, [section])
         return tmp_path / "index.html"
 
     return measured_page

@@ -44,15 +44,16 @@ svg => {""" + LUMINANCE + """
 def measured_page(tmp_path):
     """Writes the page of one host with an experiment; the plot as a file of its own beside it."""
     def measured_page(**more):
-        from ansible_collections.gpuhost.tuning.plugins.plugin_utils import _evidence, _report_experiment
-        from ansible_collections.gpuhost.tuning.plugins.plugin_utils._fleet_pack import pack
-        from ansible_collections.gpuhost.tuning.plugins.plugin_utils._fleet_page import page
+        from ansible_collections.gpuhost.tuning.plugins.plugin_utils._experiment import report
+        from ansible_collections.gpuhost.tuning.plugins.plugin_utils._fleet.pack import pack
+        from ansible_collections.gpuhost.tuning.plugins.plugin_utils._fleet.page import page
+        from ansible_collections.gpuhost.tuning.plugins.plugin_utils._report import evidence
 
-        section = _report_experiment.section(experiment(**more))
+        section = report.section(experiment(**more))
         fleet = fleet_of([document([finding("swappiness", "pass")])])
-        fleet.hosts["pve1"]["evidence"] = _evidence.for_page([section])
+        fleet.hosts["pve1"]["evidence"] = evidence.for_page([section])
         (tmp_path / "index.html").write_text(page(pack(fleet, "2026-11-30T02:00:00Z")))
-        _evidence.write_drawings(tmp_path, [section])
+        evidence.write_drawings(tmp_path, [section])
         return tmp_path / "index.html"
 
     return measured_page

@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 from typing import Callable
 
-from ansible_collections.gpuhost.tuning.plugins.module_utils._host import Host
+from ansible_collections.gpuhost.tuning.plugins.module_utils._host.host import Host
 
 
 class FaultyHost(Host):

@@ -7,7 +7,7 @@ from __future__ import annotations
 import shutil
 from typing import Any, Callable
 
-from ansible_collections.gpuhost.tuning.plugins.module_utils._reading import Reading, ok
+from ansible_collections.gpuhost.tuning.plugins.module_utils._host.reading import Reading, ok
 
 from . import cpu, memory
 from .modules import plant_module

@@ -7,13 +7,13 @@ from __future__ import annotations
 import pathlib
 from typing import Any
 
-from ansible_collections.gpuhost.tuning.plugins.module_utils._baseline import pair_lines, plan_back
-from ansible_collections.gpuhost.tuning.plugins.module_utils._host import Host
-from ansible_collections.gpuhost.tuning.plugins.module_utils._journal import BOOT_ID, read_journal
-from ansible_collections.gpuhost.tuning.plugins.module_utils._pcie import MaxReadRequestKind
-from ansible_collections.gpuhost.tuning.plugins.module_utils._setter import set_values
-from ansible_collections.gpuhost.tuning.plugins.module_utils._sysctl_kind import SysctlKind
-from ansible_collections.gpuhost.tuning.plugins.module_utils._sysfs import SysfsKind
+from ansible_collections.gpuhost.tuning.plugins.module_utils._change.baseline import pair_lines, plan_back
+from ansible_collections.gpuhost.tuning.plugins.module_utils._change.journal import BOOT_ID, read_journal
+from ansible_collections.gpuhost.tuning.plugins.module_utils._change.setter import set_values
+from ansible_collections.gpuhost.tuning.plugins.module_utils._host.host import Host
+from ansible_collections.gpuhost.tuning.plugins.module_utils._kinds.maxreadreq import MaxReadRequestKind
+from ansible_collections.gpuhost.tuning.plugins.module_utils._kinds.sysctl import SysctlKind
+from ansible_collections.gpuhost.tuning.plugins.module_utils._kinds.sysfs import SysfsKind
 
 KINDS = {"sysctl": SysctlKind, "sysfs": SysfsKind, "pcie_maxreadreq": MaxReadRequestKind}
 

@@ -17,7 +17,7 @@ from ansible_run import Controller
 
 @pytest.fixture
 def controller(tmp_path):
-    """A controller whose plays run on planted hosts; see tests/ansible_run.py."""
+    """A controller whose plays run on planted hosts; see tests/support/ansible_run.py."""
     return Controller(tmp_path)
 
 

@@ -20,8 +20,8 @@ FIRST, SECOND = sorted(GPUS)[:2]
 def measured(controller):
     """Records of a host as an earlier measurement leaves them."""
     def measured(name):
-        from ansible_collections.gpuhost.tuning.plugins.plugin_utils._bandwidth import entries
-        from ansible_collections.gpuhost.tuning.plugins.plugin_utils._measured import add_measured
+        from ansible_collections.gpuhost.tuning.plugins.plugin_utils._bandwidth.record import entries
+        from ansible_collections.gpuhost.tuning.plugins.plugin_utils._records.measured import add_measured
 
         made = record([gpu_answer(FIRST, "slow", "to the host 13.0 of 57.6 GB/s expected", d2h=13.0), SECOND],
                       host=name, boot_id=BOOT_ID, not_measured=[

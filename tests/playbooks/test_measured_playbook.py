@@ -21,16 +21,18 @@ OTHERS = {"vm.dirty_ratio", "vm.dirty_background_ratio", "net.core.rmem_max", "n
 @pytest.fixture
 def measured(controller):
     """The folder of a host on which an experiment was made, and what it found."""
-    from ansible_collections.gpuhost.tuning.plugins.plugin_utils import _keep, _measured, _record
+    from ansible_collections.gpuhost.tuning.plugins.plugin_utils._experiment import keep
+    from ansible_collections.gpuhost.tuning.plugins.plugin_utils._records import host_folder
+    from ansible_collections.gpuhost.tuning.plugins.plugin_utils._records import measured as records_measured
 
-    folder = _record.HostFolder(str(controller.reports), "pve1")
+    folder = host_folder.HostFolder(str(controller.reports), "pve1")
     document = experiment(arms=[arm(check, check, f"sysctl:{key}", value, tokens_per_second=found)
                                 for check, (key, value, found) in ARMS.items()])
-    _record.write_json(folder.path / "experiment.json", document)
-    _measured.add_measured(folder.path, "experiment", RUN, document["measured_at"], "another boot", [
+    host_folder.write_json(folder.path / "experiment.json", document)
+    records_measured.add_measured(folder.path, "experiment", RUN, document["measured_at"], "another boot", [
         {"check": check, "subject": None, "verdict": found["verdict"], "said": found["said"]}
         for check, (key, value, found) in ARMS.items()])
-    _keep.write_overrides(folder, document)
+    keep.write_overrides(folder, document)
     return folder.path
 
 

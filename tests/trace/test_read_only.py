@@ -11,10 +11,10 @@ import subprocess
 import sys
 
 import pytest
-from system_calls import OPENS, OWN, STARTS, TALKS, calls, parse, traced_interpreter, why_strace_cannot_run
 
 from hosts.tree import Tree
 from requirement import need
+from system_calls import OPENS, OWN, STARTS, TALKS, calls, parse, traced_interpreter, why_strace_cannot_run
 
 
 @pytest.fixture(scope="module")

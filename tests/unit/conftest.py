@@ -7,7 +7,6 @@ from __future__ import annotations
 import os
 import pathlib
 import shutil
-import sys
 
 import hypothesis
 import pytest
@@ -18,7 +17,6 @@ if os.environ.get("GPUHOST_CI"):
     hypothesis.settings.load_profile("same_every_time")
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(REPOSITORY / "tests"))       # for `from hosts.tree import Tree`
 
 
 @pytest.fixture
@@ -32,7 +30,7 @@ def tree(tmp_path):
 @pytest.fixture
 def host(tree):
     """The Host that reads `tree`."""
-    from ansible_collections.gpuhost.tuning.plugins.module_utils._host import Host
+    from ansible_collections.gpuhost.tuning.plugins.module_utils._host.host import Host
 
     return Host(str(tree.root))
 
@@ -66,8 +64,8 @@ def field_files():
 @pytest.fixture(scope="session")
 def facts_of(tmp_path_factory):
     """The facts of a planted host, by the function that plants it: each is planted and read once."""
-    from ansible_collections.gpuhost.tuning.plugins.module_utils._facts import collect
-    from ansible_collections.gpuhost.tuning.plugins.module_utils._host import Host
+    from ansible_collections.gpuhost.tuning.plugins.module_utils._facts.collect import collect
+    from ansible_collections.gpuhost.tuning.plugins.module_utils._host.host import Host
 
     from hosts.tree import Tree
 

@@ -4,7 +4,6 @@
 """The built collection holds what a user needs, and nothing of the workshop."""
 from __future__ import annotations
 
-import configparser
 import json
 import pathlib
 import re
@@ -86,13 +85,3 @@ def test_locks_agree():
         for lock in ("run", "test", "dev", "bench"))
     assert run < test < dev
     assert {pinned.partition("==")[0] for pinned in bench - run} == {"ansible"}
-
-
-def test_no_two_test_files_of_one_run_share_a_name():
-    """pytest imports them by their names alone."""
-    settings = configparser.ConfigParser(inline_comment_prefixes=None)
-    settings.read(REPOSITORY / "pytest.ini")
-    folders = settings["pytest"]["testpaths"].split()
-    names = [path.name for folder in folders for path in (REPOSITORY / folder).rglob("test_*.py")]
-    assert len(names) > 100
-    assert [name for name in set(names) if names.count(name) > 1] == []

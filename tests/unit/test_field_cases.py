@@ -12,8 +12,8 @@ import stat
 
 import pytest
 import yaml
-from ansible_collections.gpuhost.tuning.plugins.module_utils._host import Host
-from ansible_collections.gpuhost.tuning.plugins.plugin_utils._plan import plan
+from ansible_collections.gpuhost.tuning.plugins.module_utils._host.host import Host
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._plan.plan import plan
 
 from checkout import REPOSITORY
 from hosts import boot, cpu, kernel, pci
@@ -387,16 +387,15 @@ def test_a63_an_audit_moves_no_data_between_gpus():
     """A-63: an audit that tries a transfer hangs where transfers hang; only gpu_bandwidth makes one, by a child process
     with a time limit, and what an audit and a tune are made of knows nothing of it."""
     programs = re.compile(r"p2pBandwidthLatencyTest|nvbandwidth|simpleP2P|(all_reduce|sendrecv)_perf|rocm_bandwidth")
-    files = [*REPOSITORY.glob("plugins/module*/*.py"), *REPOSITORY.glob("plugins/action/*.py"),
+    files = [*REPOSITORY.glob("plugins/module*/**/*.py"), *REPOSITORY.glob("plugins/action/*.py"),
              *REPOSITORY.glob("roles/*/tasks/*.yml"), *REPOSITORY.glob("playbooks/*.yml")]
     assert len(files) > 50
     moving = {path.stem for path in files if programs.search(path.read_text(encoding="utf-8"))}
     # The action and its documentation hand the choice of a tool on to the module.
-    assert moving == {"_nvbandwidth", "_bandwidth_module", "gpu_bandwidth", "bandwidth"}
-    imports = re.compile(r"^from .*(_cuda_|_gpu_bandwidth|_measuring_child|_bandwidth_module|_nvbandwidth)", re.M)
+    assert moving == {"nvbandwidth", "module", "gpu_bandwidth", "bandwidth"}
+    imports = re.compile(r"^from \.\.(module_utils\.)?_bandwidth", re.M)
     users = {path.stem for path in files if imports.search(path.read_text(encoding="utf-8"))}
-    assert users == {"_cuda_child", "_cuda_copies", "_measuring_child", "_gpu_bandwidth", "_bandwidth_module",
-                     "_nvbandwidth", "gpu_bandwidth"}
+    assert users == {"gpu_bandwidth"}
 
 
 def test_a65_a_parameter_that_this_kernel_ignores_is_named(facts_of):

@@ -5,10 +5,10 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.gpuhost.tuning.plugins.module_utils import _guests
-from ansible_collections.gpuhost.tuning.plugins.module_utils._guest_details import read_details
-from ansible_collections.gpuhost.tuning.plugins.module_utils._host import Host
-from ansible_collections.gpuhost.tuning.plugins.plugin_utils._record import write_audit
+from ansible_collections.gpuhost.tuning.plugins.module_utils._host.host import Host
+from ansible_collections.gpuhost.tuning.plugins.module_utils._pve import guests as pve_guests
+from ansible_collections.gpuhost.tuning.plugins.module_utils._pve.guest_details import read_details
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._records.host_folder import write_audit
 
 from hosts.crowded import CONTAINERS, crowded
 from hosts.tree import Tree
@@ -31,7 +31,7 @@ class Counting(Host):
 
 def looked_up(root, containers, running):
     host = Counting(str(crowded(Tree(root), containers, running=running).root))
-    guests = _guests.read(host)
+    guests = pve_guests.read(host)
     details = read_details(host, guests)
     assert len(guests["containers"].value) == containers and details["device_nodes"]
     return host.paths

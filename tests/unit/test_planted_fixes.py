@@ -9,14 +9,14 @@ not fail it, the test says so: plant one that does.
 from __future__ import annotations
 
 import pytest
-from ansible_collections.gpuhost.tuning.plugins.module_utils._baseline import pair_lines, plan_back
-from ansible_collections.gpuhost.tuning.plugins.module_utils._facts import collect
-from ansible_collections.gpuhost.tuning.plugins.module_utils._host import Host
-from ansible_collections.gpuhost.tuning.plugins.module_utils._journal import BOOT_ID, read_journal
-from ansible_collections.gpuhost.tuning.plugins.module_utils._kmod import ModuleKind
-from ansible_collections.gpuhost.tuning.plugins.module_utils._setter import set_values
-from ansible_collections.gpuhost.tuning.plugins.plugin_utils._catalogue import asked_tunables, shipped
-from ansible_collections.gpuhost.tuning.plugins.plugin_utils._plan import plan
+from ansible_collections.gpuhost.tuning.plugins.module_utils._change.baseline import pair_lines, plan_back
+from ansible_collections.gpuhost.tuning.plugins.module_utils._change.journal import BOOT_ID, read_journal
+from ansible_collections.gpuhost.tuning.plugins.module_utils._change.setter import set_values
+from ansible_collections.gpuhost.tuning.plugins.module_utils._facts.collect import collect
+from ansible_collections.gpuhost.tuning.plugins.module_utils._host.host import Host
+from ansible_collections.gpuhost.tuning.plugins.module_utils._kinds.kmod import ModuleKind
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._checks.catalogue import asked_tunables, shipped
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._plan.plan import plan
 
 from hosts.runtime import Programs, planted
 from hosts.setters import KINDS, file_bytes

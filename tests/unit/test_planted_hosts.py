@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.gpuhost.tuning.plugins.plugin_utils._derive import derive
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._derive.derive import derive
 
 from expected import BUSES, REFERENCE, SICK, STORY, STORY_AFTER, STORY_BEFORE
 from facts_schema import problems

@@ -8,7 +8,7 @@ import functools
 from collections import Counter
 
 import pytest
-from ansible_collections.gpuhost.tuning.plugins.plugin_utils._derive import derive
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._derive.derive import derive
 
 from hosts import pci
 from hosts.proxmox import plant_proxmox

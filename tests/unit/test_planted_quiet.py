@@ -5,8 +5,8 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.gpuhost.tuning.plugins.module_utils._facts import collect
-from ansible_collections.gpuhost.tuning.plugins.module_utils._host import Host
+from ansible_collections.gpuhost.tuning.plugins.module_utils._facts.collect import collect
+from ansible_collections.gpuhost.tuning.plugins.module_utils._host.host import Host
 
 from hosts.others import container, container_with_gpus, intel_server, virtual_machine, workstation
 from hosts.reference import healthy

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from ansible_collections.gpuhost.tuning.plugins.plugin_utils._plan import plan
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._plan.plan import plan
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

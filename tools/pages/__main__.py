@@ -7,7 +7,11 @@ from __future__ import annotations
 import pathlib
 import sys
 
-from ansible_collections.gpuhost.tuning.plugins.plugin_utils._catalogue import load_profile, profile_names, shipped
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._checks.catalogue import (
+    load_profile,
+    profile_names,
+    shipped,
+)
 
 from .index import index_page
 from .page import check_page

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from ansible_collections.gpuhost.tuning.plugins.plugin_utils._shapes import SCHEMAS
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._expressions.schema_types import SCHEMAS
 
 ROOTS = {"host": [("facts.json", {"$ref": "facts.json"}), ("facts.json", {"properties": {
     "derived": {"$ref": "facts/derived.json#/$defs/host"},

@@ -6,11 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ansible_collections.gpuhost.tuning.plugins.plugin_utils._catalogue import Profile
-from ansible_collections.gpuhost.tuning.plugins.plugin_utils._check import Check
-from ansible_collections.gpuhost.tuning.plugins.plugin_utils._groups import PRIORITIES
-from ansible_collections.gpuhost.tuning.plugins.plugin_utils._terms import terms
-from ansible_collections.gpuhost.tuning.plugins.plugin_utils._text import code, table
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._checks.catalogue import Profile
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._checks.check import Check
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._checks.effective import terms
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._checks.findings import PRIORITIES
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._render.text import code, table
 
 from .page import CLASSES, EVIDENCE, TOPICS
 from .words import escape, prose

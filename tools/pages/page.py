@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ansible_collections.gpuhost.tuning.plugins.plugin_utils._catalogue import Profile
-from ansible_collections.gpuhost.tuning.plugins.plugin_utils._check import Check
-from ansible_collections.gpuhost.tuning.plugins.plugin_utils._terms import Terms, terms
-from ansible_collections.gpuhost.tuning.plugins.plugin_utils._text import code, one_line, show, table
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._checks.catalogue import Profile
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._checks.check import Check
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._checks.effective import Terms, terms
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._render.text import code, one_line, show, table
 
 from .facts import description
 from .words import block, escape, expression, lines, prose, reads, reasons

@@ -7,11 +7,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ansible_collections.gpuhost.tuning.plugins.plugin_utils._check import Check
-from ansible_collections.gpuhost.tuning.plugins.plugin_utils._names import paths, result_path
-from ansible_collections.gpuhost.tuning.plugins.plugin_utils._template import Template
-from ansible_collections.gpuhost.tuning.plugins.plugin_utils._text import code, one_line
-from ansible_collections.gpuhost.tuning.plugins.plugin_utils._text import escape as escape_all
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._checks.check import Check
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._expressions.names import paths, result_path
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._expressions.template import Template
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._render.text import code, one_line
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._render.text import escape as escape_all
 
 from .facts import description
 

@@ -1,7 +1,7 @@
 // Copyright (c) 2026, gpuhost.tuning contributors
 // GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the page shows, unpacked: rows and texts are named by their number in `packed` (see _fleet_pack.py).
+// What the page shows, unpacked: rows and texts are named by their number in `packed` (see _fleet/pack.py).
 
 const packed = JSON.parse(document.getElementById("data").textContent);
 const string = (number) => packed.strings[number];

@@ -14,7 +14,7 @@ function el(name, attributes, ...children) {
   return element;
 }
 
-// A drawing from its shapes (_svg.py): only these elements and attributes, whatever the data says.
+// A drawing from its shapes (_render/svg.py): only these elements and attributes, whatever the data says.
 const SHAPES = ["rect", "line", "circle", "text"];
 const PLACES = ["x", "y", "width", "height", "x1", "y1", "x2", "y2", "cx", "cy", "r", "text-anchor"];
 

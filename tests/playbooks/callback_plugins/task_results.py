@@ -7,7 +7,7 @@ DOCUMENTATION = """
 name: task_results
 type: aggregate
 short_description: Write what every task returned to a file
-description: One JSON document a line, for tests/ansible_run.py. The file is named by GPUHOST_TASK_RESULTS.
+description: One JSON document a line, for tests/support/ansible_run.py. The file is named by GPUHOST_TASK_RESULTS.
 """
 
 import json

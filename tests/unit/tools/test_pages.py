@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 import yaml
-from ansible_collections.gpuhost.tuning.plugins.plugin_utils._catalogue import load_file, load_profile
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._checks.catalogue import load_file, load_profile
 from pages import __main__ as program
 from pages.facts import description
 from pages.index import index_page

@@ -7,15 +7,15 @@ from __future__ import annotations
 import json
 from unittest.mock import Mock
 
-import neutral_facts as neutral
 import pytest
 from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure
 from ansible_collections.gpuhost.tuning.plugins.action import bandwidth
-from ansible_collections.gpuhost.tuning.plugins.plugin_utils._measured import read_measured
-from neutral_facts import merge, ok
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._records.measured import read_measured
 
+import neutral_facts as neutral
 from bandwidth_document import BOOT, RUN, answer, gpu_answer, pair_answer
 from facts_schema import document_problems
+from neutral_facts import merge, ok
 
 ONE, TWO = "0000:03:00.0", "0000:04:00.0"
 

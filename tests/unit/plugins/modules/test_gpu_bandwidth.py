@@ -15,13 +15,9 @@ import subprocess
 import time
 
 import pytest
-from ansible_collections.gpuhost.tuning.plugins.module_utils import (
-    _bandwidth_module,
-    _container_exec,
-    _gpu_bandwidth,
-    _measuring_child,
-)
-from ansible_collections.gpuhost.tuning.plugins.module_utils._host import Host
+from ansible_collections.gpuhost.tuning.plugins.module_utils._bandwidth import measurement, module, parent
+from ansible_collections.gpuhost.tuning.plugins.module_utils._host.host import Host
+from ansible_collections.gpuhost.tuning.plugins.module_utils._pve import exec as pve_exec
 from ansible_collections.gpuhost.tuning.plugins.modules import gpu_bandwidth
 
 from hosts.config_space import all_ones
@@ -47,9 +43,9 @@ def root(tree, monkeypatch):
     plant_nvidia(tree, gpus=[(A, 0), (B, 1), (C, 2)])
     tree.kernel_log("[    1.000000] Linux version 6.8.12-9-pve\n[   99.000000] NVRM: Xid (PCI:0000:41:00): 31, old\n")
     monkeypatch.setattr(gpu_bandwidth, "Host", lambda _root: Host(str(tree.root)))
-    monkeypatch.setattr(_gpu_bandwidth, "WARM_UP", 0.0)
-    monkeypatch.setattr(_gpu_bandwidth, "READING_MS", 0.05)
-    monkeypatch.setattr(_bandwidth_module, "TIMEOUTS", range(1, 100))
+    monkeypatch.setattr(measurement, "WARM_UP", 0.0)
+    monkeypatch.setattr(measurement, "READING_MS", 0.05)
+    monkeypatch.setattr(module, "TIMEOUTS", range(1, 100))
     affinity = os.sched_getaffinity(0)
     yield tree.root
     assert os.sched_getaffinity(0) == affinity
@@ -211,7 +207,7 @@ def test_a_process_that_cannot_be_killed_is_reported_and_not_waited_for(measure,
         def wait(self, timeout=None):
             raise subprocess.TimeoutExpired(self.args, timeout)
 
-    monkeypatch.setattr(_gpu_bandwidth.Measurement.__init__, "__defaults__", (Undying,))
+    monkeypatch.setattr(measurement.Measurement.__init__, "__defaults__", (Undying,))
     result = measure("on cuMemcpyHtoDAsync_v2 1 hang", timeout=5)
     pid = children[0].pid
     assert (result["abandoned"], verdicts(result)[A]) == (pid, "hang")
@@ -384,8 +380,8 @@ def programs(tmp_path, monkeypatch):
     """Programs by name, in the folder that stands for the usual ones."""
     folder = tmp_path / "bin"
     folder.mkdir()
-    monkeypatch.setattr(_container_exec, "PATH", str(folder))
-    monkeypatch.setattr(_measuring_child, "PATH", f"{folder}:/usr/bin:/bin")
+    monkeypatch.setattr(pve_exec, "PATH", str(folder))
+    monkeypatch.setattr(parent, "PATH", f"{folder}:/usr/bin:/bin")
 
     def add(name, text):
         (folder / name).write_text(f"#!/bin/sh\n{text}\n")

@@ -8,7 +8,7 @@ import json
 import zlib
 
 import pytest
-from ansible_collections.gpuhost.tuning.plugins.plugin_utils._packed_facts import unpack
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._ansible.packed_facts import unpack
 
 from hosts.story_before import story_before
 

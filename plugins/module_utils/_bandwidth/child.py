@@ -1,0 +1,109 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""The measuring child: it does one step for each line that it is sent, and says in lines when a step begins and ends.
+
+Everything that may hang or die with the GPU happens here, in a process that its parent can do without. It runs on a
+host or in a container, where nothing of this collection is installed: START gets its sources over standard input.
+A request is `{"step": "init" | "gpu" | "pair", ...}`; the lines that answer it are `{"at": what}`, and as the last one
+`{"result": {...}}` or `{"error": text, "name": CUDA's name or null}`.
+"""
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from .cuda_copies import Copies
+from .cuda_driver import CudaError, Driver, NoDriver
+
+# The modules that the child consists of, each after those that it imports.
+SOURCES = ("_kernel.cpulist", "_bandwidth.cuda_driver", "_bandwidth.cuda_pattern", "_bandwidth.cuda_place",
+           "_bandwidth.cuda_copies", "_bandwidth.child")
+# What `python3 -I -c` runs: it makes a package of the sources in the first line, and hands over to main().
+START = """
+import json, sys, types
+def made(name, package):
+    module = sys.modules[name] = types.ModuleType(name)
+    module.__package__ = package
+    return module
+made("measuring", "measuring").__path__ = []
+for name, source in json.loads(sys.stdin.readline()):
+    room = "measuring." + name.partition(".")[0]
+    if room not in sys.modules:
+        made(room, room).__path__ = []
+    module = made("measuring." + name, room)
+    exec(compile(source, name + ".py", "exec"), module.__dict__)
+module.main()
+"""
+
+_PR_SET_PDEATHSIG = 1       # include/uapi/linux/prctl.h
+_GRACE = 15                 # seconds after the parent's limit for a step; by then the parent itself is gone
+
+
+class Steps:
+    """What the child can be asked for, by `{library, visible}` and the settings of Copies."""
+
+    def __init__(self, settings: dict[str, Any], report: Callable[[str], None]) -> None:
+        self.settings = settings
+        self.report = report
+        self._copies: Copies | None = None
+
+    def do(self, request: dict[str, Any]) -> dict[str, Any]:
+        if request["step"] == "init":
+            return self._init()
+        if request["step"] == "gpu":
+            return self._copies.gpu(request["bdf"])
+        return self._copies.pair(request["from"], request["to"])
+
+    def _init(self) -> dict[str, Any]:
+        # GPUs that are not measured are not opened: a suspended one would wake, a sick one might hang.
+        if self.settings["visible"]:
+            os.environ["CUDA_VISIBLE_DEVICES"] = ",".join(self.settings["visible"])
+        else:
+            os.environ.pop("CUDA_VISIBLE_DEVICES", None)
+        self.report("the start of the driver")
+        driver = Driver(self.settings["library"])
+        started = driver.start()
+        self._copies = Copies(driver, self.settings, self.report)
+        return {**started, "pid": os.getpid(), "started": read_start()}
+
+
+def read_start() -> int:
+    """When this process began, in clock ticks since boot: field 22 of /proc/self/stat (man 5 proc_pid_stat)."""
+    with open("/proc/self/stat", "rb") as file:
+        return int(file.read().rpartition(b")")[2].split()[19])
+
+
+def answer(steps: Steps, request: dict[str, Any]) -> dict[str, Any]:
+    try:
+        return {"result": steps.do(request)}
+    except CudaError as error:
+        return {"error": str(error), "name": error.name}
+    except NoDriver as error:
+        return {"error": str(error), "name": "NoDriver"}
+
+
+def main() -> None:
+    """Serves until standard input ends. `sys.argv[1]` are the settings of Steps and `limit`, seconds for a step."""
+    settings = json.loads(sys.argv[1])
+    # The driver's library may write to standard output, which is for answers only.
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    # Whoever started this process may be killed: then it ends too, and so does a step that nobody waits for any more.
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, ctypes.c_ulong(signal.SIGKILL))
+
+    def say(line: dict[str, Any]) -> None:
+        answers.write(json.dumps(line) + "\n")
+        answers.flush()
+
+    steps = Steps(settings, lambda what: say({"at": what}))
+    for line in sys.stdin:
+        signal.alarm(settings["limit"] + _GRACE)
+        say(answer(steps, json.loads(line)))
+        signal.alarm(0)

@@ -1,0 +1,203 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""A measurement of copies, one step after the other: what is asked of the child, and when nothing more is.
+
+One GPU first, then a second one, then the pair, then all the rest: what a host cannot stand shows with the fewest GPUs
+involved. After the first hang, the first death of the child and the first sign of trouble nothing more is measured.
+"""
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable, Iterator
+from itertools import permutations
+from typing import Any, NamedTuple
+
+from .._change.hung_gpus import mark_hung
+from .._host.host import Host
+from .._host.reading import error_text
+from .._pve.exec import container_prefix
+from .gpus import Chosen, Unfit
+from .parent import DIED, ERROR, HUNG, RESULT, Answer, MeasuringChild
+from .result import (
+    HANG,
+    INCONCLUSIVE,
+    NO_MEASUREMENT,
+    UNSUPPORTED,
+    WRONG_DATA,
+    empty_gpu,
+    empty_pair,
+    gpu_record,
+    judged,
+    pair_record,
+    sizes_left_out,
+)
+from .watch import Watch
+
+WARM_UP = 0.5       # seconds of copying before a reading counts: a link at rest takes a while to come up
+READING_MS = 10.0   # what one reading lasts at least
+
+
+class Options(NamedTuple):
+    pairs: bool
+    sizes: list[int]            # bytes
+    container: str | None
+    timeout: int                # seconds for one step
+    run_id: str
+    library: str
+
+    @property
+    def where(self) -> str:
+        return f"lxc:{self.container}" if self.container else "host"
+
+    @property
+    def place(self) -> str:
+        return f"in container {self.container}" if self.container else "on the host"
+
+
+class Step(NamedTuple):
+    request: dict[str, Any]
+    bdfs: tuple[str, ...]       # the GPUs that take part
+
+    @property
+    def subject(self) -> str:
+        return " and ".join(self.bdfs)
+
+
+def order(bdfs: list[str], pairs: bool) -> Iterator[Step]:
+    """The steps after the first, init: two GPUs, their pair, the other GPUs, the other ordered pairs."""
+    ordered = list(permutations(bdfs, 2)) if pairs else []
+    yield from (Step({"step": "gpu", "bdf": bdf}, (bdf,)) for bdf in bdfs[:2])
+    both = [Step({"step": "pair", "from": one, "to": other}, (one, other)) for one, other in ordered]
+    yield from both[:1]
+    yield from (Step({"step": "gpu", "bdf": bdf}, (bdf,)) for bdf in bdfs[2:])
+    yield from both[1:]
+
+
+class Measurement:
+    """One measurement of the chosen GPUs. `popen` starts processes."""
+
+    tool = "driver"
+
+    def __init__(self, host: Host, chosen: Chosen, options: Options,
+                 popen: Callable[..., subprocess.Popen] = subprocess.Popen) -> None:
+        self.host = host
+        self.options = options
+        self.chosen = chosen.gpus
+        self.bdfs = [gpu["bdf"] for gpu in chosen.gpus]
+        self.gpus = {gpu["bdf"]: empty_gpu(gpu) for gpu in chosen.gpus}
+        self.pairs: dict[tuple[str, ...], dict[str, Any]] = {}
+        self.not_measured = list(chosen.not_measured)
+        self.stopped: str | None = None
+        self.hung: list[str] = []
+        self.abandoned: int | None = None
+        self.driver_version: str | None = None
+        if chosen.watch_heat is not None:
+            self.not_measured.append({"subject": "temperature", "reason": chosen.watch_heat})
+        self.watch = Watch(host, chosen.watch_heat is None)
+        if self.watch.blind:
+            raise Unfit(f"{self.watch.blind}: nobody would see what a step does to a GPU")
+        # A container that lacks one of the named GPUs would be shown none: it has to do with those that it is given.
+        uuids = [] if options.container else [gpu["uuid"] for gpu in chosen.gpus]
+        self._settings = {
+            "library": options.library, "sizes": options.sizes, "warm_up": WARM_UP, "reading_ms": READING_MS,
+            "sys": host.local("/sys"), "visible": uuids if all(uuids) else [], "limit": options.timeout}
+        self._popen = popen
+        self._hidden: list[str] = []
+
+    def run(self) -> None:
+        """Raises Unfit where not even the first step could be asked for."""
+        try:
+            prefix = container_prefix(self.host, self.options.container) if self.options.container else []
+            child = MeasuringChild(self.host, prefix, self.options.container, self._settings, self._popen)
+        except ValueError as error:
+            raise Unfit(str(error)) from None
+        except OSError as error:
+            raise Unfit(f"no measurement {self.options.place}: {error_text(error)}") from None
+        try:
+            self._ask_all(child)
+        finally:
+            abandoned = child.end() if self.abandoned is None else None
+        if abandoned is not None:
+            said = f"the measuring process {abandoned} does not end and could not be killed"
+            self.hang(tuple(self.bdfs), Answer(HUNG, None, said, abandoned=abandoned))
+        self.stop(self.watch.trouble() if not self.hung else None)
+
+    def _ask_all(self, child: MeasuringChild) -> None:
+        self._begin(child.ask({"step": "init"}))
+        for step in order(self.bdfs, self.options.pairs):
+            self.stop(self.watch.trouble() if self.stopped is None else None)
+            reason = self.stopped or self._tainted(step)
+            if reason:
+                self._leave_out(step, reason)
+            else:
+                self._take(step, child.ask(step.request))
+
+    def _begin(self, answer: Answer) -> None:
+        if answer.kind in (ERROR, DIED) and answer.abandoned is None:
+            raise Unfit(f"no measurement {self.options.place}: {answer.said}")
+        if answer.kind == RESULT:
+            self.driver_version = str(answer.result.get("version"))[:20]
+        else:
+            self.hang(tuple(self.bdfs), answer)
+            self.gpus = {bdf: judged(gpu, HANG, answer.said) for bdf, gpu in self.gpus.items()}
+
+    def _tainted(self, step: Step) -> str | None:
+        """Data of a pair tells nothing where the way to one of the two already spoils it."""
+        hidden = [bdf for bdf in step.bdfs if bdf in self._hidden]
+        if hidden:
+            return f"{hidden[0]} is not visible {self.options.place}"
+        wrong = [bdf for bdf in step.bdfs if self.gpus[bdf]["verdict"] == WRONG_DATA]
+        return f"the data does not even reach {wrong[0]} unspoiled" if wrong and len(step.bdfs) > 1 else None
+
+    def _take(self, step: Step, answer: Answer) -> None:
+        record = empty_pair(*step.bdfs) if len(step.bdfs) == 2 else self.gpus[step.bdfs[0]]
+        if answer.kind == RESULT:
+            try:
+                record = (pair_record if len(step.bdfs) == 2 else gpu_record)(record, answer.result)
+                left = sizes_left_out(step.subject, self.options.sizes, answer.result)
+                self.not_measured += [left] if left else []
+            except (ValueError, KeyError, TypeError, AttributeError):
+                record = judged(record, INCONCLUSIVE, NO_MEASUREMENT)
+        elif answer.name == "CUDA_ERROR_INVALID_DEVICE" and len(step.bdfs) == 1:
+            self._hidden.append(step.bdfs[0])
+            self._leave_out(step, f"not visible {self.options.place}: {answer.said}")
+        elif answer.kind == ERROR:
+            unsupported = answer.name == "CUDA_ERROR_PEER_ACCESS_UNSUPPORTED"
+            record = judged(record, UNSUPPORTED if unsupported else INCONCLUSIVE, answer.said)
+        elif answer.kind == HUNG or answer.abandoned is not None:
+            record = judged(record, HANG, answer.said)
+            self.hang(step.bdfs, answer)
+        else:
+            record = judged(record, INCONCLUSIVE, answer.said)
+            self.stop(f"{step.subject}: {answer.said}")
+        if len(step.bdfs) == 2:
+            self.pairs[step.bdfs] = record
+        else:
+            self.gpus[step.bdfs[0]] = record
+
+    def hang(self, bdfs: tuple[str, ...], answer: Answer) -> None:
+        """Nothing more is measured, and whoever changes this host later leaves these GPUs alone."""
+        self.hung, self.abandoned = list(bdfs), answer.abandoned
+        what = f"{' and '.join(bdfs)}: {answer.said}"
+        try:
+            mark_hung(self.host, bdfs, self.options.run_id, answer.said, answer.abandoned)
+        except OSError as error:
+            what += f"; no mark could be left for those who come later: {error_text(error)}"
+        self.stop(f"hang: {what}")
+
+    def stop(self, reason: str | None) -> None:
+        self.stopped = self.stopped or reason
+
+    def _leave_out(self, step: Step, reason: str) -> None:
+        if len(step.bdfs) == 1 and self.gpus[step.bdfs[0]]["verdict"] is not None:
+            return
+        self.not_measured.append({"subject": step.subject, "reason": reason})
+
+    def result(self) -> dict[str, Any]:
+        """What the module answers with."""
+        return {"gpus": [gpu for gpu in self.gpus.values() if gpu["verdict"]], "pairs": list(self.pairs.values()),
+                "stopped": self.stopped, "hung": self.hung, "abandoned": self.abandoned,
+                "not_measured": self.not_measured, "driver_version": self.driver_version, "tool": self.tool,
+                "where": self.options.where, "sizes": self.options.sizes}

@@ -1,0 +1,202 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""The parent of the measuring child (child.py): asks for one step after the other and never waits for ever."""
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from .._host.host import Host
+from .._host.program import GRACE, PATH
+from .._kernel import cpulist
+from .._kernel.device_users import parse_container
+from . import child, cuda_copies, cuda_driver, cuda_pattern, cuda_place
+
+RESULT, ERROR, HUNG, DIED = "result", "error", "hung", "died"
+_MODULES = {".".join(module.__name__.split(".")[-2:]): module for module in (
+    cpulist, cuda_driver, cuda_pattern, cuda_place, cuda_copies, child)}
+_KEPT = 4096            # bytes of what it wrote to standard error
+_LINE_LIMIT = 1 << 20   # bytes; what a container sends may be anything
+_LINES_WAITING = 1000
+_TEXT_LIMIT = 500       # characters
+
+
+class Answer(NamedTuple):
+    """What became of one step."""
+
+    kind: str                       # RESULT, ERROR, HUNG (no answer in time), DIED
+    result: dict[str, Any] | None
+    said: str | None                # why there is no result
+    name: str | None = None         # of an error: CUDA's, such as CUDA_ERROR_NO_DEVICE
+    abandoned: int | None = None    # the process that could not be killed
+
+
+class MeasuringChild:
+    """One child for one call. `prefix` leads into `container`, `popen` starts processes. Raises OSError."""
+
+    def __init__(self, host: Host, prefix: list[str], container: str | None, settings: dict[str, Any],
+                 popen: Callable[..., subprocess.Popen] = subprocess.Popen) -> None:
+        self._host = host
+        self._container = container
+        self._limit = settings["limit"]
+        self._begun = False
+        # In a container its own Python; here the one that runs this.
+        python = "python3" if prefix else sys.executable
+        self._child = popen(
+            [*prefix, python, "-I", "-c", child.START, json.dumps(settings)], stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={"PATH": PATH, "LC_ALL": "C"}, start_new_session=True,
+            close_fds=True)
+        self._inner: tuple[Any, Any] | None = None      # pid and start of the process inside a container
+        self._lines: queue.Queue[bytes | None] = queue.Queue(_LINES_WAITING)
+        self._errors: list[bytes] = []
+        self._readers = [threading.Thread(target=work, daemon=True) for work in (self._read_lines, self._read_errors)]
+        for reader in self._readers:
+            reader.start()
+        self._send([[name, source_of(_MODULES[name])] for name in child.SOURCES])
+
+    def _read_lines(self) -> None:
+        for line in iter(lambda: self._child.stdout.readline(_LINE_LIMIT), b""):
+            self._lines.put(line)
+        self._lines.put(None)
+
+    def _read_errors(self) -> None:
+        for piece in iter(lambda: self._child.stderr.read1(1 << 16), b""):
+            if sum(map(len, self._errors)) < _KEPT:
+                self._errors.append(piece)
+
+    def _send(self, message: Any) -> None:
+        # Whoever has died meanwhile is found out by what it answers.
+        with contextlib.suppress(OSError):
+            self._child.stdin.write(json.dumps(message).encode() + b"\n")
+            self._child.stdin.flush()
+
+    def ask(self, request: dict[str, Any]) -> Answer:
+        """One step; a child that does not answer within the limit is killed, or left behind where that fails."""
+        self._send(request)
+        until = time.monotonic() + self._limit
+        at = request["step"]
+        while True:
+            try:
+                line = self._lines.get(timeout=max(0.0, until - time.monotonic()))
+            except queue.Empty:
+                return self._hung(at)
+            answer = self._understand(line)
+            if answer is None:
+                return self._died(at, junk=line is not None)
+            self._begun = True
+            if "at" in answer:
+                at = str(answer["at"])[:_TEXT_LIMIT]
+                continue
+            if "error" in answer:
+                return Answer(ERROR, None, f"{at}: {str(answer['error'])[:_TEXT_LIMIT]}", str(answer.get("name")))
+            if self._container is not None and request["step"] == "init":
+                self._inner = (answer["result"].get("pid"), answer["result"].get("started"))
+            return Answer(RESULT, answer["result"], None)
+
+    @staticmethod
+    def _understand(line: bytes | None) -> dict[str, Any] | None:
+        """None where the child wrote its last line, or what it never writes."""
+        try:
+            answer = json.loads(line) if line is not None else None
+        except (ValueError, RecursionError):
+            return None
+        fine = isinstance(answer, dict) and ({"at", "error"} & set(answer) or isinstance(answer.get("result"), dict))
+        return answer if fine else None
+
+    def _died(self, at: str, junk: bool) -> Answer:
+        if not junk:
+            # Its last line is read before its end is known.
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._child.wait(GRACE)
+        ended = self._child.poll()
+        abandoned = self._kill()
+        self._readers[1].join(GRACE)
+        how = "wrote what is no answer" if junk else "closed its output" if ended is None else _describe_end(ended)
+        lines = b"".join(self._errors).decode("utf-8", "replace").strip().splitlines()
+        return Answer(DIED, None, f"the measuring process {how} at {at}" + (f": {lines[-1][:300]}" if lines else ""),
+                      abandoned=abandoned)
+
+    def _hung(self, at: str) -> Answer:
+        abandoned = self._kill()
+        said = f"no answer within {self._limit} s at {at}"
+        if abandoned is not None:
+            said += f"; process {abandoned} could not be killed and was left behind"
+        if not self._begun and abandoned is None:
+            # A container that is frozen, say: no GPU has been asked for anything.
+            return Answer(DIED, None, f"{said}: the measuring process did not even begin")
+        return Answer(HUNG, None, said, abandoned=abandoned)
+
+    def _kill(self) -> int | None:
+        """Ends the child and all that it started; the process that does not die, None where none is left."""
+        inner = self._inner_pid()
+        with contextlib.suppress(OSError):
+            os.killpg(self._child.pid, signal.SIGKILL)
+        if inner is not None:
+            with contextlib.suppress(OSError):
+                os.kill(inner, signal.SIGKILL)
+        try:
+            self._child.wait(GRACE)
+        except subprocess.TimeoutExpired:
+            return self._child.pid
+        until = time.monotonic() + GRACE
+        while inner is not None and self._inner_pid() == inner:
+            if time.monotonic() > until:
+                return inner
+            time.sleep(0.05)
+        return None
+
+    def _inner_pid(self) -> int | None:
+        """The process inside the container by the number that it has here; None where there is none (any more)."""
+        return None if self._inner is None else find_inner(self._host, self._container, *self._inner)
+
+    def end(self) -> int | None:
+        """The end of all steps: the child gives back what it holds. Answers as _kill() where it does not end."""
+        with contextlib.suppress(OSError):
+            self._child.stdin.close()
+        try:
+            self._child.wait(self._limit)
+        except subprocess.TimeoutExpired:
+            return self._kill()
+        return None
+
+
+def _describe_end(code: int) -> str:
+    return f"was ended by signal {-code} ({signal.strsignal(-code)})" if code < 0 else f"ended with status {code}"
+
+
+def find_inner(host: Host, container: str, pid: int, started: int) -> int | None:
+    """The number here of a process of `container` that calls itself `pid` there and began at `started` ticks.
+
+    NSpid of /proc/<pid>/status, the innermost number last; fields 3 and 22 of /proc/<pid>/stat (man 5 proc). Neither
+    waits for a process that hangs in the kernel, as its command line would.
+    """
+    for name in host.list("/proc"):
+        if not name.isdecimal() or not _calls_itself(host, name, pid):
+            continue
+        if parse_container(host.read(f"/proc/{name}/cgroup").value or "") == container:
+            fields = (host.read(f"/proc/{name}/stat").value or "").rpartition(")")[2].split()
+            if len(fields) > 19 and fields[19] == str(started) and fields[0] not in "ZX":
+                return int(name)
+    return None
+
+
+def _calls_itself(host: Host, name: str, pid: int) -> bool:
+    status = host.read(f"/proc/{name}/status").value or ""
+    numbers = next((line.split()[1:] for line in status.splitlines() if line.startswith("NSpid:")), [])
+    return len(numbers) > 1 and numbers[-1] == str(pid)
+
+
+def source_of(module: Any) -> str:
+    """The text of a module, also where it lies in an archive."""
+    return module.__loader__.get_data(module.__file__).decode()

@@ -1,0 +1,76 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""What is to become of one tunable, told from its reading and without a write."""
+from __future__ import annotations
+
+import errno
+from typing import Any
+
+from .._host.reading import Reading
+from .tunable import KERNEL_DECIDES, WOULD_CHANGE, Change, Refused, Tunable
+from .values import Wanted
+
+
+def judge(tunable: Tunable, wanted: Wanted, reading: Reading, beside: dict[str, Any]) -> Change:
+    """The change that is to be made, that is not needed, or that is known to be refused.
+
+    `beside` is what the tunables of its group will be, by address.
+    """
+    change = Change(tunable.address, reading.value, wanted.asked(), reading.value)
+    try:
+        _require_allowed(tunable, wanted, reading)
+        if not satisfied(tunable, wanted, reading.value):
+            _require_guards(tunable, wanted, reading.value)
+            change.after = str(wanted.value) if wanted.at_least else wanted.value
+            certainty = _predict(tunable, wanted, change, beside)
+            change.settle(WOULD_CHANGE, tunable.note)
+            change.certainty, change.inexact = certainty, list(tunable.inexact)
+    except Refused as why:
+        change.refuse(why)
+        change.after = change.before
+    return change
+
+
+def _require_allowed(tunable: Tunable, wanted: Wanted, reading: Reading) -> None:
+    if not reading.ok:
+        raise Refused(describe_unreadable(reading), error=reading.detail)
+    if wanted.at_least and _number(tunable, reading.value) is None:
+        raise Refused(f"at_least is for one number, and this is {reading.value!r}")
+
+
+def _require_guards(tunable: Tunable, wanted: Wanted, value: Any) -> None:
+    if wanted.identity is not None and tunable.identity() != wanted.identity:
+        raise Refused(f"another device: it says {tunable.identity()}, expected {wanted.identity}")
+    if wanted.only_from is not None and not tunable.same(value, wanted.only_from):
+        raise Refused(f"changed by somebody else: found {value}, expected {wanted.only_from}")
+
+
+def _predict(tunable: Tunable, wanted: Wanted, change: Change, beside: dict[str, Any]) -> str:
+    try:
+        return tunable.predict(change.before, change.after, beside)
+    except Refused as why:
+        # The kernel held this very value before: it knows better what it takes.
+        if wanted.restores and (why.but_back or why.number == errno.EINVAL):
+            return KERNEL_DECIDES
+        raise
+
+
+def satisfied(tunable: Tunable, wanted: Wanted, value: Any) -> bool:
+    """Whether a value is what is wanted."""
+    if wanted.at_least:
+        number = _number(tunable, value)
+        return number is not None and number >= wanted.value
+    return tunable.same(value, wanted.value)
+
+
+def _number(tunable: Tunable, value: Any) -> int | None:
+    try:
+        return tunable.number(value)
+    except ValueError:
+        return None
+
+
+def describe_unreadable(reading: Reading) -> str:
+    return ": ".join(filter(None, (reading.status, reading.detail)))

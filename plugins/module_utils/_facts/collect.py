@@ -1,0 +1,104 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""All facts of a host, each file read once. The shape is plugins/plugin_utils/schemas/facts.json."""
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from .._host.host import Host
+from .._host.reading import ASLEEP, DENIED, GONE, Reading, as_facts
+from .._kernel import boot_loader, managers, release, sysctl
+from .._kernel.device_users import read_users
+from .._kernel.log import read_lines
+from .._nvidia import driver
+from .._nvidia.libraries import find_processes
+from .._pci import gpus as pci_gpus
+from .._pci import iommu
+from .._pci import rdma as pci_rdma
+from .._pve import cluster
+from .._pve import guests as pve_guests
+from .._pve.guest_details import read_details
+from .._system import cpu, identity, memory, network, numa, ras
+from .._system import firmware as system_firmware
+from .._system.cpuinfo import read_cpuinfo
+from .gpu_use import with_use
+from .tunables import read_named
+
+SCHEMA = "gpuhost.facts/1"
+
+
+def collect(host: Host, tunables: list[str], link_samples: int = 0) -> dict[str, Any]:
+    """The facts as plain JSON types, with the tunables that were asked for by address.
+
+    `link_samples`: how often the links of the GPUs are looked at beyond the first time.
+    Nothing is opened for writing, and no suspended device is woken. ValueError: an address is none.
+    """
+    named = read_named(host, tunables)
+    facts = _read_sections(host, link_samples)
+    return as_facts({
+        "schema": SCHEMA,
+        "collected_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "privileged": os.geteuid() == 0,
+        "unread": list(find_denied(facts)),
+        **facts,
+        "tunables": named,
+    })
+
+
+def _read_sections(host: Host, link_samples: int) -> dict[str, Any]:
+    log = read_lines(host)
+    cpuinfo = read_cpuinfo(host)
+    firmware = system_firmware.read(host)
+    kernel = release.read(host, log)
+    guests = pve_guests.read(host)
+    rdma = pci_rdma.read(host)
+    devices = pci_gpus.read(host, link_samples)
+    own = [gpu for gpu in devices["gpus"] if gpu["vendor"] == pci_gpus.NVIDIA]
+    users = read_users(host)
+    nvidia = driver.read(host, log, rdma=bool(rdma["devices"]), containers=find_processes(host, guests, users),
+                          release=kernel["release"].value, present=bool(own),
+                          gone=[gpu["bdf"] for gpu in own if gpu["state"] == GONE],
+                          asleep=[gpu["bdf"] for gpu in own if gpu["state"] == ASLEEP])
+    users = read_users(host)
+    gpus = with_use(host, devices["gpus"], proc_gpus=nvidia["proc_gpus"], smi=nvidia["smi"], guests=guests,
+                    users=users)
+    return {
+        "identity": identity.read(host, cpuinfo, firmware),
+        "kernel": kernel,
+        "boot": boot_loader.read(host),
+        "cpu": cpu.read(host, cpuinfo, kernel["release"], log),
+        "numa": numa.read(host),
+        "memory": memory.read(host, users),
+        "sysctl": sysctl.read(host),
+        "managers": managers.read(host),
+        "network": network.read(host),
+        "gpus": gpus,
+        "ports": devices["ports"],
+        "pcie": devices["pcie"],
+        "iommu": iommu.read(host, gpus),
+        "nvidia": nvidia,
+        "rdma": rdma,
+        "guests": {**guests, **read_details(host, guests)},
+        "cluster": cluster.read(host, guests),
+        "firmware": firmware,
+        "ras": ras.read(host, log),
+    }
+
+
+def find_denied(thing: Any, name: str = "") -> Iterator[dict[str, Any]]:
+    """Every reading in `thing` that was denied, named as an expression would name it: `gpus[0].pcie`."""
+    if isinstance(thing, Reading):
+        if thing.status == DENIED:
+            yield {"fact": name, "path": None, "why": thing.detail or "needs root"}
+    elif isinstance(thing, dict):
+        for key, value in thing.items():
+            part = key if key.isidentifier() else f'"{key}"'
+            yield from find_denied(value, f"{name}.{part}" if name else part)
+    elif isinstance(thing, (list, tuple)):
+        for position, value in enumerate(thing):
+            yield from find_denied(value, f"{name}[{position}]")

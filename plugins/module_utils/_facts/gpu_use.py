@@ -1,0 +1,67 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""What the NVIDIA driver, guests and processes say about each GPU, joined to the facts `gpus`."""
+from __future__ import annotations
+
+from typing import Any
+
+from .._host.host import Host
+from .._host.reading import ABSENT, GONE, OK, PASSED_THROUGH, Reading, ok
+from .._kernel.device_users import nodes_of_gpu, users_of
+from .._pci.address import kernel_address
+from .._pve.guests import claims
+from .._pve.lxc import containers_given
+
+
+def with_use(host: Host, gpus: list[dict], *, proc_gpus: Reading, smi: dict, guests: dict,
+             users: Reading) -> list[dict]:
+    """The facts `gpus` with the keys that _gpus.read() left open.
+
+    `proc_gpus`, `smi`: as in the facts `nvidia`; `guests`: the facts of that name; `users`: what
+    _device_users.read_users() gave.
+    """
+    by_driver = _by_address(proc_gpus.value or [])
+    by_smi = _by_address(smi["gpus"])
+    joined = []
+    for gpu in gpus:
+        driver, seen = by_driver.get(gpu["bdf"]), by_smi.get(gpu["bdf"])
+        minor = _driver_fact(proc_gpus, driver, "minor")
+        nodes = nodes_of_gpu(host, gpu["bdf"], minor.value)
+        joined.append({
+            **gpu,
+            "model": driver["model"] if driver else None,
+            "minor": minor,
+            "uuid": _driver_fact(proc_gpus, driver, "uuid"),
+            "gsp_firmware": _driver_fact(proc_gpus, driver, "firmware"),
+            "memory_mib": gpu["amd"]["memory_bytes"].map(_mib) if gpu["amd"] else _present(
+                seen and seen["memory_mib"], "nvidia-smi does not say"),
+            **_claims(gpu, guests),
+            "containers": containers_given(guests, nodes),
+            "users": users_of(users, nodes) if minor.status in (OK, ABSENT) else minor,
+        })
+    return joined
+
+
+def _by_address(entries: list[dict]) -> dict[str | None, dict]:
+    return {kernel_address(entry["bdf"]): entry for entry in entries}
+
+
+def _claims(gpu: dict, guests: dict) -> dict:
+    """A GPU that a VM names belongs to it, also while the VM is stopped and a driver of the host is bound."""
+    claimed = claims(guests, gpu["bdf"])
+    return {"claimed_by": claimed,
+            "state": PASSED_THROUGH if claimed.value and gpu["state"] != GONE else gpu["state"]}
+
+
+def _mib(size: int) -> int:
+    return size >> 20
+
+
+def _driver_fact(proc_gpus: Reading, entry: dict | None, name: str) -> Reading:
+    return _present(entry and entry[name], "the NVIDIA driver does not list it") if proc_gpus.ok else proc_gpus
+
+
+def _present(value: Any, otherwise: str) -> Reading:
+    return Reading(ABSENT, None, otherwise) if value is None else ok(value)

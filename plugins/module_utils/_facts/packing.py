@@ -1,0 +1,16 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""The facts of a host as one short text."""
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+
+
+def pack(facts: dict) -> str:
+    """JSON, compressed by zlib, in base64; plugin_utils/_ansible/packed_facts.py is the way back."""
+    # The fastest level: the others make little of it still less, and take the host's time.
+    return base64.b64encode(zlib.compress(json.dumps(facts, separators=(",", ":")).encode("ascii"), 1)).decode("ascii")

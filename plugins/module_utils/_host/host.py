@@ -1,0 +1,200 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""The only door to a machine: its files, its device nodes and its programs.
+
+A host is either the machine itself (sysroot `/`) or a folder that mirrors one: `proc/`, `sys/`, `etc/`, and for
+what a folder cannot hold `recorded/` (`dev.json`, `kmsg.txt`, `nvidia-smi.xml`, `<program>.txt`, `answers.json`).
+Paths are the host's own (`/proc/cmdline`), whatever the sysroot. Links are resolved inside it.
+"""
+from __future__ import annotations
+
+import errno
+import json
+import os
+import stat
+from collections.abc import Iterable
+
+from .paths import Paths
+from .program import run_program
+from .reading import ABSENT, UNPARSABLE, Reading, from_error, ok
+from .sysroot import READ_FLAGS
+
+READ_LIMIT = 4 << 20    # bytes; /proc/interrupts of a 256-CPU host is a little over 2 MiB
+
+
+class Host(Paths):
+    """The host whose files lie under `sysroot`.
+
+    Methods named `read*` answer with a Reading and never raise for a machine's state. `read_bytes`, `write` and
+    `write_at` raise OSError, for callers that need the errno. ValueError: there is no folder `sysroot`.
+    """
+
+    def __init__(self, sysroot: str = "/") -> None:
+        super().__init__(sysroot)
+        if not self.live:
+            self.read_answers()
+
+    # -- reading ----------------------------------------------------------------------------------------------
+
+    def read_bytes(self, path: str, limit: int = READ_LIMIT) -> bytes:
+        """Up to `limit` bytes of a file. Raises OSError."""
+        handle = self.open(path)
+        try:
+            pieces = []
+            while limit > 0:
+                piece = os.read(handle, min(limit, 1 << 16))
+                if not piece:
+                    break
+                pieces.append(piece)
+                limit -= len(piece)
+            return b"".join(pieces)
+        finally:
+            os.close(handle)
+
+    def read_at(self, path: str, offset: int, size: int) -> bytes:
+        """One pread(2): `size` bytes from `offset`, fewer where the file ends. Raises OSError."""
+        handle = self.open(path)
+        try:
+            return os.pread(handle, size, offset)
+        finally:
+            os.close(handle)
+
+    def read(self, path: str, limit: int = READ_LIMIT) -> Reading:
+        """A file's text without the line end."""
+        try:
+            return ok(self.read_bytes(path, limit).decode("utf-8", "replace").rstrip("\n"))
+        except OSError as error:
+            return from_error(error)
+
+    def read_attributes(self, folder: str, names: Iterable[str]) -> dict[str, Reading]:
+        """The texts of several attributes in one folder of sysfs, by name.
+
+        For the thousands that a large host has: the folder is resolved once, and as an attribute is at most a page
+        (Documentation/filesystems/sysfs.rst), one read(2) takes it whole.
+        """
+        try:
+            here = self.local(folder)
+        except OSError as error:
+            return dict.fromkeys(names, from_error(error))
+        return {name: self._read_attribute(folder, here, name) for name in names}
+
+    def _read_attribute(self, folder: str, here: str, name: str) -> Reading:
+        try:
+            if self.failures:
+                self.fail_as_recorded(f"{folder}/{name}")
+            handle = os.open(f"{here}/{name}", READ_FLAGS | os.O_NOFOLLOW)
+        except OSError as error:
+            # A link has to be resolved inside the sysroot.
+            return self.read(f"{folder}/{name}") if error.errno == errno.ELOOP else from_error(error)
+        try:
+            return ok(os.read(handle, 1 << 16).decode("utf-8", "replace").rstrip("\n"))
+        except OSError as error:
+            return from_error(error)
+        finally:
+            os.close(handle)
+
+    def read_int(self, path: str) -> Reading:
+        """A file that holds one decimal number."""
+        return self.read(path).map(int)
+
+    def contains(self, path: str, text: bytes) -> Reading:
+        """Whether a file holds `text`; read in blocks, for /proc/kallsyms and its like, which are too large to keep."""
+        try:
+            handle = self.open(path)
+        except OSError as error:
+            return from_error(error)
+        try:
+            tail = b""
+            while True:
+                block = os.read(handle, 1 << 18)
+                if not block:
+                    return ok(False)
+                seen = tail + block
+                if text in seen:
+                    return ok(True)
+                tail = seen[1 - len(text):]
+        except OSError as error:
+            return from_error(error)
+        finally:
+            os.close(handle)
+
+    # -- writing ----------------------------------------------------------------------------------------------
+
+    def write(self, path: str, text: str) -> None:
+        """One write(2) of `text` to an existing file. Raises OSError, also for a write that was cut short."""
+        self._write(path, text.encode(), os.O_TRUNC, 0)
+
+    def write_at(self, path: str, offset: int, data: bytes) -> None:
+        """One pwrite(2) into an existing file, as PCI config space needs it. Raises OSError."""
+        self._write(path, data, 0, offset)
+
+    def _write(self, path: str, data: bytes, flags: int, offset: int) -> None:
+        self.require_writable()
+        handle = os.open(self.local(path), os.O_WRONLY | os.O_CLOEXEC | flags)
+        try:
+            done = os.pwrite(handle, data, offset) if offset else os.write(handle, data)
+        finally:
+            os.close(handle)
+        if done != len(data):
+            raise OSError(errno.EIO, f"short write: {done} of {len(data)} bytes taken")
+
+    # -- what a folder cannot hold ----------------------------------------------------------------------------
+
+    def recorded(self, name: str) -> Reading:
+        """The text of `recorded/<name>` of a recorded host."""
+        return self.read(f"/recorded/{name}")
+
+    def keep(self, name: str, answer: str | OSError) -> None:
+        """Told what came from elsewhere than a file; a host that is recorded has it as `recorded/<name>` then."""
+
+    def tell(self) -> dict | None:
+        """What a host that is recorded noted since this was last called; a child process tells its parent so."""
+
+    def hear(self, told: dict | None) -> None:
+        """Takes what a child process told."""
+
+    def device_nodes(self, folder: str) -> Reading:
+        """The device nodes directly in `folder` (`/dev`): `{path: {type: c|b, major, minor, mode}}`, mode in octal."""
+        if not self.live:
+            return self.recorded("dev.json").map(json.loads).map(
+                lambda nodes: {path: node for path, node in nodes.items() if os.path.dirname(path) == folder})
+        found = {}
+        for name in self.list(folder):
+            path = f"{folder}/{name}"
+            node = self.device_node(path)
+            if node is not None:
+                found[path] = node
+        return ok(found)
+
+    def device_node(self, path: str) -> dict | None:
+        """`{type, major, minor, mode}` of one device node, None if there is none."""
+        if not self.live:
+            return (self.device_nodes(os.path.dirname(path)).value or {}).get(path)
+        try:
+            seen = os.stat(path)
+        except OSError:
+            return None
+        kind = "c" if stat.S_ISCHR(seen.st_mode) else "b" if stat.S_ISBLK(seen.st_mode) else None
+        if kind is None:
+            return None
+        return {"type": kind, "major": os.major(seen.st_rdev), "minor": os.minor(seen.st_rdev),
+                "mode": f"{stat.S_IMODE(seen.st_mode):04o}"}
+
+    def run(self, argv: list[str], timeout: float, recorded: str | None = None) -> Reading:
+        """Standard output of a program; of a recorded host the text of `recorded/<recorded or program.txt>`.
+
+        A program that is missing is `absent`; one that fails, or is still running after `timeout` seconds, is
+        `unparsable` with the reason as detail. It gets a clean environment, no input and no shell.
+        """
+        if not self.live:
+            name = recorded or f"{os.path.basename(argv[0])}.txt"
+            failed = self.failures.get(f"/recorded/{name}")
+            return Reading(failed[0], None, failed[1]) if isinstance(failed, list) else self.recorded(name)
+        result = run_program(argv, timeout)
+        if result is None:
+            return Reading(ABSENT, None, f"{argv[0]} is not installed")
+        if result.problem:
+            return Reading(UNPARSABLE, None, result.problem)
+        return ok(result.stdout)

@@ -1,0 +1,63 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""/run/gpuhost, where a host keeps what holds until the next boot.
+
+The folder and its files are opened so that no link and no other user's file can be put in their place.
+"""
+from __future__ import annotations
+
+import errno
+import os
+import stat
+
+from .host import Host
+
+RUN = "/run"
+FOLDER = "gpuhost"
+
+_OTHERS = 0o077             # permission bits that nobody else may have
+_OPEN = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+
+
+def open_folder(host: Host, create: bool = False) -> int:
+    """A handle of /run/gpuhost, ours alone. Raises OSError."""
+    run = host.local(RUN)
+    if create and not host.live:
+        os.makedirs(run, mode=0o755, exist_ok=True)
+    above = os.open(run, os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        if create:
+            try:
+                os.mkdir(FOLDER, 0o700, dir_fd=above)
+            except FileExistsError:
+                pass
+        handle = os.open(FOLDER, os.O_DIRECTORY | _OPEN, dir_fd=above)
+    finally:
+        os.close(above)
+    return _require_ours(handle, FOLDER)
+
+
+def open_file(folder: int, name: str, flags: int) -> int:
+    """A handle of a regular file in that folder that has no other name. Raises OSError."""
+    handle = os.open(name, flags | _OPEN, 0o600, dir_fd=folder)
+    if not stat.S_ISREG(os.fstat(handle).st_mode) or os.fstat(handle).st_nlink != 1:
+        os.close(handle)
+        raise OSError(errno.EPERM, f"{name} is not a file of its own")
+    return _require_ours(handle, name)
+
+
+def _require_ours(handle: int, name: str) -> int:
+    seen = os.fstat(handle)
+    if seen.st_uid != os.geteuid() or seen.st_mode & _OTHERS:
+        os.close(handle)
+        raise OSError(errno.EPERM, f"{name} has the owner {seen.st_uid} and the mode {stat.S_IMODE(seen.st_mode):04o}, "
+                                   f"expected the owner {os.geteuid()} and nothing for others")
+    return handle
+
+
+def write_all(handle: int, data: bytes) -> None:
+    """Raises OSError."""
+    while data:
+        data = data[os.write(handle, data):]

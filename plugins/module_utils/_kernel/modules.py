@@ -1,0 +1,126 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""Which kernel modules are there, and in what state. Nothing is loaded or unloaded here.
+
+Sources in the kernel: kernel/module/sysfs.c (/sys/module), kernel/module/procfs.c (/proc/modules),
+Documentation/kbuild/kbuild.rst (modules.builtin).
+"""
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from .._host.host import Host
+from .._host.reading import ABSENT, Reading, ok
+
+LIVE = "live"
+COMING = "coming"
+GOING = "going"
+BUILT_IN = "built_in"
+MODULE_ABSENT = "absent"
+STATES = (LIVE, COMING, GOING, BUILT_IN, MODULE_ABSENT)
+
+_NUMBER = re.compile(r"-?\d+")
+# print_unload_info() and m_show() of kernel/module/procfs.c use words of their own for the three states.
+_STATE_OF_PROC = {"Live": LIVE, "Loading": COMING, "Unloading": GOING}
+
+
+class LoadedModule(NamedTuple):
+    """One line of /proc/modules."""
+
+    state: str
+    refcount: int | None        # None on a kernel without CONFIG_MODULE_UNLOAD
+    holders: list[str]
+
+
+def canonical_name(name: str) -> str:
+    """The kernel's own spelling of a module's name: modprobe and file names take `-` and `_`, the kernel only `_`."""
+    return name.strip().replace("-", "_")
+
+
+def parse_modules(text: str) -> dict[str, LoadedModule]:
+    """/proc/modules, a line a module: `name size refcount holder,holder, State address`."""
+    found = {}
+    for line in text.splitlines():
+        fields = line.split()
+        if len(fields) < 5 or fields[4] not in _STATE_OF_PROC:
+            continue
+        holders = sorted(name for name in fields[3].split(",") if name not in ("", "-", "[permanent]"))
+        refcount = int(fields[2]) if _NUMBER.fullmatch(fields[2]) else None
+        found[fields[0]] = LoadedModule(_STATE_OF_PROC[fields[4]], refcount, holders)
+    return found
+
+
+def parse_built_in(text: str) -> frozenset[str]:
+    """modules.builtin, a line a module: `kernel/drivers/char/ipmi/ipmi-msghandler.ko`."""
+    names = (os.path.basename(line.strip()) for line in text.splitlines())
+    return frozenset(canonical_name(name[:-len(".ko")]) for name in names if name.endswith(".ko"))
+
+
+def read_loaded(host: Host) -> Reading:
+    """/proc/modules as `{name: LoadedModule}`; absent on a kernel without loadable modules."""
+    return host.read("/proc/modules").map(parse_modules)
+
+
+def read_built_in(host: Host) -> Reading:
+    """/lib/modules/<release>/modules.builtin of the running kernel, as a set of names."""
+    release = host.read("/proc/sys/kernel/osrelease")
+    if not release.ok:
+        return release
+    return host.read(f"/lib/modules/{release.value}/modules.builtin").map(parse_built_in)
+
+
+def read_modules(host: Host, names: Iterable[str]) -> list[dict]:
+    """Each named module as `{name, state, version, refcount, holders}`, in the order asked, names canonical.
+
+    `version` is that of the image in the kernel (/sys/module/<name>/version), not of the file on disk, and is absent
+    for a module that declares none. `refcount` counts holders and other users, open device nodes among them.
+    """
+    loaded = read_loaded(host).value or {}
+    built_in = read_built_in(host).value or frozenset()
+    return [_describe(host, canonical_name(name), loaded, built_in) for name in names]
+
+
+def read_module(host: Host, name: str) -> dict:
+    """One module as read_modules() gives it."""
+    return read_modules(host, [name])[0]
+
+
+def read_installed_kernels(host: Host, name: str) -> list[dict]:
+    """The installed kernels and whether a module was built for them: `[{release, bootable, built}]` by release.
+
+    From /lib/modules/<release>/modules.dep, which depmod writes. `bootable` says that /boot has the kernel itself.
+    """
+    needle = f"/{name}.ko".encode()
+    return [{"release": release, "bootable": host.exists(f"/boot/vmlinuz-{release}"),
+             "built": host.contains(f"/lib/modules/{release}/modules.dep", needle)}
+            for release in host.list("/lib/modules") if host.is_dir(f"/lib/modules/{release}")]
+
+
+def _describe(host: Host, name: str, loaded: dict[str, LoadedModule], built_in: frozenset[str]) -> dict:
+    line = loaded.get(name)
+    state = _state(host, name, line, built_in)
+    if state == MODULE_ABSENT:
+        return {"name": name, "state": state, "version": Reading(ABSENT), "refcount": Reading(ABSENT), "holders": []}
+    refcount = host.read_int(f"/sys/module/{name}/refcnt")
+    if refcount.status == ABSENT and line is not None and line.refcount is not None:
+        refcount = ok(line.refcount)
+    holders = host.read_list(f"/sys/module/{name}/holders")
+    return {"name": name, "state": state, "version": host.read(f"/sys/module/{name}/version"), "refcount": refcount,
+            "holders": holders.value if holders.ok else line.holders if line else []}
+
+
+def _state(host: Host, name: str, line: LoadedModule | None, built_in: frozenset[str]) -> str:
+    said = host.read(f"/sys/module/{name}/initstate").value
+    if said in (LIVE, COMING, GOING):
+        return said
+    if line is not None:
+        return line.state
+    # Built-in code has a folder in /sys/module only if it has parameters or a version, and never an initstate.
+    if name in built_in or host.is_dir(f"/sys/module/{name}"):
+        return BUILT_IN
+    return MODULE_ABSENT

@@ -1,0 +1,154 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""The kind `sysctl`: files below /proc/sys, written directly.
+
+Sources: Documentation/admin-guide/sysctl/, kernel/sysctl.c, mm/page-writeback.c (the dirty pairs).
+"""
+from __future__ import annotations
+
+import errno
+from typing import Any
+
+from .._change.text_file import TextFile, parse_numbers
+from .._change.tunable import CERTAIN, KERNEL_DECIDES, Group, Kind, Refused, Tunable, expected_error
+from .._change.values import Wanted, parse_wanted, scalar
+from .._host.host import Host
+from .._host.reading import ABSENT, DENIED, Reading
+from .._kernel.sysctl import PROC_SYS, key_to_path
+from .sysctl_rules import MOVED, PAIRS, RANGES, WATCHDOGS, never_read, never_written
+
+_SWAP = str.maketrans("./", "/.")
+
+
+class Sysctl(TextFile):
+    """One key, in its dotted form."""
+
+    def __init__(self, host: Host, path: str) -> None:
+        self.key = path[len(PROC_SYS) + 1:].translate(_SWAP)
+        super().__init__(host, f"sysctl:{self.key}", path)
+        self.cleared_by: str | None = None      # the other key of a pair, where that one is wanted too
+
+    def read(self) -> Reading:
+        why = never_read(self.key)
+        if why is not None:
+            return Reading(DENIED, None, f"never read: {why}")
+        reading = super().read()
+        if reading.status == ABSENT and self.key in MOVED:
+            return reading._replace(detail=f"{reading.detail}; {MOVED[self.key]}")
+        return reading
+
+    def predict(self, now: str, target: str, beside: dict[str, Any]) -> str:
+        why = never_written(self.key)
+        if why is not None:
+            raise Refused(f"never written: {why}")
+        self.require_writable()
+        try:
+            held = len(parse_numbers(now))
+        except ValueError:
+            return KERNEL_DECIDES
+        try:
+            numbers = parse_numbers(target)
+        except ValueError as bad:
+            raise expected_error(errno.EINVAL, str(bad)) from None
+        if len(numbers) != held:
+            # The kernel takes what fits and ignores the rest, without an error.
+            raise Refused(f"it holds {held} number{'s' if held > 1 else ''}, and {target!r} are {len(numbers)}")
+        return self._in_range(numbers[0])
+
+    def _in_range(self, number: int) -> str:
+        ratio = next((ratio for ratio, face in PAIRS if face == self.key), None)
+        if number == 0 and ratio is not None:
+            if self.cleared_by is None:
+                raise expected_error(errno.EINVAL, f"0 means that sysctl:{ratio} counts: set that one")
+            return CERTAIN
+        if self.key not in RANGES:
+            return KERNEL_DECIDES
+        lowest, highest = RANGES[self.key]
+        if not lowest <= number <= highest:
+            raise expected_error(errno.EINVAL, f"the kernel takes {lowest} to {highest}")
+        return CERTAIN
+
+
+class Pair(Group):
+    """A ratio and the same setting in bytes: a write of one sets the other to 0, and 0 is never written to the bytes.
+
+    domain_dirty_limits() in mm/page-writeback.c takes the bytes if they are not 0. dirty_ratio_handler() clears them
+    only if the ratio really changes.
+    """
+
+    def __init__(self, host: Host, ratio: Sysctl, face: Sysctl, wanted: dict[Tunable, Wanted]) -> None:
+        members = {member: wanted[member] for member in (ratio, face) if member in wanted}
+        super().__init__(members, [member for member in (ratio, face) if member not in members])
+        self.host, self.ratio, self.face = host, ratio, face
+
+    def steps(self, now: dict[Tunable, Any], target: dict[Tunable, Any]) -> list[tuple[Tunable, Any]]:
+        ratio, face = self.ratio, self.face
+        if not _zero(target.get(face, "0")):
+            return [] if face.same(now.get(face), target[face]) else [(face, target[face])]
+        last = target.get(ratio, now.get(ratio))
+        if last is None:
+            return []
+        if not ratio.same(now.get(ratio), last):
+            return [(ratio, last)]
+        if face in target and not face.same(now.get(face), target[face]):
+            return [(ratio, "2" if last.split() == ["1"] else "1"), (ratio, last)]
+        return []
+
+    def follow_up(self, now: dict[Tunable, Any], target: dict[Tunable, Any]) -> list[tuple[Tunable, Any]]:
+        # A folder has no kernel that clears the other face.
+        return [] if self.host.live else super().follow_up(now, target)
+
+    def foresee(self, now: dict[Tunable, Any], target: dict[Tunable, Any]) -> dict[Tunable, Any]:
+        if not self.host.live:
+            return {}
+        return {companion: "0" for companion in self.companions if not _zero(now.get(companion, "0"))}
+
+
+class SysctlKind(Kind):
+    name = "sysctl"
+
+    def __init__(self, host: Host) -> None:
+        self.host = host
+
+    def parse(self, name: str, spec: Any) -> Wanted:
+        key_to_path(name)
+        return parse_wanted(spec, scalar, numbers=True)
+
+    def find(self, name: str) -> list[Tunable]:
+        return [Sysctl(self.host, key_to_path(name))]
+
+    def beside(self, tunable: Sysctl) -> list[Tunable]:
+        return [self.find(key)[0] for key in family(tunable.key) if key != tunable.key]
+
+    def group(self, wanted: dict[Tunable, Wanted]) -> list[Group]:
+        by_key = {tunable.key: tunable for tunable in wanted}
+        groups = []
+        for keys in dict.fromkeys(family(key) for key in by_key):
+            members = [by_key.get(key) or self.find(key)[0] for key in keys]
+            if keys in PAIRS:
+                groups.append(self._pair(members[0], members[1], wanted))
+            else:
+                groups.append(Group({member: wanted[member] for member in members if member in wanted},
+                                    [member for member in members if member not in wanted]))
+        return groups
+
+    def _pair(self, ratio: Sysctl, face: Sysctl, wanted: dict[Tunable, Wanted]) -> Pair:
+        if ratio in wanted and face in wanted:
+            if not _zero(str(wanted[ratio].value)) and not _zero(str(wanted[face].value)):
+                raise ValueError(f"{ratio.key} and {face.key} are one setting with two faces: one of them is 0")
+            face.cleared_by = ratio.key
+        return Pair(self.host, ratio, face, wanted)
+
+
+def family(key: str) -> tuple[str, ...]:
+    """The keys that change together with this one, itself included, in the order in which they are written."""
+    return next((keys for keys in (*PAIRS, WATCHDOGS) if key in keys), (key,))
+
+
+def _zero(text: str) -> bool:
+    try:
+        return parse_numbers(text) == [0]
+    except ValueError:
+        return False

@@ -1,0 +1,244 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""The kind `sysfs`: attributes below /sys from a list of patterns, with everything else refused."""
+from __future__ import annotations
+
+import errno
+from typing import Any
+
+from .._change.text_file import TextFile
+from .._change.tunable import CERTAIN, KERNEL_DECIDES, Group, Kind, Refused, Tunable, expected_error
+from .._change.values import Wanted, parse_wanted, scalar
+from .._host.host import Host
+from .._host.reading import DENIED, Reading
+from .._kernel.bracketed import choices, chosen
+from .sysfs_rules import BRACKETED, CPUFREQ, NUMBER, find_rule, never_read, never_written
+
+GOVERNOR = "scaling_governor"
+PREFERENCE = "energy_performance_preference"
+MAXIMUM = "scaling_max_freq"
+MINIMUM = "scaling_min_freq"
+BOOST = "boost"
+# The kernel may set the limits anew when it switches boost (cpufreq_boost_set_sw() in drivers/cpufreq/cpufreq.c), so
+# that they come last.
+POLICY_FILES = (GOVERNOR, PREFERENCE, BOOST, MAXIMUM, MINIMUM)
+_OF_BOOST = (BOOST, MAXIMUM, MINIMUM)
+# A new limit is a request that a worker of the kernel takes over: handle_update() in drivers/cpufreq/cpufreq.c.
+SETTLE_SECONDS = 1.0
+EVERY_BOOST = f"{CPUFREQ}/{BOOST}"      # of all policies at once
+
+# What the kernel may change along with a file of the same policy.
+_FOLLOWERS = {GOVERNOR: (PREFERENCE,), BOOST: (MAXIMUM, MINIMUM)}
+
+# With these the governor decides about the preference (amd_pstate_set_epp() and intel_pstate_set_epp(): EBUSY).
+_ACTIVE_DRIVERS = ("amd-pstate-epp", "intel_pstate")
+
+
+class Attribute(TextFile):
+    """One file of sysfs."""
+
+    def __init__(self, host: Host, path: str) -> None:
+        super().__init__(host, f"sysfs:{path}", path)
+        self.folder, _slash, self.file = path.rpartition("/")
+        self.rule = find_rule(path)
+        self.inexact = self.rule.inexact if self.rule else ()
+        if host.live and self.file in (MAXIMUM, MINIMUM):
+            self.settles = SETTLE_SECONDS
+
+    def read(self) -> Reading:
+        why = never_read(self.path)
+        if why is not None:
+            return Reading(DENIED, None, f"never written, and not read: {why}")
+        reading = super().read()
+        if self.rule is not None and self.rule.form == BRACKETED:
+            # A recorded host whose write was cut short holds nothing: a value that a restore comes back from.
+            return reading.map(lambda text: chosen(text) if text else text)
+        return reading
+
+    def same(self, one: Any, other: Any) -> bool:
+        if one is None or other is None:
+            return False
+        if self.rule is not None and self.rule.form == NUMBER:
+            return super().same(one, other)
+        return one.strip() == other.strip()
+
+    def predict(self, now: str, target: str, beside: dict[str, Any]) -> str:
+        why = never_written(self.path)
+        if why is not None:
+            raise Refused(f"never written: {why}")
+        if self.rule.form == NUMBER:
+            self._require_number(target)
+        self.require_writable()
+        self._require_free_preference(target, beside)
+        if self.rule.limits_files and not self._boost_changes(beside):
+            self._require_in_limits(self.number(target))
+        return self._among_choices(target)
+
+    def _require_number(self, target: str) -> None:
+        try:
+            self.number(target)
+        except ValueError as why:
+            raise expected_error(errno.EINVAL, str(why)) from None
+
+    def _among_choices(self, target: str) -> str:
+        offered = self._choices()
+        if not offered or (self.file == PREFERENCE and target.isdigit()):
+            return KERNEL_DECIDES
+        if all(not self.same(target, word) for word in offered):
+            raise expected_error(errno.EINVAL, f"{target!r} is none of {', '.join(offered)}")
+        return CERTAIN
+
+    def _choices(self) -> list[str]:
+        if self.rule.choices_file:
+            return (self._beside(self.rule.choices_file) or "").split()
+        if self.rule.form == BRACKETED:
+            text = self.host.read(self.path).value or ""
+            return choices(text) if "[" in text else []
+        return list(self.rule.choices)
+
+    def _beside(self, name: str) -> str | None:
+        return self.host.read(f"{self.folder}/{name}").value
+
+    def _boost_changes(self, beside: dict[str, Any]) -> bool:
+        # Then the hardware's limits change before this is written.
+        return any(wanted is not None and not super(Attribute, self).same(wanted, self.host.read(path).value)
+                   for path in (EVERY_BOOST, f"{self.folder}/{BOOST}")
+                   for wanted in [beside.get(f"sysfs:{path}")])
+
+    def _require_in_limits(self, number: int) -> None:
+        low, high = (self.host.read_int(f"{self.folder}/{name}").value for name in self.rule.limits_files)
+        if low is not None and high is not None and not low <= number <= high:
+            raise expected_error(errno.EINVAL, f"the hardware's limits are {low} to {high} kHz")
+
+    def _require_free_preference(self, target: str, beside: dict[str, Any]) -> None:
+        if self.file != PREFERENCE or target in ("performance", "0"):
+            return
+        governor = beside.get(f"sysfs:{self.folder}/{GOVERNOR}") or self._beside(GOVERNOR)
+        if governor == "performance" and self._beside("scaling_driver") in _ACTIVE_DRIVERS:
+            raise expected_error(errno.EBUSY, "with the governor performance the driver takes no other preference")
+
+
+class Policy(Group):
+    """The files of one cpufreq policy in the order governor, preference, boost, limits."""
+
+    patience = 0.1      # seconds; a host has hundreds of policies, which are written one by one
+
+    @property
+    def pause(self) -> float:
+        return self.patience if any(tunable.settles for tunable in self.tunables) else 0
+
+    def steps(self, now: dict[Tunable, Any], target: dict[Tunable, Any]) -> list[tuple[Tunable, Any]]:
+        steps = super().steps(now, target)
+        by_path = {tunable.path: (tunable, value) for tunable, value in steps}
+        for path, maximum in by_path.items():
+            minimum = by_path.get(f"{maximum[0].folder}/{MINIMUM}") if path.endswith(f"/{MAXIMUM}") else None
+            # A maximum below the minimum of the moment would be clamped: then the minimum goes down first.
+            if minimum is not None and _less(maximum[1], now.get(minimum[0])):
+                low, high = steps.index(minimum), steps.index(maximum)
+                steps[low], steps[high] = steps[high], steps[low]
+        return steps
+
+
+class Boost(Policy):
+    """Boost of all policies at once, and what is wanted of their limits, which the kernel may set anew with it.
+
+    Limits that somebody set are companions: recorded, and brought back with boost. Those that are the hardware's come
+    back by themselves.
+    """
+
+    foresight = KERNEL_DECIDES
+    patience = SETTLE_SECONDS
+
+    def foresee(self, now: dict[Tunable, Any], target: dict[Tunable, Any]) -> dict[Tunable, Any]:
+        # A driver with a register for it (acpi-cpufreq) leaves them alone, others give the policy new limits.
+        return dict.fromkeys(self.companions, "what the kernel makes of it")
+
+
+def _less(one: Any, other: Any) -> bool:
+    try:
+        return int(one) < int(other)
+    except (TypeError, ValueError):
+        return False
+
+
+class SysfsKind(Kind):
+    name = "sysfs"
+
+    def __init__(self, host: Host) -> None:
+        self.host = host
+
+    def parse(self, name: str, spec: Any) -> Wanted:
+        check_path(name)
+        return parse_wanted(spec, scalar)
+
+    def is_pattern(self, name: str) -> bool:
+        return any(sign in name for sign in "*?[")
+
+    def find(self, name: str) -> list[Tunable]:
+        check_path(name)
+        paths = self.host.glob(name) if self.is_pattern(name) else [name]
+        return [Attribute(self.host, path) for path in dict.fromkeys(self._resolve(one) for one in paths or [name])]
+
+    def _resolve(self, path: str) -> str:
+        # /sys/devices/system/cpu/cpu0/cpufreq is a link to a policy, and a link may lead to what is never written.
+        try:
+            return self.host.resolve(path)
+        except OSError:
+            return path
+
+    def beside(self, tunable: Attribute) -> list[Tunable]:
+        if tunable.path == EVERY_BOOST:
+            return self._set_limits(tunable)
+        if not in_policy(tunable):
+            return []
+        return [Attribute(self.host, f"{tunable.folder}/{name}") for name in _FOLLOWERS.get(tunable.file, ())]
+
+    def _set_limits(self, boost: Attribute) -> list[Tunable]:
+        """Where a policy is not at the hardware's limits, or has a boost of its own."""
+        found = []
+        for folder in self.host.glob(f"{CPUFREQ}/policy*"):
+            for name, usual in ((BOOST, boost.path), (MAXIMUM, f"{folder}/cpuinfo_max_freq"),
+                                (MINIMUM, f"{folder}/cpuinfo_min_freq")):
+                now = self.host.read(f"{folder}/{name}")
+                if now.ok and now.value != self.host.read(usual).value:
+                    found.append(Attribute(self.host, f"{folder}/{name}"))
+        return found
+
+    def group(self, wanted: dict[Tunable, Wanted]) -> list[Group]:
+        boost = next((tunable for tunable in wanted if tunable.path == EVERY_BOOST), None)
+        policies: dict[str, dict[str, Tunable]] = {}
+        single, with_boost = [], {}
+        for tunable in wanted:
+            if boost is not None and (tunable is boost or (in_policy(tunable) and tunable.file in _OF_BOOST)):
+                with_boost[tunable] = wanted[tunable]
+            elif in_policy(tunable):
+                policies.setdefault(tunable.folder, {})[tunable.file] = tunable
+            else:
+                single.append(Group({tunable: wanted[tunable]}))
+        groups = [*single, *(self._policy(files, wanted) for files in policies.values())]
+        return groups if boost is None else [*groups, self._boost(boost, with_boost)]
+
+    def _boost(self, boost: Attribute, wanted: dict[Tunable, Wanted]) -> Boost:
+        ordered = sorted(wanted, key=lambda tunable: (tunable is not boost, POLICY_FILES.index(tunable.file)))
+        paths = {tunable.path for tunable in wanted}
+        return Boost({tunable: wanted[tunable] for tunable in ordered},
+                     [one for one in self._set_limits(boost) if one.path not in paths])
+
+    def _policy(self, files: dict[str, Tunable], wanted: dict[Tunable, Wanted]) -> Policy:
+        companions = {one.file: one for tunable in files.values() for one in self.beside(tunable)}
+        return Policy({files[name]: wanted[files[name]] for name in POLICY_FILES if name in files},
+                      [companion for name, companion in companions.items() if name not in files])
+
+
+def in_policy(tunable: Attribute) -> bool:
+    return tunable.folder.startswith(f"{CPUFREQ}/policy") and tunable.file in POLICY_FILES
+
+
+def check_path(name: str) -> None:
+    """Raises ValueError for what is not one absolute path, spelled plainly."""
+    if not isinstance(name, str) or not name.startswith("/"):
+        raise ValueError(f"{name!r} is not an absolute path, as in /sys/kernel/mm/ksm/run")
+    if any(part in ("", ".", "..") for part in name[1:].split("/")) or "\0" in name:
+        raise ValueError(f"{name!r} is not spelled plainly: no empty parts, no . and no ..")

@@ -1,0 +1,130 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""NVIDIA's driver on this host: modules, version and flavour, GPUs it drives, device nodes, errors it logged."""
+from __future__ import annotations
+
+from .._change.hung_gpus import list_hung
+from .._host.host import Host
+from .._host.reading import ABSENT, Reading, ok
+from .._kernel.device_majors import read_majors
+from .._kernel.modules import LIVE, read_installed_kernels, read_modules
+from .._pci.address import kernel_address
+from . import modprobe_d, smi
+from .libraries import CUDA, MANAGEMENT, read_container_libraries, read_library_version
+from .log import parse_peer_lines, parse_xids
+from .proc import parse_information, parse_parameters, parse_version
+
+_PROC = "/proc/driver/nvidia"
+_PREFIXES = ("nvidia", "gdrdrv")
+CORE_MODULE = "nvidia"
+# What drives or helps a GPU, what takes its place, and what nvidia_peermem needs.
+MODULES = (CORE_MODULE, "nvidia_uvm", "nvidia_modeset", "nvidia_drm", "nvidia_peermem", "gdrdrv", "nvidia_fs",
+           "nouveau", "ib_core")
+PEER_SYMBOL = "ib_register_peer_memory_client"
+
+
+def read(host: Host, log: Reading, *, gone: list[str], asleep: list[str], rdma: bool, containers: Reading,
+         release: str | None, present: bool) -> dict:
+    """The `nvidia` section of the facts.
+
+    `log` is what _kernel_log.read_lines() gave, `gone` and `asleep` are addresses of NVIDIA GPUs that read all ones
+    or are suspended, `rdma` says whether the host has an RDMA device, `containers` is what
+    _nvidia_libraries.find_processes() gave, `release` is the running kernel's, `present` says whether the host has a
+    GPU of NVIDIA.
+    """
+    modules = read_modules(host, MODULES)
+    core, peermem = modules[0], modules[MODULES.index("nvidia_peermem")]
+    version = host.read(f"{_PROC}/version").map(parse_version)
+    gpus = read_gpus(host)
+    nodes = read_nodes(host)
+    hung = list_hung(host)
+    reason = reason_not_to_ask(core["state"], nodes, gpus, gone, asleep, hung)
+    return {
+        "module": {key: core[key] for key in ("state", "version", "refcount")},
+        "flavour": version.value.flavour if version.ok else None,
+        "driver_version": version.map(lambda parsed: parsed.version) if version.ok else core["version"],
+        "library_version": read_library_version(host, MANAGEMENT),
+        "cuda_library_version": read_library_version(host, CUDA),
+        "container_libraries": read_container_libraries(host, containers),
+        "modules": modules,
+        "kernels": read_installed_kernels(host, CORE_MODULE),
+        **modprobe_d.read(host, release, present),
+        "parameters": host.read(f"{_PROC}/params").map(parse_parameters),
+        "proc_gpus": gpus,
+        "majors": read_majors(host).map(
+            lambda majors: [entry for entry in majors if entry["name"].startswith(_PREFIXES)]),
+        "nodes": nodes,
+        "peermem": {"loaded": peermem["state"] == LIVE, "symbol": read_peer_symbol(host, rdma),
+                    "log": parse_peer_lines(log.value or [])},
+        "smi": smi.read(host, reason),
+        "xids": log.map(parse_xids),
+        "hung": hung,
+    }
+
+
+def reason_not_to_ask(state: str, nodes: Reading, gpus: Reading, gone: list[str], asleep: list[str],
+                      hung: Reading) -> str | None:
+    """Why nvidia-smi must not be run, None where it may.
+
+    `state` is that of the nvidia module, `nodes`, `gpus` and `hung` are what read_nodes(), read_gpus() and
+    list_hung() gave, the rest is as in read().
+    """
+    present = {node["path"] for node in nodes.value or [] if node["type"] == "c"}
+    wanted = [f"/dev/nvidia{gpu['minor']}" for gpu in gpus.value or [] if gpu["minor"] is not None]
+    return smi.reason_not_to_run(state, "/dev/nvidiactl" in present, [path for path in wanted if path not in present],
+                                 gone, asleep, [gpu["bdf"] for gpu in hung.value or []])
+
+
+def read_gpus(host: Host) -> Reading:
+    """/proc/driver/nvidia/gpus: the GPUs the driver has probed, `[{bdf, ...}]` by address, see parse_information().
+
+    The minor number is that of /dev/nvidia<minor> and follows no order of the bus.
+    """
+    names = host.read_list(f"{_PROC}/gpus")
+    if not names.ok:
+        return names
+    found = []
+    for name in names.value:
+        bdf = kernel_address(name)
+        if bdf is not None and "." in bdf:
+            text = host.read(f"{_PROC}/gpus/{name}/information")
+            found.append({"bdf": bdf, **parse_information(text.value or "")})
+    return ok(found)
+
+
+def read_nodes(host: Host) -> Reading:
+    """/dev/nvidia*, /dev/gdrdrv and /dev/nvidia-caps/*: `[{path, type, major, minor, mode}]` by path.
+
+    A plain file in the place of a node has type `file` and no numbers: what a bind mount leaves in a container
+    whose host had no node.
+    """
+    nodes = host.device_nodes("/dev")
+    if not nodes.ok:
+        return nodes
+    caps = host.device_nodes("/dev/nvidia-caps").value or {}
+    found = {path: node for path, node in {**nodes.value, **caps}.items()
+             if path.startswith(tuple(f"/dev/{prefix}" for prefix in _PREFIXES))}
+    for name in host.list("/dev"):
+        path = f"/dev/{name}"
+        if name.startswith(_PREFIXES) and path not in found and not host.is_dir(path):
+            found[path] = {"type": "file", "major": None, "minor": None, "mode": f"{host.mode(path) or 0:04o}"}
+    return ok([{"path": path, **found[path]} for path in sorted(found)])
+
+
+def read_peer_symbol(host: Host, rdma: bool) -> Reading:
+    """Whether the kernel has the peer memory interface that nvidia_peermem needs (ib_core of MLNX_OFED or DOCA)."""
+    if not rdma:
+        return Reading(ABSENT, None, "not looked for: no RDMA device")
+    return host.contains("/proc/kallsyms", f" {PEER_SYMBOL}".encode())
+
+
+def proc_gpu(nvidia: dict, bdf: str) -> dict | None:
+    """What the driver says of one GPU, of the section that read() gave."""
+    return next((gpu for gpu in nvidia["proc_gpus"].value or [] if gpu["bdf"] == bdf), None)
+
+
+def smi_gpu(nvidia: dict, bdf: str) -> dict | None:
+    """What nvidia-smi says of one GPU, of the section that read() gave."""
+    return next((gpu for gpu in nvidia["smi"]["gpus"] if gpu["bdf"] == bdf), None)

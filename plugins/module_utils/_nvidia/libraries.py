@@ -1,0 +1,191 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""Which version NVIDIA's libraries have that programs load, on the host and inside of running containers.
+
+It must be that of the loaded module in all its parts (README.md of github.com/NVIDIA/open-gpu-kernel-modules). Nothing
+of a container is opened: what counts is the name of the file to which a library's link leads.
+"""
+from __future__ import annotations
+
+import json
+import os
+import re
+import select
+import signal
+import stat
+import time
+
+from .._host.host import Host
+from .._host.reading import ABSENT, UNPARSABLE, Reading, from_error, ok
+from .._host.sysroot import Sysroot
+from .._kernel.device_users import parse_container
+from .proc import parse_version
+
+MANAGEMENT, CUDA = "libnvidia-ml.so", "libcuda.so"
+_FOLDERS = ("/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib")
+_VERSIONED = re.compile(r"(lib[a-z-]+\.so)\.(\d{1,6}(?:\.\d{1,6}){1,3})", re.ASCII)
+
+# Where lxc puts a container's processes, the unified hierarchy first (lxc.cgroup.dir.container.inner is `ns`).
+_GROUPS = ("/sys/fs/cgroup/lxc/{}", "/sys/fs/cgroup/systemd/lxc/{}")
+_BELOW = ("/ns/init.scope", "/ns", "/init.scope", "")
+TIME_LIMIT = 2.0        # seconds for a container whose file system may never answer
+HANGING_LIMIT = 3       # containers that do not answer, after which no further one is asked
+
+
+def read_library_version(root: Sysroot, library: str) -> Reading:
+    """The version in the name of the file that `library`.1 leads to; absent where no usual folder has such a file.
+
+    Links may go through /etc/alternatives; they are followed inside `root`.
+    """
+    for folder in _FOLDERS:
+        try:
+            path = root.resolve(f"{folder}/{library}.1")
+            named = _VERSIONED.fullmatch(os.path.basename(path))
+            if named and named[1] == library and stat.S_ISREG(os.lstat(root.local(path)).st_mode):
+                return ok(named[2])
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError as error:
+            return from_error(error)
+    return Reading(ABSENT, None, f"no file behind {library}.1 in the usual folders has a version in its name")
+
+
+def read_mismatch(host: Host) -> str | None:
+    """The versions in words where the loaded driver and a library of the host have different ones, else None.
+
+    All that is started then fails, while what runs goes on.
+    """
+    loaded = host.read("/proc/driver/nvidia/version").map(parse_version)
+    if not loaded.ok:
+        return None
+    others = [f"{library} is {found.value}" for library in (MANAGEMENT, CUDA)
+              if (found := read_library_version(host, library)).ok and found.value != loaded.value.version]
+    return f"the loaded driver is {loaded.value.version}, {' and '.join(others)}" if others else None
+
+
+def find_processes(host: Host, guests: dict, users: Reading) -> Reading:
+    """A process of every running container that is given a GPU or uses one: `{name: pid}`, `lxc:101` and its like.
+
+    `guests`: the facts of that name; `users`: what _device_users.read_users() gave.
+    """
+    if not guests["containers"].ok:
+        return Reading(guests["containers"].status, None, guests["containers"].detail)
+    if not users.ok and not guests["containers"].value:
+        return Reading(users.status, None, users.detail)
+    pids = {container_name(container["id"]): _first_process(host, container["id"])
+            for container in guests["containers"].value or [] if container["running"] and container["gpu_devices"]}
+    found = {name: pid for name, pid in pids.items() if pid is not None}
+    for user in users.value or []:
+        if user["container"] is not None:
+            found.setdefault(container_name(user["container"]), user["pid"])
+    return ok(found)
+
+
+def container_name(container: str) -> str:
+    """`lxc:101`; one of Docker and its like is `container:` and the first 12 digits of its id."""
+    return f"{'container' if re.fullmatch('[0-9a-f]{12}', container) else 'lxc'}:{container}"
+
+
+def _first_process(host: Host, number: str) -> int | None:
+    for group in _GROUPS:
+        for below in _BELOW:
+            pids = (host.read(f"{group.format(number)}{below}/cgroup.procs").value or "").split()
+            if pids and pids[0].isdecimal():
+                return int(pids[0])
+    return None
+
+
+def read_container_libraries(host: Host, processes: Reading) -> Reading:
+    """`[{name, versions}]` of the containers that find_processes() gave; `versions` are the distinct ones of both
+    libraries, none where the container has neither.
+
+    A container decides what its file system is, and it may be one that never answers: a child process looks, and is
+    left behind where it does not come back.
+    """
+    if not processes.ok:
+        return processes
+    answers: dict[str, Reading] = {}
+    waiting = dict(processes.value)
+    for _try in range(HANGING_LIMIT):
+        answers.update(_ask_child(host, waiting))
+        waiting = {name: pid for name, pid in waiting.items() if name not in answers}
+        if not waiting:
+            break
+        hanging = next(iter(waiting))
+        answers[hanging] = Reading(UNPARSABLE, None, f"its file system did not answer within {TIME_LIMIT:g} s")
+        del waiting[hanging]
+    answers.update(dict.fromkeys(waiting, Reading(UNPARSABLE, None, "not asked: too many others did not answer")))
+    return ok([{"name": name, "versions": answers[name]} for name in sorted(answers)])
+
+
+def _ask_child(host: Host, processes: dict[str, int]) -> dict[str, Reading]:
+    """What a child says of the containers one after the other, as far as it came in time."""
+    if not processes:
+        return {}
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        _be_child(host, processes, writer)
+    os.close(writer)
+    try:
+        text = _read_until(reader, time.monotonic() + TIME_LIMIT, len(processes))
+    finally:
+        os.close(reader)
+        os.kill(child, signal.SIGKILL)
+        _reap(child)
+    answers = {}
+    for name, answer, told in map(json.loads, text.split(b"\n")[:-1]):
+        answers[name] = Reading(*answer)
+        host.hear(told)
+    return answers
+
+
+def _be_child(host: Host, processes: dict[str, int], writer: int) -> None:
+    """Never returns. Holds none of the parent's streams, so that nobody waits for them if it hangs."""
+    try:
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        for stream in (0, 1, 2):
+            os.dup2(nothing, stream)
+        for name, pid in processes.items():
+            host.tell()
+            answer = _look_inside(host, name, pid)
+            os.write(writer, json.dumps([name, answer, host.tell()]).encode() + b"\n")
+    finally:
+        os._exit(0)
+
+
+def _look_inside(host: Host, name: str, pid: int) -> Reading:
+    """The distinct versions; `pid` is asked again whether it is still the container's."""
+    try:
+        if container_name(parse_container(host.read(f"/proc/{pid}/cgroup").value or "") or "") != name:
+            return Reading(ABSENT, None, "the container stopped meanwhile")
+        root = host.below(f"/proc/{pid}/root")
+        found = [read_library_version(root, library) for library in (MANAGEMENT, CUDA)]
+    except (OSError, ValueError) as error:
+        return from_error(error) if isinstance(error, OSError) else Reading(ABSENT, None, str(error))
+    except RecursionError:
+        return Reading(UNPARSABLE, None, "its links are nested too deep")
+    failed = next((reading for reading in found if reading.status not in ("ok", ABSENT)), None)
+    return failed or ok(sorted({reading.value for reading in found if reading.ok}))
+
+
+def _read_until(reader: int, deadline: float, lines: int) -> bytes:
+    """What the child wrote, until it has said all, ended, or stayed silent for too long."""
+    text = b""
+    while text.count(b"\n") < lines:
+        ready, _none, _either = select.select([reader], [], [], max(0.0, deadline - time.monotonic()))
+        piece = os.read(reader, 1 << 16) if ready else b""
+        if not piece:
+            break
+        text += piece
+    return text
+
+
+def _reap(child: int) -> None:
+    """A killed child ends at once, unless it hangs in the kernel; then it is left behind."""
+    for _try in range(50):
+        if os.waitpid(child, os.WNOHANG)[0]:
+            return
+        time.sleep(0.002)

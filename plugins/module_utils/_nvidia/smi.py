@@ -1,0 +1,237 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""One run of `nvidia-smi -q -x`, where that is safe, and what it printed.
+
+nvidia-smi opens every GPU: it wakes a sleeping one, makes missing device nodes, and may hang on a sick one. So it is
+run only where none of this can happen, and never for longer than TIME_LIMIT.
+"""
+from __future__ import annotations
+
+import re
+from xml.etree import ElementTree
+
+from .._host.host import Host
+from .._host.reading import ABSENT, Reading
+from .._pci.address import kernel_address
+
+TIME_LIMIT = 20.0       # seconds; without persistence eight GPUs take more than ten to initialise
+RECORDED = "nvidia-smi.xml"
+
+OK = "ok"
+NOT_RUN = "not_run"
+MISSING = "absent"
+TIMEOUT = "timeout"
+FAILED = "failed"
+STATES = (OK, NOT_RUN, MISSING, TIMEOUT, FAILED)
+
+_NUMBER = re.compile(r"\d{1,15}(?!\d)", re.ASCII)
+_WATTS = re.compile(r"\d{1,15}(?:\.\d{1,15})?(?!\d)", re.ASCII)
+# What NVML says of a GPU that no longer answers, in the place of any value.
+_TROUBLE = ("gpu is lost", "[gpu is lost]", "gpu requires reset", "[gpu requires reset]")
+_NOTHING = ("", "n/a", "[n/a]", "unknown error", "[unknown error]", "not supported", "[not supported]",
+            "insufficient permissions", "requested functionality has been deprecated", *_TROUBLE)
+_YES_NO = {"yes": True, "no": False}
+# Until driver 530 the first name of each pair, then the second.
+_CLOCK_REASONS = ("clocks_throttle_reasons", "clocks_event_reasons")
+_CLOCK_REASON = re.compile(r"clocks_(?:throttle|event)_reason_(\w+)")
+_POWER = ("power_readings", "gpu_power_readings")
+_POWER_DRAW = ("instant_power_draw", "power_draw", "average_power_draw")
+_POWER_LIMIT = ("current_power_limit", "enforced_power_limit", "power_limit")
+
+
+def reason_not_to_run(state: str, control_node: bool, missing_nodes: list[str], gone: list[str],
+                      asleep: list[str], hung: list[str]) -> str | None:
+    """Why nvidia-smi must not be run, None where it may.
+
+    `state` is that of the nvidia module, `gone` and `asleep` are NVIDIA GPUs that read all ones or are suspended,
+    `hung` those that did not answer while they were measured.
+    """
+    if state != "live":
+        return f"the nvidia module is {state}"
+    if not control_node:
+        return "/dev/nvidiactl is missing and nvidia-smi would make it"
+    if gone:
+        return f"{', '.join(gone)} reads all ones: nvidia-smi may hang"
+    if hung:
+        return f"{', '.join(hung)} hung while it was measured: nvidia-smi may hang too"
+    if asleep:
+        return f"{', '.join(asleep)} is suspended and nvidia-smi would wake it"
+    if missing_nodes:
+        return f"{', '.join(missing_nodes)} is missing and nvidia-smi would make it"
+    return None
+
+
+def read(host: Host, reason: str | None) -> dict:
+    """The `smi` fact: `{state, reason, driver_version, gpus}`; not run where there is a `reason` not to. Never raises.
+
+    The keys of a GPU are those of _gpu(); MiB, percent and watts, None for what nvidia-smi leaves open.
+    """
+    if reason is not None:
+        return _fact(NOT_RUN, reason)
+    printed = host.run(["nvidia-smi", "-q", "-x"], TIME_LIMIT, recorded=RECORDED)
+    if printed.ok:
+        parsed = parse(printed.value)
+        return parsed if parsed is not None else _fact(FAILED, f"no XML: {_first_lines(printed.value)}")
+    return _fact(_state_of(printed), printed.detail)
+
+
+def _state_of(printed: Reading) -> str:
+    if printed.status == ABSENT:
+        return MISSING
+    return TIMEOUT if (printed.detail or "").startswith("timeout") else FAILED
+
+
+def _first_lines(text: str) -> str:
+    return "; ".join(line.strip() for line in text.splitlines()[:2])[:200] or "no output"
+
+
+def _fact(state: str, reason: str | None, driver_version: str | None = None, gpus: list | None = None) -> dict:
+    return {"state": state, "reason": reason, "driver_version": driver_version, "gpus": gpus or []}
+
+
+def parse(text: str) -> dict | None:
+    """What `nvidia-smi -q -x` printed, None for anything else. A field that is missing or renamed is None."""
+    root = _root(text)
+    if root is None:
+        return None
+    gpus = [_gpu(element) for element in root.iter("gpu")]
+    return _fact(OK, None, _text(root, "driver_version"), [gpu for gpu in gpus if gpu["bdf"] and "." in gpu["bdf"]])
+
+
+def parse_conditions(text: str) -> list[dict] | None:
+    """How the GPUs of the same output are doing: `[{bdf, temperature_c, sm_mhz, throttle, power_w}]`; None as above.
+
+    Degrees Celsius, MHz and watts; `throttle` are the reasons for lower clocks that are active.
+    """
+    root = _root(text)
+    if root is None:
+        return None
+    found = []
+    for gpu in root.iter("gpu"):
+        power = _power(gpu)
+        found.append({"bdf": _address(gpu), "temperature_c": _number(gpu, "temperature/gpu_temp"),
+                      "sm_mhz": _number(gpu, "clocks/sm_clock"), "throttle": power["clock_reasons"],
+                      "power_w": power["power_draw_w"]})
+    return [gpu for gpu in found if gpu["bdf"] and "." in gpu["bdf"]]
+
+
+def _root(text: str) -> ElementTree.Element | None:
+    if "<!ENTITY" in text:      # nvidia-smi defines none; a bomb would
+        return None
+    try:
+        root = ElementTree.fromstring(text.strip())
+    except ElementTree.ParseError:
+        return None
+    return root if root.tag == "nvidia_smi_log" else None
+
+
+def _address(gpu: ElementTree.Element) -> str | None:
+    return kernel_address(gpu.get("id") or "") or kernel_address(_text(gpu, "pci/pci_bus_id") or "")
+
+
+def _gpu(gpu: ElementTree.Element) -> dict:
+    processes = gpu.find("processes")
+    return {
+        "bdf": _address(gpu),
+        "minor": _number(gpu, "minor_number"),
+        "memory_mib": _number(gpu, "fb_memory_usage/total"),
+        "bar1_mib": _number(gpu, "bar1_memory_usage/total"),
+        "bar1_used_mib": _number(gpu, "bar1_memory_usage/used"),
+        "pstate": _text(gpu, "performance_state"),
+        "persistence": _text(gpu, "persistence_mode"),
+        "display": _text(gpu, "display_active"),
+        "vbios": _text(gpu, "vbios_version"),
+        "utilization": _number(gpu, "utilization/gpu_util"),
+        "processes": None if processes is None or (_is_nothing(processes.text) and len(processes) == 0)
+        else len(processes.findall("process_info")),
+        "trouble": _trouble(gpu),
+        **_modes(gpu), **_power(gpu), **_memory_health(gpu),
+    }
+
+
+def _trouble(gpu: ElementTree.Element) -> str | None:
+    """`GPU is lost` where NVML answers that in the place of a value."""
+    return next((text.strip("[]") for element in gpu.iter() if (text := (element.text or "").strip()).lower()
+                 in _TROUBLE), None)
+
+
+def _modes(gpu: ElementTree.Element) -> dict:
+    return {
+        "compute_mode": _text(gpu, "compute_mode"),
+        "mig": _text(gpu, "mig_mode/current_mig"), "mig_pending": _text(gpu, "mig_mode/pending_mig"),
+        "ecc": _text(gpu, "ecc_mode/current_ecc"), "ecc_pending": _text(gpu, "ecc_mode/pending_ecc"),
+        "recovery_action": _recovery_action(gpu),
+    }
+
+
+def _recovery_action(gpu: ElementTree.Element) -> str | None:
+    """`None`, `Reset`, `Reboot`, `Drain P2P` or `Drain and Reset`; drivers before 560 answer two questions instead."""
+    said = _text(gpu, "gpu_recovery_action")
+    if said is not None:
+        return said
+    drain, reset = (_yes(gpu, f"gpu_reset_status/{name}") for name in ("drain_and_reset_recommended", "reset_required"))
+    if drain is None and reset is None:
+        return None
+    return "Reset" if reset else "Drain and Reset" if drain else "None"
+
+
+def _power(gpu: ElementTree.Element) -> dict:
+    readings = next((found for name in _POWER if (found := gpu.find(name)) is not None), None)
+    reasons = next((found for name in _CLOCK_REASONS if (found := gpu.find(name)) is not None), None)
+    return {
+        "power_draw_w": _watts(readings, _POWER_DRAW),
+        "power_limit_w": _watts(readings, _POWER_LIMIT),
+        "power_default_w": _watts(readings, ("default_power_limit",)),
+        "clock_reasons": None if reasons is None or not len(reasons) else
+        [name[1] for reason in reasons if (reason.text or "").strip() == "Active"
+         and (name := _CLOCK_REASON.fullmatch(reason.tag))],
+    }
+
+
+def _watts(readings: ElementTree.Element | None, names: tuple[str, ...]) -> float | None:
+    """`600.0` of `600.00 W`, by the first name that has a value."""
+    texts = (_text(readings, name) for name in names) if readings is not None else ()
+    return next((float(found[0]) for text in texts if (found := _WATTS.match(text or ""))), None)
+
+
+def _memory_health(gpu: ElementTree.Element) -> dict:
+    """Uncorrectable errors since the driver was loaded and ever, and what waits for a reset of the GPU."""
+    retired = _yes(gpu, "retired_pages/pending_retirement")
+    return {
+        "ecc_errors": _uncorrectable(gpu.find("ecc_errors/volatile")),
+        "ecc_errors_ever": _uncorrectable(gpu.find("ecc_errors/aggregate")),
+        "pages_pending": _yes(gpu, "retired_pages/pending_blacklist") if retired is None else retired,
+        "rows_pending": _yes(gpu, "remapped_rows/remapped_row_pending"),
+        "rows_failed": _yes(gpu, "remapped_rows/remapped_row_failure"),
+        "repairs_pending": [name for name in ("channel", "tpc") if _yes(gpu, f"ecc_errors/{name}_repair_pending")],
+    }
+
+
+def _uncorrectable(errors: ElementTree.Element | None) -> int | None:
+    """A sum: SRAM and DRAM since Turing, SRAM in two kinds since driver 545; before Turing `double_bit/total`."""
+    if errors is None:
+        return None
+    names = [element.tag for element in errors if "_uncorrectable" in element.tag] or ["double_bit/total"]
+    counts = [count for name in names if (count := _number(errors, name)) is not None]
+    return sum(counts) if counts else None
+
+
+def _yes(gpu: ElementTree.Element, path: str) -> bool | None:
+    return _YES_NO.get((_text(gpu, path) or "").lower())
+
+
+def _is_nothing(text: str | None) -> bool:
+    return text is not None and text.strip() != "" and text.strip().lower() in _NOTHING
+
+
+def _text(element: ElementTree.Element, path: str) -> str | None:
+    text = (element.findtext(path) or "").strip()
+    return None if text.lower() in _NOTHING else text
+
+
+def _number(element: ElementTree.Element, path: str) -> int | None:
+    """`97887` of `97887 MiB`."""
+    found = _NUMBER.match(_text(element, path) or "")
+    return int(found[0]) if found else None

@@ -1,0 +1,32 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""Whether an IOMMU translates, by its groups and not by the command line.
+
+/sys/kernel/iommu_groups (Documentation/ABI/testing/sysfs-kernel-iommu_groups): the folder is empty without an active
+IOMMU; `type` of a group is `identity` (passed through), `DMA` or `DMA-FQ` (translated, flushed at once or lazily).
+"""
+from __future__ import annotations
+
+from .._host.host import Host
+from .._host.reading import ABSENT, Reading, ok
+
+GROUPS = "/sys/kernel/iommu_groups"
+MIXED = "mixed"
+
+
+def read(host: Host, gpus: list[dict]) -> dict:
+    """The facts `iommu`; `gpus` are the facts of that name, whose groups decide the type."""
+    groups = len(host.list(GROUPS))
+    return {"active": groups > 0, "groups": groups, "default_type": common_type([gpu["iommu_type"] for gpu in gpus])}
+
+
+def common_type(types: list[Reading]) -> Reading:
+    """The domain type that all groups share, `mixed` where they differ; absent without any."""
+    if not types:
+        return Reading(ABSENT, None, "no GPU, so no group of one")
+    readable = sorted({reading.value for reading in types if reading.ok})
+    if not readable:
+        return types[0]
+    return ok(readable[0] if len(readable) == 1 else MIXED)

@@ -1,0 +1,48 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""RDMA devices: /sys/class/infiniband (Documentation/ABI/stable/sysfs-class-infiniband)."""
+from __future__ import annotations
+
+from .._host.host import Host
+from .._host.reading import ABSENT, Reading
+from .address import DEVICES, kernel_address, upstream_path
+from .device import express_of, read_config
+from .sysfs import read_id
+
+_FOLDER = "/sys/class/infiniband"
+_NO_DEVICE = Reading(ABSENT, None, "it has no PCI device")
+
+
+def read(host: Host) -> dict:
+    """The `rdma` section: a device with `bdf` None has no hardware of its own (rxe, siw)."""
+    known_power: dict[str, dict] = {}
+    return {"devices": [_device(host, name, known_power) for name in host.list(_FOLDER)]}
+
+
+def _device(host: Host, name: str, known_power: dict[str, dict]) -> dict:
+    """With the registers of its PCI Express capability and of the port above it; read without waking either."""
+    parent = host.link_name(f"{_FOLDER}/{name}/device")
+    bdf = kernel_address(parent) if parent else None
+    above = upstream_path(host, bdf) if bdf else []
+    return {
+        "name": name,
+        "bdf": bdf,
+        "node_type": parse_node_type(host.read(f"{_FOLDER}/{name}/node_type").value or ""),
+        "vendor": read_id(host, bdf, "vendor") if bdf else None,
+        "ports": [_port(host, f"{_FOLDER}/{name}/ports/{port}", port) for port in host.list(f"{_FOLDER}/{name}/ports")],
+        "virtual_function": bool(bdf) and host.link_name(f"{DEVICES}/{bdf}/physfn") is not None,
+        "pcie": express_of(read_config(host, bdf, known_power)) if bdf else _NO_DEVICE,
+        "port": express_of(read_config(host, above[0], known_power)) if above else _NO_DEVICE,
+    }
+
+
+def _port(host: Host, folder: str, port: str) -> dict:
+    """Link layer: InfiniBand, or Ethernet for RoCE; state as `4: ACTIVE`, rate as `100 Gb/sec (4X EDR)`."""
+    return {"port": port, **host.read_attributes(folder, ("link_layer", "state", "rate"))}
+
+
+def parse_node_type(text: str) -> str | None:
+    """`CA` of the file's `1: CA`."""
+    return text.partition(":")[2].strip() or None

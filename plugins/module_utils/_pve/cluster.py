@@ -1,0 +1,121 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""What a Proxmox VE node is in the middle of: its quorum, what high availability does, and its tasks.
+
+Sources: cfs_create_memberlist_msg() of pmxcfs for /etc/pve/.members; PVE/HA/Manager.pm and PVE/HA/LRM.pm for the
+states; read_active_workers() in PVE/RESTEnvironment.pm and PVE/UPID.pm for /var/log/pve/tasks/active.
+"""
+from __future__ import annotations
+
+import json
+import re
+
+from .._host.host import Host
+from .._host.reading import ABSENT, Reading, ok
+from .guests import PROXMOX, read_node
+
+QUORATE, NOT_QUORATE, STANDALONE = "quorate", "not_quorate", "standalone"
+
+_MEMBERS = "/etc/pve/.members"
+_MANAGER = "/etc/pve/ha/manager_status"
+_TASKS = "/var/log/pve/tasks/active"
+# Either file makes the node a member of a cluster: what is shared, and what corosync itself starts from.
+_COROSYNC = ("/etc/pve/corosync.conf", "/etc/corosync/corosync.conf")
+
+# <upid> <saved>, and for a task that has ended the time and its status.
+_TASK = re.compile(r"UPID:[^:\s]+:[0-9A-Fa-f]{8}:[0-9A-Fa-f]{8,9}:([0-9A-Fa-f]{8}):([^:\s]+):([^:\s]*):([^:\s]+):"
+                   r"\s[01](\s[0-9A-Za-z]{8}(\s.*)?)?")
+
+
+def read(host: Host, guests: dict) -> dict:
+    """The `cluster` section of the facts; nothing is read on a host without Proxmox VE."""
+    status = guests["status"]
+    if status.value != PROXMOX:
+        nothing = Reading(ABSENT if status.ok else status.status, None, status.detail)
+        return {"quorum": nothing, "ha": nothing, "tasks": nothing}
+    return {"quorum": read_quorum(host), "ha": read_ha(host, read_node(host)), "tasks": read_tasks(host)}
+
+
+def read_quorum(host: Host) -> Reading:
+    """`quorate`, `not_quorate` or `standalone`.
+
+    Without corosync pmxcfs lists no members, as it does on a node that is in no cluster: the configuration tells.
+    """
+    quorum = host.read(_MEMBERS).map(parse_quorum)
+    if quorum.value == STANDALONE and any(host.exists(path) for path in _COROSYNC):
+        return ok(NOT_QUORATE)
+    return quorum
+
+
+def parse_quorum(text: str) -> str:
+    members = _object(json.loads(text))
+    if "cluster" not in members:
+        return STANDALONE
+    return QUORATE if _object(members["cluster"])["quorate"] == 1 else NOT_QUORATE
+
+
+def read_ha(host: Host, node: str) -> Reading:
+    """`{node, fenced, services: [{id, state, node, target}], lrm_mode, lrm_state}`.
+
+    Neither file exists where high availability was never used: then nothing is under way.
+    """
+    manager = _or_nothing(host.read(_MANAGER).map(lambda text: parse_manager(text, node)), parse_manager("{}", node))
+    if not manager.ok:
+        return manager
+    local = _or_nothing(host.read(f"/etc/pve/nodes/{node}/lrm_status").map(parse_local), parse_local("{}"))
+    return local.map(lambda found: {**manager.value, **found})
+
+
+def parse_manager(text: str, node: str) -> dict:
+    """ha/manager_status: the state of this node, the nodes being fenced, and every service with its state."""
+    document = _object(json.loads(text))
+    nodes = _object(document.get("node_status") or {})
+    services = [{"id": name, **{key: _word(service, key) for key in ("state", "node", "target")}}
+                for name, service in sorted(_object(document.get("service_status") or {}).items())]
+    return {"node": _word(nodes, node), "fenced": sorted(name for name, state in nodes.items() if state == "fence"),
+            "services": services}
+
+
+def parse_local(text: str) -> dict:
+    """nodes/<node>/lrm_status: what the node's own resource manager is told to do, and whether it holds its lock."""
+    document = _object(json.loads(text))
+    return {"lrm_mode": _word(document, "mode"), "lrm_state": _word(document, "state")}
+
+
+def read_tasks(host: Host) -> Reading:
+    """The tasks that run: `[{type, guest, user, started}]`, `started` in seconds since the epoch.
+
+    A task that died without a word stays in the file for ten seconds at most: pvestatd cleans it.
+    """
+    return _or_nothing(host.read(_TASKS).map(parse_tasks), [])
+
+
+def parse_tasks(text: str) -> list[dict]:
+    found = []
+    for line in text.splitlines():
+        task = _TASK.fullmatch(line.rstrip())
+        if task is None:
+            if line.strip():
+                raise ValueError(f"{line!r} is no task")
+        elif task[5] is None:
+            found.append({"type": task[2], "guest": task[3] or None, "user": task[4], "started": int(task[1], 16)})
+    return found
+
+
+def _or_nothing(reading: Reading, nothing: object) -> Reading:
+    return ok(nothing) if reading.status == ABSENT else reading
+
+
+def _object(value: object) -> dict:
+    if not isinstance(value, dict):
+        raise ValueError("an object was expected")
+    return value
+
+
+def _word(thing: object, key: str) -> str | None:
+    word = _object(thing).get(key)
+    if not isinstance(word, (str, type(None))):
+        raise ValueError(f"{key} is no word")
+    return word

@@ -1,0 +1,225 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""The text of Proxmox VE's guest configurations: /etc/pve/{lxc,qemu-server}/<id>.conf and /etc/pve/mapping/pci.cfg.
+
+Forms: `man pct.conf`, `man qm.conf`; the parsers of the original are parse_pct_config() in PVE/LXC/Config.pm,
+parse_vm_config() in PVE/QemuServer.pm and PVE/Mapping/PCI.pm. Nothing is read here.
+"""
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from .._pci.address import kernel_address
+
+PENDING = "PENDING"     # section of a VM's changes that wait for its next start
+
+_SECTION = re.compile(r"\[([^\]]*)\]")
+_SETTING = re.compile(r"([a-z][a-z0-9_.\-]*?)\s*[:=]\s*(.*)")
+_MAP_LINE = re.compile(r"\s+map\s+(\S.*)")
+_RULE = re.compile(r"([abc])(?:\s+(\d+|\*):(\d+|\*))?(?:\s+([rwm]+))?")
+# Libraries of NVIDIA's driver under their full names: libcuda.so.570.133.20.
+_LIBRARY = re.compile(r"lib(?:cuda|cudadebugger|nvcuvid|nvidia-[\w-]+|nvoptix|(?:EGL|GLX|GLESv\d_CM|GLESv\d)_nvidia)"
+                      r"\.so\.(\d{3}\.\d+(?:\.\d+)?)")
+_TRUE = ("1", "on", "yes", "true")
+_ADDRESS_INSIDE = re.compile(r"(?<![0-9a-f:])(?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}(?:\.[0-7])?", re.IGNORECASE)
+
+
+class Device(NamedTuple):
+    """A path of the host that a container is given."""
+
+    key: str
+    path: str
+    optional: bool      # True: the container starts without it when the path is missing
+    writable: bool      # False: `deny-write`
+
+
+class Library(NamedTuple):
+    """A library of the driver that a container is given under its full name."""
+
+    path: str
+    version: str
+    optional: bool
+
+
+class Rule(NamedTuple):
+    """A line of a container's device allow-list; None stands for `*`."""
+
+    key: str
+    value: str
+    kind: str | None    # a, b or c; None where the line is not understood
+    major: int | None
+    minor: int | None
+    access: str         # of r, w and m; all of them where the line names none
+
+
+def parse_sections(text: str) -> dict[str, list[tuple[str, str]]]:
+    """Settings by section, in order: what holds now is under `""`, snapshots and pending changes follow by name.
+
+    Both `key: value` and `key = value` are settings. Lines with `#` are the description, URL-encoded.
+    """
+    settings: list[tuple[str, str]] = []
+    sections = {"": settings}
+    for line in text.splitlines():
+        line = line.strip()
+        if not line or line.startswith("#"):
+            continue
+        section = _SECTION.fullmatch(line)
+        if section is not None:
+            name = PENDING if section[1].upper() == PENDING else section[1] or "[]"
+            settings = sections.setdefault(name, [])
+            continue
+        setting = _SETTING.fullmatch(line)
+        if setting is not None:
+            settings.append((setting[1], setting[2].rstrip()))
+    return sections
+
+
+def parse_properties(value: str, default: str) -> dict[str, str]:
+    """`41:00,pcie=1` as `{default: "41:00", "pcie": "1"}`: the part without a key belongs to the default key."""
+    found = {}
+    for part in value.split(","):
+        key, equals, text = part.strip().partition("=")
+        found[key if equals else default] = text if equals else key
+    return found
+
+
+def parse_mapping(text: str, node: str) -> dict[str, list[str]]:
+    """mapping/pci.cfg as `{name: addresses on this node}`; a VM takes the first of them that is free."""
+    found: dict[str, list[str]] = {}
+    name = None
+    for line in text.splitlines():
+        if not line.strip() or line.startswith("#"):
+            continue
+        if not line[0].isspace():
+            name = line.strip()
+            found[name] = []
+            continue
+        entry = _MAP_LINE.fullmatch(line)
+        if entry is None or name is None:
+            continue
+        properties = parse_properties(entry[1].strip(), "path")
+        if properties.get("node") == node:
+            found[name] += parse_addresses(properties.get("path", ""))
+    return found
+
+
+def parse_mapping_nodes(text: str) -> dict[str, list[str]]:
+    """mapping/pci.cfg as `{name: nodes of the cluster that have a device for it}`."""
+    found: dict[str, list[str]] = {}
+    for line in text.splitlines():
+        entry = _MAP_LINE.fullmatch(line)
+        if entry is not None and found:
+            node = parse_properties(entry[1].strip(), "path").get("node")
+            nodes = found[next(reversed(found))]
+            if node and node not in nodes:
+                nodes.append(node)
+        elif line.strip() and not line[0].isspace() and not line.startswith("#"):
+            found[line.strip()] = []
+    return found
+
+
+def parse_addresses(text: str) -> list[str]:
+    """`0000:41:00.0;42:00` as addresses, a whole slot without its function. ValueError for anything else."""
+    found = [kernel_address(part) for part in text.split(";")]
+    if None in found:
+        raise ValueError(f"{text!r} is not a list of PCI addresses")
+    return found
+
+
+def claimed_addresses(key: str, value: str, mapping: dict[str, list[str]] | None) -> list[str] | None:
+    """The PCI addresses that `hostpciN` or `args` of a VM names; None where the form is not understood.
+
+    A mapping that is not defined for this node names nothing here: such a VM does not start. `mapping` None means
+    that the mappings could not be read.
+    """
+    if key == "args":
+        return _addresses_of_arguments(value)
+    properties = parse_properties(value, "host")
+    if "mapping" in properties:
+        return None if mapping is None else mapping.get(properties["mapping"], [])
+    try:
+        return parse_addresses(properties.get("host", ""))
+    except ValueError:
+        return None
+
+
+def _addresses_of_arguments(value: str) -> list[str] | None:
+    """The addresses in QEMU's own `-device vfio-pci,host=0000:41:00.0`; None for one without an address."""
+    found = []
+    for word in value.split():
+        if "vfio-pci" in word:
+            address = _ADDRESS_INSIDE.search(word)
+            if address is None:
+                return None
+            found.append(kernel_address(address[0]))
+    return found
+
+
+def container_devices(settings: list[tuple[str, str]]) -> list[Device]:
+    """The paths that `devN`, `mpN` and `lxc.mount.entry` hand to a container, below /dev only."""
+    found = []
+    for key, value in settings:
+        if re.fullmatch(r"dev\d+", key):
+            properties = parse_properties(value, "path")
+            found.append(Device(key, properties.get("path", ""), False, properties.get("deny-write") not in _TRUE))
+        else:
+            found += [Device(key, source, optional, True) for source, _target, optional, _options in _mount(key, value)]
+    return [device for device in found if device.path == "/dev" or device.path.startswith("/dev/")]
+
+
+def _mount(key: str, value: str) -> list[tuple[str, str, bool, list[str]]]:
+    """Source, target without its first slash, whether it is optional, and options of a mount; one or none."""
+    if re.fullmatch(r"mp\d+", key):
+        properties = parse_properties(value, "volume")
+        return [(properties.get("volume", ""), properties.get("mp", "").lstrip("/"), False, [])]
+    fields = [field.replace("\\040", " ") for field in value.split()]
+    if key != "lxc.mount.entry" or not fields:
+        return []
+    options = fields[3].split(",") if len(fields) > 3 else []
+    return [(fields[0], fields[1].lstrip("/") if len(fields) > 1 else "", "optional" in options, options)]
+
+
+def container_libraries(settings: list[tuple[str, str]]) -> list[Library]:
+    """The libraries of the driver that are mounted under a name with a version in it."""
+    found = []
+    for key, value in settings:
+        for path, _target, optional, _options in _mount(key, value):
+            name = _LIBRARY.fullmatch(path.rpartition("/")[2])
+            if name is not None:
+                found.append(Library(path, name[1], optional))
+    return found
+
+
+def mount_option(settings: list[tuple[str, str]], target: str, name: str) -> str | None:
+    """The option `name=...` with which a tmpfs is mounted at `target` (`dev/shm`); None where it is not."""
+    for key, value in settings:
+        for source, where, _optional, options in _mount(key, value):
+            if where == target and not source.startswith("/"):
+                return next((option.partition("=")[2] for option in options if option.startswith(f"{name}=")), None)
+    return None
+
+
+def container_rules(settings: list[tuple[str, str]], verb: str = "allow") -> list[Rule]:
+    """The lines `lxc.cgroup2.devices.allow: c 195:* rwm` and their like for the first version of control groups."""
+    found = []
+    for key, value in settings:
+        if not re.fullmatch(rf"lxc\.cgroup2?\.devices\.{verb}", key):
+            continue
+        rule = _RULE.fullmatch(value)
+        kind, major, minor, access = rule.groups() if rule else (None, None, None, "")
+        found.append(Rule(key, value, kind, *(int(number) if number and number.isdecimal() else None
+                                              for number in (major, minor)), "rwm" if access is None else access))
+    return found
+
+
+def allows_everything(settings: list[tuple[str, str]]) -> bool:
+    """Whether the last rule about all devices (`a`, without numbers) allows them: LXC then skips every other allow.
+
+    bpf_device_set_type() in src/lxc/cgroups/cgroup2_devices.c. The default of containers is `deny = a`.
+    """
+    verbs = [key.rpartition(".")[2] for key, value in settings
+             if value == "a" and re.fullmatch(r"lxc\.cgroup2?\.devices\.(allow|deny)", key)]
+    return verbs[-1:] == ["allow"]

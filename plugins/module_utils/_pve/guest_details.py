@@ -1,0 +1,147 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""What an audit asks of a Proxmox VE node's guests beyond what a change has to know: facts of the section `guests`.
+
+Sources: /etc/pve/ha/{resources,groups,rules}.cfg (`man ha-manager`), /etc/pve/nodes, /dev; unit files and udev rules of
+this host (`man systemd.unit`, `man udev`).
+"""
+from __future__ import annotations
+
+import re
+
+from .._host.host import Host
+from .._host.reading import ABSENT, Reading, ok
+from .config import parse_mapping_nodes
+from .guests import PROXMOX, read_node
+
+_MAKER = re.compile(r"^[^#\n]*\bnvidia[-_](modprobe|uvm)\b", re.MULTILINE)
+_BEFORE = re.compile(r"^Before=.*\bpve-guests\.service\b", re.MULTILINE)
+_UNITS = "/etc/systemd/system"
+# Folders, and whether only files with the driver's name are opened: those of the distribution are many.
+_MAKERS = ((_UNITS, ".service", False), (f"{_UNITS}/multi-user.target.wants", ".service", True),
+           ("/etc/udev/rules.d", ".rules", False), ("/usr/lib/udev/rules.d", ".rules", True))
+_KINDS = {"ct": "lxc", "vm": "vm"}
+_TRUE = ("1", "on", "yes", "true")
+
+
+def read_details(host: Host, guests: dict) -> dict:
+    """`{node, cluster_nodes, ha, mappings, device_nodes, node_makers}` for the section that _guests.read() gave."""
+    proxmox = guests["status"].value == PROXMOX
+    containers = guests["containers"].value or []
+    given = {device["path"] for container in containers for device in container["devices"]}
+    wanted = any(container["gpu_devices"] for container in containers)
+    managed = read_ha(host) if proxmox else guests["status"].map(lambda _none: [])
+    mapped = any(named["mapping"] for vm in guests["vms"].value or [] for named in vm["hostpci"])
+    return {
+        "node": read_node(host) if proxmox else None,
+        "cluster_nodes": host.list("/etc/pve/nodes") if proxmox else [],
+        "ha": managed,
+        "mappings": read_mappings(host) if managed.value and mapped else [],
+        "device_nodes": read_device_nodes(host, given),
+        "node_makers": read_node_makers(host) if wanted else [],
+    }
+
+
+def read_device_nodes(host: Host, paths: set[str]) -> list[dict]:
+    """`[{path, type, major, minor}]` of the device nodes at these paths, or directly in the folders of that name.
+
+    Of all of /dev only what lies at a path that is named as well.
+    """
+    folders: dict[str, dict] = {}
+    found = {}
+    for path in sorted(paths - {"/dev"}):
+        for folder in (path.rpartition("/")[0], path):
+            if folder not in folders:
+                folders[folder] = host.device_nodes(folder).value or {}
+            inside = folders[folder]
+            if path in inside or folder == path:
+                found.update({path: inside[path]} if path in inside else inside)
+                break
+    return [{"path": path, **{key: found[path][key] for key in ("type", "major", "minor")}} for path in sorted(found)]
+
+
+# -- high availability ------------------------------------------------------------------------------------------------
+
+def parse_section_config(text: str) -> list[tuple[str, str, dict[str, str]]]:
+    """`ct: 101` and the indented settings below it as `("ct", "101", {setting: value})` (PVE::SectionConfig)."""
+    found: list[tuple[str, str, dict[str, str]]] = []
+    for line in text.splitlines():
+        if not line.strip() or line.startswith("#"):
+            continue
+        if line[0].isspace():
+            key, _blank, value = line.strip().partition(" ")
+            if found:
+                found[-1][2][key] = value.strip()
+        else:
+            kind, colon, name = line.partition(":")
+            if colon:
+                found.append((kind.strip(), name.strip(), {}))
+    return found
+
+
+def parse_nodes(text: str) -> list[str]:
+    """`pve1:2,pve2` without priorities."""
+    return [part.strip().partition(":")[0] for part in text.split(",") if part.strip()]
+
+
+def read_ha(host: Host) -> Reading:
+    """The guests that the cluster moves by itself: `[{guest, state, nodes, strict}]`.
+
+    `nodes` are those that a group (up to Proxmox VE 8) or a rule of node affinity names, None for any; only if
+    `strict` no other is taken.
+    """
+    resources = host.read("/etc/pve/ha/resources.cfg").map(parse_section_config)
+    if resources.status == ABSENT:
+        return ok([])
+    parts = [host.read(f"/etc/pve/ha/{name}.cfg") for name in ("groups", "rules")]
+    failed = next((part for part in (resources, *parts) if not part.ok and part.status != ABSENT), None)
+    if failed is not None:
+        return failed
+    groups, rules = (parse_section_config(part.value or "") for part in parts)
+    return ok([_managed(kind, number, settings, groups, rules) for kind, number, settings in resources.value
+               if kind in _KINDS])
+
+
+def _managed(kind: str, number: str, settings: dict, groups: list, rules: list) -> dict:
+    nodes, strict = None, False
+    for _kind, name, group in groups:
+        if name == settings.get("group"):
+            nodes, strict = parse_nodes(group.get("nodes", "")), group.get("restricted") in _TRUE
+    for rule_kind, _name, rule in rules:
+        if (rule_kind == "node-affinity" and rule.get("disable") not in _TRUE
+                and f"{kind}:{number}" in parse_resources(rule.get("resources", ""))):
+            nodes, strict = parse_nodes(rule.get("nodes", "")), rule.get("strict") in _TRUE
+    return {"guest": f"{_KINDS[kind]}:{number}", "state": settings.get("state", "started"), "nodes": nodes,
+            "strict": strict}
+
+
+def read_mappings(host: Host) -> list[dict]:
+    """The mappings of PCI devices by the nodes that have one: `[{name, nodes}]`, of /etc/pve/mapping/pci.cfg."""
+    text = host.read("/etc/pve/mapping/pci.cfg").value or ""
+    return [{"name": name, "nodes": nodes} for name, nodes in parse_mapping_nodes(text).items()]
+
+
+def parse_resources(text: str) -> list[str]:
+    """`ct:101,vm:200` as its parts."""
+    return [part.strip() for part in text.split(",")]
+
+
+# -- what makes device nodes ------------------------------------------------------------------------------------------
+
+def read_node_makers(host: Host) -> list[dict]:
+    """The unit files and udev rules that make NVIDIA's device nodes: `[{path, ordered}]`.
+
+    The kernel makes no /dev/nvidia-uvm by itself: nvidia-modprobe does, or a rule with mknod. `ordered`: it is done
+    before Proxmox VE starts guests; udev acts when the module is loaded, so only units can come too late.
+    """
+    found = []
+    for folder, ending, by_name in _MAKERS:
+        for name in host.list(folder):
+            if not name.endswith(ending) or (by_name and "nvidia" not in name):
+                continue
+            text = host.read(f"{folder}/{name}", 1 << 16).value or ""
+            if _MAKER.search(text):
+                found.append({"path": f"{folder}/{name}", "ordered": ending == ".rules" or bool(_BEFORE.search(text))})
+    return found

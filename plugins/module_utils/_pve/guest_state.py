@@ -1,0 +1,64 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""Which guests of a Proxmox VE node run, told without a program."""
+from __future__ import annotations
+
+import re
+
+from .._host.host import Host
+from .._host.reading import ABSENT, Reading, ok
+
+_COMMAND_SOCKET = re.compile(r"@/var/lib/lxc/(\d+)/command$", re.MULTILINE)
+
+# The unified hierarchy first, then where the first version of control groups has systemd's and one more tree.
+_CGROUP_FOLDERS = ("/sys/fs/cgroup/lxc", "/sys/fs/cgroup/systemd/lxc", "/sys/fs/cgroup/devices/lxc")
+_PID_FOLDERS = ("/run/qemu-server", "/var/run/qemu-server")
+
+
+def parse_command_sockets(text: str) -> set[str]:
+    """Ids of the containers whose command socket is in /proc/net/unix, as list_active_containers() of PVE/LXC.pm."""
+    return set(_COMMAND_SOCKET.findall(text))
+
+
+def read_running_containers(host: Host) -> Reading:
+    """Ids of the running containers; absent where neither sockets nor control groups can be looked at."""
+    sockets = host.read("/proc/net/unix").map(parse_command_sockets)
+    groups = host.read_list("/sys/fs/cgroup")
+    if not sockets.ok and not groups.ok:
+        return Reading(ABSENT, None, "neither /proc/net/unix nor /sys/fs/cgroup can be read")
+    found = set(sockets.value or ())
+    for folder in _CGROUP_FOLDERS:
+        found.update(name for name in host.list(folder) if name.isdecimal() and _populated(host, f"{folder}/{name}"))
+    return ok(found)
+
+
+def _populated(host: Host, group: str) -> bool:
+    """Whether a control group has processes; one of the first version does not say, there the folder is the sign."""
+    events = host.read(f"{group}/cgroup.events")
+    return not events.ok or "populated 0" not in events.value
+
+
+def read_unified(host: Host) -> bool | None:
+    """Whether the host has the unified hierarchy (cgroup v2) only, None where control groups cannot be seen."""
+    names = host.list("/sys/fs/cgroup")
+    return "cgroup.controllers" in names if names else None
+
+
+def read_vm_running(host: Host, number: str) -> bool | None:
+    """Whether a VM runs: the process of its pid file is there and is that VM's. None where that cannot be read."""
+    for folder in _PID_FOLDERS:
+        pid = host.read_int(f"{folder}/{number}.pid")
+        if pid.status == ABSENT:
+            continue
+        return _is_vm(host, pid.value, number) if pid.ok else None
+    return False
+
+
+def _is_vm(host: Host, pid: int, number: str) -> bool:
+    words = (host.read(f"/proc/{pid}/cmdline").value or "").split("\0")
+    if words == [""]:       # not readable: the process alone must do
+        return host.is_dir(f"/proc/{pid}")
+    return any(word.endswith(f"/qemu-server/{number}.pid") for word in words) or \
+        any(pair == ("-id", number) for pair in zip(words, words[1:]))

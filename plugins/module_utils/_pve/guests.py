@@ -1,0 +1,155 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""The guests of a Proxmox VE node: which run, which are pinned, and which PCI devices VMs claim.
+
+Sources: /etc/pve (pmxcfs, `man pmxcfs`), /run/qemu-server/<id>.pid for VMs; _pve/lxc.py has the containers.
+"""
+from __future__ import annotations
+
+import re
+
+from .._host.host import Host
+from .._host.reading import ABSENT, OK, UNPARSABLE, Reading, ok
+from .._pci.address import DEVICES, covers
+from . import config as pve
+from .guest_state import read_vm_running
+from .lxc import read_containers
+
+PROXMOX = "proxmox"
+NONE = "none"
+
+_CONF = re.compile(r"(\d+)\.conf")
+_PROGRAM = "/usr/bin/pveversion"
+
+
+def read(host: Host) -> dict:
+    """The `guests` section of the facts."""
+    status = read_status(host)
+    if status.value == NONE:
+        return _section(status, ok([]), ok([]))
+    if not status.ok:
+        return _section(status, Reading(*status), Reading(*status))
+    node = read_node(host)
+    return _section(status, read_containers(host, read_configs(host, node, "lxc")), read_vms(host, node))
+
+
+def read_status(host: Host) -> Reading:
+    """`proxmox` or `none`.
+
+    An /etc/pve that is there but empty (pmxcfs not mounted) or unreadable is never `none`: it hides claims.
+    """
+    names = host.read_list("/etc/pve")
+    if names.status == ABSENT:
+        if host.exists(_PROGRAM) or host.exists("/etc/pve"):
+            return Reading(UNPARSABLE, None, f"Proxmox VE is installed but /etc/pve is no folder: {names.detail}")
+        return ok(NONE)
+    if not names.ok:
+        return Reading(names.status, None, f"/etc/pve: {names.detail}")
+    node = read_node(host)
+    if not any(host.read_list(folder).status != ABSENT for kind in ("lxc", "qemu-server")
+               for folder in _folders(node, kind)):
+        return Reading(UNPARSABLE, None, f"/etc/pve holds no guests' folder of node {node}: pmxcfs may not be mounted")
+    return ok(PROXMOX)
+
+
+def _folders(node: str, kind: str) -> list[str]:
+    """Where a node's own guests may lie; other nodes' guests are under /etc/pve/nodes too and never count."""
+    return [f"/etc/pve/local/{kind}", f"/etc/pve/nodes/{node}/{kind}", f"/etc/pve/{kind}"]
+
+
+def read_node(host: Host) -> str:
+    """The node's name in the cluster: the target of /etc/pve/local, else the first part of the host name."""
+    return host.link_name("/etc/pve/local") or (host.read("/proc/sys/kernel/hostname").value or "").partition(".")[0]
+
+
+def read_configs(host: Host, node: str, kind: str) -> Reading:
+    """Every `<id>.conf` of a kind as `[(id, sections)]` by id; one that cannot be read makes all of it unknown.
+
+    pmxcfs has both kinds' folders always, so a kind without a folder, beside the other, has no guests.
+    """
+    folder, names = next(((folder, names) for folder in _folders(node, kind)
+                          for names in (host.read_list(folder),) if names.status != ABSENT), ("", ok([])))
+    if not names.ok:
+        return Reading(names.status, None, f"{folder}: {names.detail}")
+    found = []
+    for name in names.value:
+        number = _CONF.fullmatch(name)
+        if number is None:
+            continue
+        text = host.read(f"{folder}/{name}")
+        if not text.ok:
+            return Reading(text.status, None, f"{folder}/{name}: {text.detail}")
+        found.append((number[1], pve.parse_sections(text.value)))
+    return ok(sorted(found, key=lambda guest: int(guest[0])))
+
+
+def read_vms(host: Host, node: str) -> Reading:
+    """The VMs: `[{id, name, running, lock, onboot, hostpci: [{key, value, mapping, bdfs, missing}], cpus, pinned}]`.
+
+    A stopped VM claims what it names as well, and so do changes that wait for its next start.
+    """
+    configs = read_configs(host, node, "qemu-server")
+    if not configs.ok:
+        return configs
+    mapping = host.read("/etc/pve/mapping/pci.cfg").map(lambda text: pve.parse_mapping(text, node))
+    known = {} if mapping.status == ABSENT else mapping.value
+    return ok([_vm(host, number, sections, known) for number, sections in configs.value])
+
+
+def _vm(host: Host, number: str, sections: dict, mapping: dict | None) -> dict:
+    settings = sections[""]
+    named = [(key, value, claim) for section, claim in (("", ""), (pve.PENDING, " (pending)"))
+             for key, value in sections.get(section, []) if re.fullmatch(r"hostpci\d+", key) and value]
+    named += [(key, value, "") for key, value in settings if key == "args" and "vfio-pci" in value]
+    last = dict(settings)
+    numa = [value for key, value in settings if re.fullmatch(r"numa\d+", key)]
+    return {
+        "id": number, "name": last.get("name"), "running": read_vm_running(host, number),
+        "lock": last.get("lock"), "onboot": last.get("onboot") in ("1", "on", "yes", "true"),
+        "hostpci": [_hostpci(host, key, value, claim, mapping) for key, value, claim in named],
+        "cpus": last.get("affinity"),
+        "pinned": bool(last.get("affinity")) or (bool(numa) and all("hostnodes=" in value for value in numa)),
+    }
+
+
+def _hostpci(host: Host, key: str, value: str, claim: str, mapping: dict | None) -> dict:
+    bdfs = pve.claimed_addresses(key, value, mapping)
+    return {"key": key + claim, "value": value, "mapping": pve.parse_properties(value, "host").get("mapping"),
+            "bdfs": bdfs, "missing": [bdf for bdf in bdfs or [] if not _exists(host, bdf)]}
+
+
+def _exists(host: Host, address: str) -> bool:
+    """Whether there is such a PCI function, or the first function of a slot that is named without one."""
+    return host.exists(f"{DEVICES}/{address if '.' in address else address + '.0'}")
+
+
+def _section(status: Reading, containers: Reading, vms: Reading) -> dict:
+    guests = (containers.value or []) + (vms.value or [])
+    lacking = next((Reading(part.status, None, part.detail) for part in (containers, vms) if not part.ok), None)
+    if lacking is None and any(guest["running"] is None for guest in guests):
+        lacking = Reading(UNPARSABLE, None, "which guests run cannot be told: neither sockets nor control groups")
+    running = [guest for guest in guests if guest["running"]]
+    return {
+        "status": status, "containers": containers, "vms": vms,
+        "running": lacking or ok(len(running)),
+        "unpinned_running": lacking or ok(sum(not guest["pinned"] for guest in running)),
+    }
+
+
+def claims(guests: dict, bdf: str) -> Reading:
+    """Who names the PCI function `bdf`: `[{vm, key, value}]`, of the section that read() gave.
+
+    Whatever hides a claim (an unreadable configuration, a form that is not understood) makes the answer unknown.
+    """
+    if not guests["vms"].ok:
+        return Reading(guests["vms"].status, None, guests["vms"].detail)
+    found = []
+    for vm in guests["vms"].value:
+        for named in vm["hostpci"]:
+            if named["bdfs"] is None:
+                return Reading(UNPARSABLE, None, f"VM {vm['id']}: {named['key']}: {named['value']} is not understood")
+            if any(covers(address, bdf) for address in named["bdfs"]):
+                found.append({"vm": vm["id"], "key": named["key"], "value": named["value"]})
+    return Reading(OK, found)

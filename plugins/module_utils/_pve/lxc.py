@@ -1,0 +1,92 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""The containers of a Proxmox VE node: which run, and which devices of the host they are given and may open.
+
+Sources: /etc/pve/lxc/<id>.conf (`man pct.conf`, `man lxc.container.conf`), /proc/net/unix and /sys/fs/cgroup/lxc.
+"""
+from __future__ import annotations
+
+import re
+
+from .._host.host import Host
+from .._host.reading import Reading, ok
+from .._kernel.device_majors import owners, read_majors
+from . import config as pve
+from .guest_state import read_running_containers, read_unified
+
+_GPU_PATH = re.compile(r"/dev/(nvidia[^/]*|nvidia-caps[^/]*/.*|dri(/.*)?|kfd|gdrdrv)|/dev")
+_NVIDIA_NODE = re.compile(r"/dev/nvidia\d+")
+_NVIDIA_MAJOR = 195      # nv-chardev-numbers.h; minors 0 to 247 are GPUs
+_NVIDIA_GPU_MINORS = range(248)
+_TRUE = ("1", "on", "yes", "true")
+
+
+def read_containers(host: Host, configs: Reading) -> Reading:
+    """The containers, one dictionary each: schemas/facts/guests.json explains the keys.
+
+    `configs` is what _guests.read_configs() gave.
+    """
+    if not configs.ok:
+        return configs
+    running = read_running_containers(host)
+    unified = read_unified(host)
+    majors = read_majors(host).value or []
+    nodes = sorted(path for path in host.device_nodes("/dev").value or {} if _NVIDIA_NODE.fullmatch(path))
+    return ok([_container(number, sections[""], number in running.value if running.ok else None, unified, majors, nodes)
+               for number, sections in configs.value])
+
+
+def _container(number: str, settings: list, running: bool | None, unified: bool | None, majors: list,
+               nodes: list[str]) -> dict:
+    dead = {True: "lxc.cgroup.", False: "lxc.cgroup2."}.get(unified)
+    ignored = [f"{key}: {value}" for key, value in settings if dead and key.startswith(dead)]
+    live = [(key, value) for key, value in settings if not (dead and key.startswith(dead))]
+    devices, rules = pve.container_devices(live), pve.container_rules(live)
+    last = dict(live)
+    cpus = last.get("lxc.cgroup2.cpuset.cpus") or last.get("lxc.cgroup.cpuset.cpus")
+    return {
+        "id": number, "name": last.get("hostname"), "running": running, "lock": last.get("lock"),
+        "onboot": last.get("onboot") in _TRUE, "unprivileged": last.get("unprivileged") in _TRUE,
+        "gpu_devices": gpu_devices(live, devices, rules, nodes),
+        "devices": [device._asdict() for device in devices],
+        "allow": [{**rule._asdict(), "owners": owners(majors, rule.major)} for rule in rules],
+        "deny": [rule.value for rule in pve.container_rules(live, "deny")],
+        "allows_everything": pve.allows_everything(live),
+        "hook": uses_hook(live),
+        "libraries": [library._asdict() for library in pve.container_libraries(live)],
+        "memlock": last.get("lxc.prlimit.memlock"), "shm_size": pve.mount_option(live, "dev/shm", "size"),
+        # `cores` is no pinning: pvestatd moves such a container's cpuset about.
+        "ignored": ignored, "cpus": cpus, "pinned": bool(cpus),
+    }
+
+
+def uses_hook(settings: list) -> bool:
+    """Whether NVIDIA's hook of LXC hands out the devices: it mounts nodes and libraries, and sets the rules itself."""
+    return any(key == "lxc.hook.mount" and value.endswith("/nvidia") for key, value in settings)
+
+
+def gpu_devices(settings: list, devices: list[pve.Device], rules: list[pve.Rule], nodes: list[str]) -> list[str]:
+    """Paths of GPU nodes that a container is given; `nodes` are the host's /dev/nvidia<minor>.
+
+    A container that is handed none by path may make or mount them itself: then the allow-list, or NVIDIA's hook,
+    says which it may use.
+    """
+    found = {device.path for device in devices if _GPU_PATH.fullmatch(device.path)}
+    if not any(_NVIDIA_NODE.fullmatch(path) or path == "/dev" for path in found):
+        for rule in rules:
+            if rule.kind == "c" and rule.major == _NVIDIA_MAJOR:
+                if rule.minor is None:
+                    found.update(nodes)
+                elif rule.minor in _NVIDIA_GPU_MINORS:
+                    found.add(f"/dev/nvidia{rule.minor}")
+        if uses_hook(settings):
+            found.update(nodes)
+    return sorted(found)
+
+
+def containers_given(guests: dict, nodes: list[str]) -> list[str]:
+    """Ids of the containers that are given one of a GPU's `nodes`, by its path or by a folder above it."""
+    return [container["id"] for container in guests["containers"].value or []
+            if any(node == path or node.startswith(path + "/") for path in container["gpu_devices"] for node in nodes)]

@@ -1,0 +1,113 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""CPU frequency: driver, governor, limits and boost of every policy (Documentation/admin-guide/pm/cpufreq.rst)."""
+from __future__ import annotations
+
+import errno
+import re
+
+from .._host.host import Host
+from .._host.reading import ABSENT, Reading, ok
+from .._kernel.cpulist import format_cpulist
+
+CPU = "/sys/devices/system/cpu"
+CPUFREQ = f"{CPU}/cpufreq"
+
+_ATTRIBUTES = (
+    "scaling_driver", "scaling_governor", "scaling_available_governors", "energy_performance_preference",
+    "energy_performance_available_preferences", "scaling_min_freq", "scaling_max_freq", "cpuinfo_min_freq",
+    "cpuinfo_max_freq", "bios_limit", "boost")
+
+_UNCORE = ("min_freq_khz", "max_freq_khz", "initial_min_freq_khz", "initial_max_freq_khz")
+
+
+def read_frequency(host: Host, release: Reading) -> dict:
+    """`frequency` of the facts' section `cpu`; `release` is the running kernel's, as in /proc/sys/kernel/osrelease.
+
+    In a virtual machine the folder is there and empty: no policies, no drivers. An absent `boost` does not mean
+    that boost is off: intel_pstate has `no_turbo`, of the opposite sense, and some drivers have neither.
+    """
+    policies = read_policies(host)
+    amd_pstate = host.read(f"{CPU}/amd_pstate/status")
+    return {
+        "drivers": sorted({policy["driver"].value for policy in policies if policy["driver"].ok}),
+        "boost": host.read_int(f"{CPUFREQ}/boost"),
+        "amd_pstate": amd_pstate,
+        "intel_pstate": host.read(f"{CPU}/intel_pstate/status"),
+        "no_turbo": host.read_int(f"{CPU}/intel_pstate/no_turbo"),
+        "max_perf_pct": host.read_int(f"{CPU}/intel_pstate/max_perf_pct"),
+        "kernel_has_amd_pstate": ok(True) if amd_pstate.ok else read_kernel_has_amd_pstate(host, release),
+        "policies": policies,
+    }
+
+
+def read_uncore(host: Host) -> list[dict]:
+    """Limits of the clock outside the cores, kHz: Documentation/admin-guide/pm/intel_uncore_frequency_scaling.rst.
+
+    Only the driver for Intel's servers offers them; the fabric clocks of AMD's are in no file.
+    """
+    folder = f"{CPU}/intel_uncore_frequency"
+    domains = []
+    for name in host.list(folder):
+        read = host.read_attributes(f"{folder}/{name}", _UNCORE)
+        domains.append({"domain": name, **{attribute[:-9] + "_khz": read[attribute].map(int) for attribute in _UNCORE}})
+    return domains
+
+
+def read_policies(host: Host) -> list[dict]:
+    """Every policy that governs a CPU which is online, by number; frequencies in kHz."""
+    numbers = [name[6:] for name in host.list(CPUFREQ) if re.fullmatch(r"policy\d+", name)]
+    policies = (read_policy(host, f"policy{number}") for number in sorted(numbers, key=int))
+    return [policy for policy in policies if policy is not None]
+
+
+def read_policy(host: Host, policy: str) -> dict | None:
+    """One policy, None where all its CPUs are offline: the folder stays, its files answer EBUSY."""
+    folder = f"{CPUFREQ}/{policy}"
+    try:
+        cpus = re.findall(rb"\b\d{1,6}\b", host.read_bytes(f"{folder}/affected_cpus"))
+    except OSError as error:
+        if error.errno == errno.EBUSY:
+            return None
+        cpus = []
+    read = host.read_attributes(folder, _ATTRIBUTES)
+    return {
+        "policy": policy,
+        "cpus": format_cpulist(map(int, cpus)),
+        "driver": read["scaling_driver"],
+        "governor": read["scaling_governor"],
+        "governors": read["scaling_available_governors"].map(str.split),
+        "epp": read["energy_performance_preference"],
+        "epps": read["energy_performance_available_preferences"].map(str.split),
+        "min_khz": read["scaling_min_freq"].map(int),
+        "max_khz": read["scaling_max_freq"].map(int),
+        "hardware_min_khz": read["cpuinfo_min_freq"].map(int),
+        "hardware_max_khz": read["cpuinfo_max_freq"].map(int),
+        "bios_limit_khz": read["bios_limit"].map(int),
+        "boost": read["boost"].map(int),
+    }
+
+
+def read_kernel_has_amd_pstate(host: Host, release: Reading) -> Reading:
+    """Whether the running kernel was built with the driver amd-pstate.
+
+    From the kernel's configuration; modules.builtin can only say yes, as the driver has no MODULE_LICENSE since it
+    is always built in, and is not listed there any more.
+    """
+    if not release.ok:
+        return release
+    for path in (f"/boot/config-{release.value}", f"/lib/modules/{release.value}/config"):
+        config = host.read(path)
+        if config.ok:
+            return ok(parse_has_amd_pstate(config.value))
+    builtin = host.read(f"/lib/modules/{release.value}/modules.builtin")
+    if builtin.ok and "/amd-pstate.ko" in builtin.value:
+        return ok(True)
+    return Reading(ABSENT, None, f"no configuration of kernel {release.value} is installed")
+
+
+def parse_has_amd_pstate(config: str) -> bool:
+    text = f"\n{config}\n"      # a quarter of a megabyte: far quicker searched than matched line by line
+    return "\nCONFIG_X86_AMD_PSTATE=y\n" in text or "\nCONFIG_X86_AMD_PSTATE=m\n" in text

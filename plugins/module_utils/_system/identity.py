@@ -1,0 +1,136 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""What kind of machine the code runs on, and which operating system."""
+from __future__ import annotations
+
+import re
+
+from .._host.host import Host
+from .._host.reading import ABSENT, Reading
+from . import firmware as firmware_module
+from .cpuinfo import read_cpuinfo
+
+BARE_METAL = "bare_metal"
+VM = "vm"
+CONTAINER = "container"
+UNKNOWN = "unknown"
+
+# The link text of /proc/<pid>/ns/pid in the first PID namespace: PROC_PID_INIT_INO, include/linux/proc_ns.h
+INITIAL_PID_NAMESPACE = f"pid:[{0xEFFFFFFC}]"
+DPKG_LIMIT = 64 << 20   # bytes; the status file of a Proxmox host is one to two MiB
+
+# Words in system vendor and product that only hypervisors write into their SMBIOS tables.
+_HYPERVISORS = (
+    ("KVM", "kvm"),
+    ("QEMU", "qemu"),
+    ("Bochs", "bochs"),
+    ("Amazon EC2", "amazon"),
+    ("Google Compute Engine", "google"),
+    ("VMware", "vmware"),
+    ("VirtualBox", "oracle"),
+    ("innotek GmbH", "oracle"),
+    ("Xen", "xen"),
+    ("Parallels", "parallels"),
+    ("BHYVE", "bhyve"),
+    ("Virtual Machine", "microsoft"),
+    ("OpenStack", "openstack"),
+)
+_OS_RELEASE_LINE = re.compile(r"^([A-Z_]+)=(?:\"(.*)\"|'(.*)'|(.*?))\s*$", re.MULTILINE)
+
+
+def read(host: Host, cpuinfo: Reading | None = None, firmware: dict | None = None) -> dict:
+    """The facts' section `identity`. What was read before of /proc/cpuinfo and of the firmware can be handed in."""
+    cpuinfo = read_cpuinfo(host) if cpuinfo is None else cpuinfo
+    firmware = firmware_module.read(host) if firmware is None else firmware
+    kind, technology, evidence = read_container(host) or judge_machine(
+        cpuinfo, firmware, host.read("/sys/hypervisor/type"))
+    return {
+        "hostname": host.read("/proc/sys/kernel/hostname"),
+        "boot_id": host.read("/proc/sys/kernel/random/boot_id"),
+        "kind": kind,
+        "technology": technology,
+        "evidence": evidence,
+        "os": read_os(host),
+        "proxmox": read_proxmox(host),
+    }
+
+
+def read_container(host: Host) -> tuple[str, str | None, str] | None:
+    """Kind, technology and evidence where this is a container, else None.
+
+    A file /.dockerenv proves nothing: it stays in images that are booted as machines.
+    """
+    told = host.read("/proc/1/environ").value or ""
+    manager = next((entry.partition("=")[2] for entry in told.split("\0") if entry.startswith("container=")), None)
+    if manager is not None:
+        return CONTAINER, manager or None, f"the first process was started with container={manager}"
+    manager = host.read("/run/systemd/container").value
+    if manager is not None:
+        return CONTAINER, manager.strip() or None, f"/run/systemd/container says {manager.strip()}"
+    namespace = host.read_link("/proc/self/ns/pid").value
+    if namespace is not None and namespace != INITIAL_PID_NAMESPACE:
+        return CONTAINER, None, f"its PID namespace is {namespace}, the machine's own is {INITIAL_PID_NAMESPACE}"
+    return None
+
+
+def judge_machine(cpuinfo: Reading, firmware: dict, hypervisor: Reading) -> tuple[str, str | None, str]:
+    """Kind, technology and evidence of what is no container."""
+    if hypervisor.value:
+        return VM, hypervisor.value.strip(), f"/sys/hypervisor/type says {hypervisor.value.strip()}"
+    vendor, product = (firmware[name].value or "" for name in ("system_vendor", "product_name"))
+    names = f"{vendor} {product}".strip()
+    technology, word = find_hypervisor(names)
+    flags = cpuinfo.value.flags if cpuinfo.ok else frozenset()
+    if "hypervisor" in flags:
+        return VM, technology, "the CPUs have the flag hypervisor" + (f" and the firmware names {word}" if word else "")
+    if technology and not product.endswith(".metal"):       # EC2 names its machines without a hypervisor so
+        return VM, technology, f"the firmware names {word}"
+    if flags:
+        return BARE_METAL, None, "the CPUs do not have the flag hypervisor and the firmware names none"
+    if names:
+        return BARE_METAL, None, f"the firmware names {names}, which is no hypervisor"
+    return UNKNOWN, None, "neither the flags of the CPUs nor the firmware's tables could be read"
+
+
+def find_hypervisor(names: str) -> tuple[str, str] | tuple[None, None]:
+    """The technology and the word that tells it, of a system's vendor and product name."""
+    for word, technology in _HYPERVISORS:
+        if re.search(rf"\b{word}\b", names):
+            return technology, word
+    return None, None
+
+
+def read_os(host: Host) -> dict:
+    """Id, version and name of the distribution: os-release(5)."""
+    text = host.read("/etc/os-release")
+    text = text if text.ok else host.read("/usr/lib/os-release")
+    values = parse_os_release(text.value or "")
+    return {"id": values.get("ID"), "version_id": values.get("VERSION_ID"),
+            "name": values.get("PRETTY_NAME") or values.get("NAME")}
+
+
+def parse_os_release(text: str) -> dict[str, str]:
+    """The assignments of an os-release file without quotes and backslashes."""
+    return {name: re.sub(r"\\(.)", r"\1", double or single or bare)
+            for name, double, single, bare in _OS_RELEASE_LINE.findall(text)}
+
+
+def read_proxmox(host: Host) -> dict:
+    """Whether this is a Proxmox VE host and the version of its package pve-manager."""
+    installed = host.exists("/usr/bin/pveversion") or host.exists("/etc/pve")
+    if not installed:
+        return {"installed": False, "version": Reading(ABSENT, None, "Proxmox VE is not installed")}
+    status = host.read("/var/lib/dpkg/status", DPKG_LIMIT)
+    version = parse_package_version(status.value or "", "pve-manager")
+    if status.ok and version is None:
+        status = Reading(ABSENT, None, "dpkg does not list pve-manager as installed")
+    return {"installed": True, "version": status.map(lambda _text: version)}
+
+
+def parse_package_version(text: str, package: str) -> str | None:
+    """The version of an installed package in dpkg's status file, None where it is not installed."""
+    _before, _name, stanza = f"\n{text}".partition(f"\nPackage: {package}\n")
+    fields = dict(line.partition(": ")[::2] for line in stanza.partition("\n\n")[0].splitlines())
+    return fields.get("Version") if fields.get("Status", "").endswith(" installed") else None

@@ -1,0 +1,50 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""NUMA nodes: /sys/devices/system/node (Documentation/ABI/stable/sysfs-devices-node)."""
+from __future__ import annotations
+
+import re
+
+from .._host.host import Host
+from .._host.reading import ABSENT, Reading, ok
+from .._kernel.cpulist import format_cpulist, parse_cpulist
+
+NODE = "/sys/devices/system/node"
+
+
+def read(host: Host) -> dict:
+    """The facts' section `numa`: the nodes that are online; none where the kernel was built without NUMA."""
+    online = host.read(f"{NODE}/online").map(parse_cpulist).value or []
+    return {"nodes": [read_node(host, node) for node in online]}
+
+
+def read_node(host: Host, node: int) -> dict:
+    """CPUs that are online, memory in KiB, and the distance to every node that is online, itself 10."""
+    folder = f"{NODE}/node{node}"
+    memory = host.read(f"{folder}/meminfo").map(parse_meminfo)
+    return {
+        "node": f"node{node}",
+        "id": node,
+        "cpus": host.read(f"{folder}/cpulist").map(parse_cpulist).map(format_cpulist).value or "",
+        "memory_kib": pick(memory, "MemTotal"),
+        "free_kib": pick(memory, "MemFree"),
+        "distances": host.read(f"{folder}/distance").map(parse_numbers).value or [],
+    }
+
+
+def parse_meminfo(text: str) -> dict[str, int]:
+    """`MemTotal:  527765504 kB`, in a node's file with `Node 0` before it; lines without a unit are counts."""
+    return {name: int(number) for name, number in re.findall(r"^(?:Node +\d+ +)?(\S+): +(\d+)", text, re.MULTILINE)}
+
+
+def pick(meminfo: Reading, name: str) -> Reading:
+    """One value of parse_meminfo()."""
+    if not meminfo.ok:
+        return meminfo
+    return ok(meminfo.value[name]) if name in meminfo.value else Reading(ABSENT, None, f"no line {name}")
+
+
+def parse_numbers(text: str) -> list[int]:
+    return [int(number) for number in text.split()]

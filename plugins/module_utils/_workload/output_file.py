@@ -1,0 +1,62 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""A file into which a program writes its result, on this machine or in a container: only what this run wrote counts."""
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Sequence
+
+from .._host.program import run_program
+
+_SECONDS = 30.0     # a container decides what its file system is, and it may be one that never answers
+
+
+class OutputFile:
+    """The file at `path`; `prefix` is how a program is started in the container that has it, empty without one."""
+
+    def __init__(self, path: str, prefix: Sequence[str] = ()) -> None:
+        self.path = path
+        self._prefix = list(prefix)
+        self._before = self._state()
+
+    def read(self, limit: int) -> tuple[str, bool]:
+        """The last `limit` bytes, and whether there are more. ValueError where the file was not written meanwhile."""
+        now = self._state()
+        if now is None:
+            raise ValueError(f"it wrote no file {self.path}: see what it said, or correct output")
+        if now == self._before:
+            raise ValueError(f"it did not write {self.path}: what is there is from before, and would be counted twice")
+        try:
+            data = self._inside("tail", "-c", str(limit + 1)) if self._prefix else self._last(limit + 1)
+        except OSError as error:
+            raise ValueError(f"{self.path} cannot be read: {error.strerror}") from None
+        return data[-limit:].decode("utf-8", "replace"), len(data) > limit
+
+    def _state(self) -> str | None:
+        """What differs as soon as somebody wrote the file, None without one."""
+        if self._prefix:
+            told = run_program([*self._prefix, "stat", "-c", "%i %s %y %z", self.path], _SECONDS)
+            return None if told is None or told.problem else told.stdout
+        try:
+            seen = os.stat(self.path)
+        except OSError:
+            return None
+        return f"{seen.st_ino} {seen.st_size} {seen.st_mtime_ns}"
+
+    def _last(self, size: int) -> bytes:
+        handle = os.open(self.path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with open(handle, "rb") as file:
+            seen = os.fstat(handle)
+            if not stat.S_ISREG(seen.st_mode):
+                raise ValueError(f"{self.path} is no regular file")
+            file.seek(max(0, seen.st_size - size))
+            return file.read(size)
+
+    def _inside(self, *words: str) -> bytes:
+        told = run_program([*self._prefix, *words, self.path], _SECONDS)
+        if told is None or told.problem:
+            raise ValueError(f"{self.path} cannot be read: {told.problem if told else 'no such program'}")
+        return told.stdout.encode()

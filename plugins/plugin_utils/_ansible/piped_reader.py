@@ -1,0 +1,90 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""host_info as one script on the standard input of the host's Python, for audits of a fleet.
+
+What Ansible sends as a module is three times the size, and most of the time that an audit takes on a host goes by
+before its first line. ansible-core asks a host for its Python in the same way (ansible.executor.interpreter_discovery).
+"""
+from __future__ import annotations
+
+import ast
+import base64
+import json
+import pathlib
+import zlib
+from collections.abc import Mapping
+from typing import Any
+
+SOURCES = pathlib.Path(__file__).parents[2] / "module_utils"
+_ENTRY = (("_facts", "collect"), ("_host", "host"), ("_facts", "packing"))
+_ANSWER, _REFUSAL = "gpuhost-facts ", "gpuhost-error "
+# Python 3.8 and newer, with the standard library alone, like what it runs. An answer is one line of ASCII.
+_START = f"""\
+import base64, importlib.abc, importlib.util, json, sys, zlib
+
+class Sources(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
+    def find_spec(self, name, path=None, target=None):
+        if name in SOURCES:
+            return importlib.util.spec_from_loader(name, self, origin=name, is_package=name.count(".") < 2)
+    def get_source(self, name):
+        return SOURCES[name]
+
+SOURCES = json.loads(zlib.decompress(base64.b64decode(PACKED)))
+sys.meta_path.insert(0, Sources())
+from gpuhost._facts.collect import collect
+from gpuhost._facts.packing import pack
+from gpuhost._host.host import Host
+try:
+    answer = "{_ANSWER}" + pack(collect(Host(OPTIONS["sysroot"]), OPTIONS["tunables"], OPTIONS["link_samples"]))
+except ValueError as error:
+    answer = "{_REFUSAL}" + json.dumps(str(error))
+print(answer)
+"""
+
+
+def script(options: Mapping[str, Any]) -> str:
+    """The program that reads a host with these options of host_info: sysroot, tunables and link_samples."""
+    return f"OPTIONS = {dict(options)!a}\nPACKED = {PACKED!r}\n{_START}"
+
+
+def answer(status: int, output: str, errors: str) -> dict[str, Any]:
+    """What host_info would have returned: `facts_packed`, or `failed` and `msg`."""
+    for line in output.splitlines():
+        if line.startswith(_ANSWER):
+            return {"facts_packed": line[len(_ANSWER):]}
+        if line.startswith(_REFUSAL):
+            return {"failed": True, "msg": json.loads(line[len(_REFUSAL):])}
+    said = (errors or output).strip().splitlines()[-3:]
+    return {"failed": True, "stderr": errors,
+            "msg": f"the host could not be read, its Python ended with status {status}: "
+                   f"{' / '.join(said) or 'it said nothing'}"}
+
+
+def _pack() -> str:
+    """The sources by name, `gpuhost.<room>.<file>`, and the packages around them, which are empty."""
+    sources = {"gpuhost": ""}
+    waiting = list(_ENTRY)
+    while waiting:
+        room, file = waiting.pop()
+        if f"gpuhost.{room}.{file}" not in sources:
+            text = (SOURCES / room / f"{file}.py").read_text(encoding="utf-8")
+            sources |= {f"gpuhost.{room}": "", f"gpuhost.{room}.{file}": text}
+            waiting += _imported(room, text)
+    return base64.b64encode(zlib.compress(json.dumps(sources).encode("ascii"), 9)).decode("ascii")
+
+
+def _imported(here: str, text: str) -> list[tuple[str, str]]:
+    """Room and file of what a file of module_utils in the room `here` imports from module_utils."""
+    found: list[tuple[str, str]] = []
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            package = [here] if node.level == 1 else []
+            package += node.module.split(".") if node.module else []
+            found += [tuple(package)] if len(package) == 2 else [(package[0], name.name) for name in node.names]
+    return found
+
+
+# Made once, when the plugin is imported: Ansible's workers are forks.
+PACKED = _pack()

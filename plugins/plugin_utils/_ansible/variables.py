@@ -1,0 +1,98 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""The variables by which users set what holds for every role: they exist, and what they say can be had.
+
+Roles take them with Jinja's `default()`, for which a variable that does not resolve is one that nobody set. A tune
+that was told `gpuhost_skip: "{{ misspelt }}"` would so change what it was told to leave alone.
+"""
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, Final
+
+from ansible.errors import AnsibleActionFail, AnsibleError, AnsibleValueOmittedError
+from ansible.utils.display import Display
+
+from .plain import plain
+
+PREFIX = "gpuhost_"
+_UNSET: Final = object()
+_NEAR = 0.8     # of 1: skp is as near to skip, values_of_site is not to values
+_COMMON = frozenset((
+    "allow_busy", "become", "checks", "dedicated", "fail_on", "force", "hosts", "include", "link_samples",
+    "look_again", "max_failed", "only", "overrides", "profile", "report_dir", "run_id", "serial", "skip",
+    "soak_seconds", "sysroot", "values", "verify_against", "waivers"))
+# What only one role looks at may be made of what only that role's play knows.
+_OF_ROLES = {
+    "bandwidth": frozenset(("bandwidth", *(f"bandwidth_{name}" for name in (
+        "container", "despite", "devices", "pairs", "sizes", "slow_below", "timeout", "tool")))),
+    "benchmark": frozenset(("benchmark",)),
+    "experiment": frozenset(f"experiment_{name}" for name in (
+        "blocks", "budget_minutes", "changes", "end", "matters", "mode", "pause_seconds", "seed")),
+    "record": frozenset(f"record_{name}" for name in ("anonymise", "max_bytes", "writable")),
+}
+KNOWN = _COMMON.union(*_OF_ROLES.values())
+
+Resolve = Callable[[Any], Any]
+
+
+def heed(variables: Mapping[str, Any], resolve: Resolve, *roles: str) -> None:
+    """Fail the task for a variable of a user that cannot be meant, and warn of one that sets nothing.
+
+    `variables` are those of a host as Ansible has them, `resolve` templates a value. Looked at are the variables that
+    every role shares and those of `roles`.
+    """
+    try:
+        for warning in check(variables, resolve, roles):
+            Display().warning(warning)
+    except ValueError as problem:
+        raise AnsibleActionFail(str(problem)) from problem
+
+
+def check(variables: Mapping[str, Any], resolve: Resolve, roles: Collection[str] = ()) -> list[str]:
+    """Warnings about what begins like our variables and is none of them; ValueError for what cannot be meant."""
+    looked_at = _COMMON.union(*(_OF_ROLES[role] for role in roles))
+    warnings = []
+    for name in [name for name in variables if name.startswith(PREFIX)]:
+        word = name.removeprefix(PREFIX)
+        if word in looked_at:
+            _resolved(name, variables, resolve)
+        elif word not in KNOWN:
+            warnings.append(_unknown(name, word))
+    return warnings
+
+
+def options(named: Any, variables: Mapping[str, Any], resolve: Resolve) -> dict[str, Any]:
+    """The options that `named`, `{option: [names of variables]}`, yields: the first variable that is set gives it."""
+    if not isinstance(named, Mapping) or not all(isinstance(names, list) for names in named.values()):
+        raise ValueError("variables: wanted is a mapping from options to lists of names of variables, found "
+                         f"{named!r}: write for example {{profile: [my_profile, gpuhost_profile]}}")
+    found = {option: _first_set(names, variables, resolve) for option, names in named.items()}
+    return {option: value for option, value in found.items() if value is not _UNSET}
+
+
+def _first_set(names: list[str], variables: Mapping[str, Any], resolve: Resolve) -> Any:
+    found = (_resolved(name, variables, resolve) for name in names if name in variables)
+    return next((value for value in found if value is not _UNSET), _UNSET)
+
+
+def _resolved(name: str, variables: Mapping[str, Any], resolve: Resolve) -> Any:
+    """The value of a variable that is defined, in plain types."""
+    try:
+        return plain(resolve(variables[name]))
+    except AnsibleValueOmittedError:
+        return _UNSET
+    except AnsibleError as error:
+        raise ValueError(f"{name} is set, but its value cannot be had: {error}") from error
+
+
+def _unknown(name: str, word: str) -> str:
+    """What is nearly one of ours is a mistake; anything else may be the user's own, of which ours are made."""
+    near = difflib.get_close_matches(word, KNOWN, 1, _NEAR)
+    if near:
+        raise ValueError(f"there is no variable {name}: did you mean {PREFIX}{near[0]}? A variable of your own "
+                         "needs a name that is less like ours")
+    return f"{name} is none of the variables of gpuhost.tuning: by itself it sets nothing"

@@ -1,0 +1,196 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""One audit of one host on the controller: from facts to findings, plan, records and reports."""
+from __future__ import annotations
+
+import datetime
+import os
+from typing import Any
+
+import yaml
+
+from .._checks import catalogue
+from .._checks import judge as checks_judge
+from .._checks.findings import PRIORITIES, to_do, value
+from .._expressions.errors import MissingPackage
+from .._plan import health, pve_busy, reboot
+from .._plan import plan as plan_module
+from .._records import host_folder, measured
+from .._render.changes import change_lines
+from .._render.text import count
+from .._report import evidence, measured_here
+from .._report.markdown import markdown_report
+from .._rollout import rollout
+from . import outputs, peers
+
+# What a user can get wrong or a disk can refuse; anything else is a defect of ours and keeps its traceback.
+PROBLEMS = (MissingPackage, host_folder.RecordError, ValueError)
+
+
+class Audit:
+    """`arguments` are those of the audit action; everything that can be wrong with them is found here, at once."""
+
+    def __init__(self, host: str, arguments: dict[str, Any]) -> None:
+        self.host = host
+        self.arguments = arguments
+        self.folder = host_folder.HostFolder(arguments["report_dir"], host)
+        self.run_id = host_folder.check_run_id(arguments["run_id"]) if arguments["run_id"] else host_folder.new_run_id()
+        self.values = plan_module.desired_values(_load(arguments["values"], "gpuhost_values", {}))
+        self.waivers = _load(arguments["waivers"], "gpuhost_waivers", [])
+        self.catalogue = catalogue.load(arguments["checks"])
+        self.profile = catalogue.load_profile(arguments["profile"], self.catalogue)
+        self.choices = {name: arguments[name] for name in ("overrides", "only", "skip", "include")}
+        checks_judge.agree(self.catalogue, self.profile, waivers=self.waivers, **self.choices)
+        self.measured = measured.read_measured(self.folder.path)
+        self.document: dict[str, Any] = {}
+
+    def named_tunables(self) -> list[str]:
+        """Addresses that the user or a check of the user's named, so that the one reading of the host includes them."""
+        return sorted({*plan_module.addresses(self.values), *catalogue.asked_tunables(self.catalogue)})
+
+    def judge(self, facts: dict[str, Any]) -> dict[str, Any]:
+        """Judge `facts`, write what belongs to this stage, and return what the task registers."""
+        self._judge(facts)
+        outcome = {"run_id": self.run_id, "summary": self.document["summary"], **self.paths(), **self._stage()}
+        return outcome | self._verdict()
+
+    def _judge(self, facts: dict[str, Any]) -> None:
+        findings = checks_judge.judge(facts, self.catalogue, self.profile, host=self.host, waivers=self.waivers,
+                                 today=datetime.date.today(), dedicated=self.arguments["dedicated"],
+                                 allow_busy=self.arguments["allow_busy"], **self.choices,
+                                 peers=peers.read_peers(self.folder, facts))
+        boot_id = value(facts["identity"]["boot_id"])
+        measured_here.attach(findings, self.measured, boot_id)
+        self.document = {
+            "schema": host_folder.SCHEMA_AUDIT, "host": self.host, "profile": self.profile.name,
+            "collected_at": facts["collected_at"], "boot_id": boot_id, "facts": facts,
+            "summary": checks_judge.summary(findings, self.waivers, host=self.host), "findings": findings,
+        }
+
+    def _stage(self) -> dict[str, Any]:
+        stage = self.arguments["stage"]
+        if stage == "before":
+            _refuse_container(self.document["facts"]["identity"])
+            outcome = self._write_plan()
+            self._write_reports(None)
+            return outcome
+        if stage == "after":
+            return self._write_after()
+        self._write_reports(None)
+        plan = self._plan()
+        return {"plan": plan.values, "planned": plan.changes,
+                "driver_mismatch": self._driver_mismatch()} if stage == "compare" else {}
+
+    def _driver_mismatch(self) -> str | None:
+        """What a verify fails for although no change is planned."""
+        return next((finding["reason"] for finding in self.document["findings"]
+                     if finding["check"] == "nvidia_library" and finding["verdict"] == "fail"), None)
+
+    def paths(self) -> dict[str, str]:
+        """Where the records are, as the user would open them."""
+        return {"report": host_folder.shown_path(self.folder.path / "system-improve.md"),
+                "record": host_folder.shown_path(self.folder.path / "audit.json")}
+
+    def _plan(self) -> plan_module.Plan:
+        return plan_module.plan(self.document["findings"], self.values, self.document["facts"])
+
+    def _write_plan(self) -> dict[str, Any]:
+        plan = self._plan()
+        # A host that is already right is not touched, whatever it is in the middle of.
+        reasons = pve_busy.reasons(self.document["facts"]) if plan.planned else []
+        if reasons:
+            plan = plan.refused(pve_busy.REASON)
+        head = {"schema": host_folder.SCHEMA_VALUES, "host": self.host, "run_id": self.run_id,
+                "boot_id": self.document["boot_id"], "created_at": self.document["collected_at"]}
+        run = self.folder.run(self.run_id)
+        host_folder.write_json(run / "before.json", {**head, "values": plan.befores, "changes": plan.changes,
+                                                 "guard": health.observe(self.document["facts"])})
+        host_folder.write_json(run / "plan.json", {**head, "values": plan.values, "changes": plan.changes})
+        self._note_plan(plan, reasons)
+        return {"plan": plan.values, "planned": plan.changes, "left_alone": reasons}
+
+    def _note_plan(self, plan: plan_module.Plan, reasons: list[str]) -> None:
+        state = rollout.UNCHANGED
+        if reasons:
+            state = rollout.REFUSED
+        elif plan.planned:
+            state = rollout.WOULD_CHANGE if self.arguments["check"] else rollout.CHANGING
+        self.note(state, reasons=reasons, sysroot=self.arguments["sysroot"])
+
+    def note(self, state: str, **more: Any) -> None:
+        """Put down what became of the host, where the run is part of a rollout."""
+        rollout.note(self.arguments["report_dir"], self.run_id, self.host, state, **more)
+
+    def _write_after(self) -> dict[str, Any]:
+        run = self.folder.run(self.run_id)
+        before = host_folder.read_json(run / "before.json")
+        seen = health.observe(self.document["facts"])
+        harm, notes = health.triggers(before["guard"], seen), health.notes(before["guard"], seen)
+        host_folder.write_audit(run / "after.json", self.document)
+        outcome = {"run_id": self.run_id, "time": self.document["collected_at"], "planned": before["changes"],
+                   "changes": self.arguments["changes"], "harm": harm, "notes": notes}
+        outputs.write_outcome(self.folder, outcome)
+        self._write_reports(outcome)
+        self._note_changes(harm)
+        refused = [change for change in self.arguments["changes"] if change["outcome"] == "refused"]
+        return {"harm": harm, "notes": notes, "refused": change_lines(refused)}
+
+    def _note_changes(self, harm: list[dict[str, Any]]) -> None:
+        by_outcome: dict[str, list[dict[str, Any]]] = {}
+        for change in self.arguments["changes"]:
+            by_outcome.setdefault(change["outcome"], []).append(change)
+        changed, refused = by_outcome.get("changed", []), by_outcome.get("refused", [])
+        more: dict[str, Any] = {"reasons": []}
+        state = rollout.CHANGED if changed else rollout.UNCHANGED
+        if harm:
+            state, more = rollout.HARMED, {"reasons": [f"{entry['device']}: {entry['what']}" for entry in harm]}
+        elif refused:
+            # Why a node is left alone was put down before.
+            alone = all(change["reason"] == pve_busy.REASON for change in refused)
+            state, more = rollout.REFUSED, {} if alone else {"reasons": change_lines(refused)}
+        self.note(state, changed={change["address"]: change["after"] for change in changed}, **more)
+
+    def _write_reports(self, run: dict[str, Any] | None) -> None:
+        reboot.keep_previous(self.folder, self.document["boot_id"])
+        host_folder.write_audit(self.folder.path / reboot.LATEST, self.document)
+        peers.note_peer(self.folder, self.document["facts"])
+        shown = evidence.sections(self.folder.path, self.document["facts"])
+        evidence.write_drawings(self.folder.path, shown)
+        host_folder.write_text(self.folder.path / "system-improve.md", markdown_report(self.document, run, shown))
+        outputs.write_for_machines(self.folder, self.document, self.run_id, self.arguments["stage"], shown)
+
+    def _verdict(self) -> dict[str, Any]:
+        limit = self.arguments["fail_on"]
+        if not limit:
+            return {}
+        worst = PRIORITIES[:PRIORITIES.index(limit) + 1]
+        found = [finding for finding in to_do(self.document["findings"]) if finding["priority"] in worst]
+        if not found:
+            return {}
+        names = ", ".join(dict.fromkeys(finding["check"] for finding in found))
+        many = count(len(found), "finding")
+        return {"failed": True, "msg": f"{many} of priority {limit} or above (gpuhost_fail_on): {names}. "
+                                       f"See {self.paths()['report']}"}
+
+
+def _refuse_container(identity: dict[str, Any]) -> None:
+    if identity["kind"] == "container":
+        raise ValueError(f"the target is a container ({identity['evidence']}): its host decides about these settings, "
+                         "run this on the host")
+
+
+def _load(given: Any, name: str, empty: Any) -> Any:
+    """A variable that holds data, or the path of a YAML or JSON file with that data."""
+    if not given:
+        return empty
+    if not isinstance(given, str):
+        return given
+    try:
+        with open(os.path.expanduser(given), encoding="utf-8") as stream:
+            return yaml.safe_load(stream) or empty
+    except OSError as error:
+        raise ValueError(f"{name}: cannot read {given}: {error.strerror}") from error
+    except yaml.YAMLError as error:
+        raise ValueError(f"{name}: {given} is not YAML: {error}") from error

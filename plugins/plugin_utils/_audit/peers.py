@@ -1,0 +1,73 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""The other nodes of a Proxmox VE cluster, as the audits of this folder of reports know them.
+
+Each audit of a node puts what the others may ask of it into `<report_dir>/.clusters/<cluster>/<node>.json`, so that an
+audit opens one small file for each other node of its cluster, however many hosts the folder has.
+"""
+from __future__ import annotations
+
+import hashlib
+import pathlib
+from collections.abc import Mapping
+from typing import Any
+
+from .._checks.findings import value
+from .._records.host_folder import HostFolder, RecordError, identity, read_json, write_compact
+
+FOLDER = ".clusters"
+
+
+def note_peer(folder: HostFolder, facts: Mapping[str, Any]) -> None:
+    """Put down what other nodes ask of this one; call it once its audit.json is written."""
+    guests = facts["guests"]
+    if set(guests["cluster_nodes"]) - {guests["node"]}:
+        write_compact(_path(folder, guests["cluster_nodes"], guests["node"]), {
+            "host": folder.path.name, "of": identity(folder.path / "audit.json"), "facts": _asked(facts)})
+
+
+def read_peers(folder: HostFolder, facts: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """The facts of other nodes by their names, of the newest audit of each: those that _asked() keeps.
+
+    Nothing is opened for a host whose cluster has no guest that its HA manager moves: only those may come to another.
+    """
+    guests = facts["guests"]
+    if not value(guests["ha"]):
+        return {}
+    found = {node: _facts_of(folder, guests["cluster_nodes"], node) for node in guests["cluster_nodes"]
+             if node != guests["node"]}
+    return {node: peer for node, peer in found.items() if peer is not None}
+
+
+def _asked(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """What _derive/ha.py asks of a peer, and what tells which node it is."""
+    return {
+        "collected_at": facts["collected_at"],
+        "guests": {name: facts["guests"][name] for name in ("node", "cluster_nodes")},
+        "nvidia": {name: facts["nvidia"][name] for name in ("majors", "nodes", "driver_version")},
+        "gpus": [{name: gpu[name] for name in ("bdf", "vendor", "device")} for gpu in facts["gpus"]],
+    }
+
+
+def _facts_of(folder: HostFolder, cluster: list[str], node: str) -> dict[str, Any] | None:
+    """What the last audit of a node left; None without one, or where the record has become another node's."""
+    try:
+        kept = read_json(_path(folder, cluster, node))
+        audit = HostFolder(str(folder.path.parent), kept["host"]).path / "audit.json"
+        # A record that was copied or written anew is asked itself.
+        peer = kept["facts"] if kept["of"] == identity(audit) else _asked(read_json(audit)["facts"])
+        ours = peer["guests"]["node"] == node and peer["guests"]["cluster_nodes"] == cluster
+    except (RecordError, OSError, KeyError, TypeError, AttributeError):
+        return None
+    return peer if ours else None
+
+
+def _path(folder: HostFolder, cluster: list[str], node: str) -> pathlib.Path:
+    return folder.path.parent / FOLDER / _digest("\n".join(cluster)) / f"{_digest(node)}.json"
+
+
+def _digest(text: str) -> str:
+    """A name for a file: what a host calls its node may be no such name."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]

@@ -1,0 +1,138 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""How fast copies to and from a GPU, and between two of them, can be over the links that lie between.
+
+    GT/s x lanes x encoding / 8 x MaxPayload / (MaxPayload + header) = GB/s
+
+Encoding: 8 of 10 bits up to 5 GT/s, 128 of 130 up to 32 GT/s; at 64 GT/s a flit of 256 bytes has 236 for packets (PCI
+Express Base Specification 6.0, Physical Layer and Flit Mode). Header: beside its data a write with a 64-bit address
+carries 24 bytes (framing 4 with the sequence number, header 16, LCRC 4), a completion of a read 20 (header 12), as in
+R. Neugebauer et al., Understanding PCIe performance for end host networking, SIGCOMM 2018. What acknowledgements, flow
+control and the latency of reads take is not in it: it differs from host to host, and this is what none can exceed.
+
+Nothing is expected where nobody can know: links between processors have no register that tells their speed, the ports
+that a virtual machine sees are made up, and what NVLink carries is none of PCI Express.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from .._derive.p2p import peer_to_peer
+from .._derive.pcie import Hop, links
+from .._derive.reading import value
+
+# A copy that reaches less than this share is called slow: acknowledgements and flow control take up to a tenth, and
+# another tenth is left for what differs between processors.
+SLOW_BELOW_PERCENT = 80
+WRITE_HEADER, COMPLETION_HEADER = 24, 20
+_FLIT_GTS, _FLIT_SHARE = 64.0, 236 / 256
+_ENCODED = {2.5: 8 / 10, 5.0: 8 / 10}
+PATHS = {"same_switch": "same switch", "same_root_complex": "same root complex", "same_socket": "same socket",
+         "across": "across sockets", "unknown": "unknown"}
+
+
+class Expected(NamedTuple):
+    """GB/s (1e9 bytes a second) of one direction, None where nobody can know; `why` says then why, else over what."""
+
+    gb_s: float | None
+    why: str
+
+
+class Pair(NamedTuple):
+    """How one GPU reaches another: the words for the path, and what transfers can reach. Written or read: reckoned is
+    with the header of a write, the longer one."""
+
+    path: str
+    expected: Expected
+    at_risk: bool | None
+    redirect: list[str]
+    translated: bool | None = None
+
+
+def payload_gb_s(speed_gts: float, width: int, max_payload: int, header: int) -> float:
+    """GB/s of data on a link whose packets carry `max_payload` bytes each and `header` more."""
+    if speed_gts >= _FLIT_GTS:
+        encoding, header = _FLIT_SHARE, header - 8      # a flit has no framing and no LCRC for each packet
+    else:
+        encoding = _ENCODED.get(speed_gts, 128 / 130)
+    return round(speed_gts * width * encoding / 8 * max_payload / (max_payload + header), 1)
+
+
+def of_gpu(gpu: dict[str, Any], facts: dict[str, Any]) -> dict[str, Expected]:
+    """`{h2d, d2h}`: the GPU reads host memory (completions come down to it) and writes to it."""
+    ports = _by_address(facts)
+    above = [ports[bdf] for bdf in gpu["path"] if bdf in ports]
+    nothing = _unknowable(facts)
+    if nothing:
+        return {"h2d": Expected(None, nothing), "d2h": Expected(None, nothing)}
+    hops, size = links(gpu, above), _payload([gpu, *above])
+    return {"h2d": _over(hops, size, COMPLETION_HEADER), "d2h": _over(hops, size, WRITE_HEADER)}
+
+
+def of_pairs(gpus: list[dict], facts: dict[str, Any]) -> dict[tuple[str, str], Pair]:
+    """Every ordered pair of `gpus` by (from, to): `from` writes to the memory of `to`, or reads from it."""
+    ports = _by_address(facts)
+    found = peer_to_peer(gpus, ports, facts["cpu"]["sockets"], facts["pcie"]["nvswitches"])
+    nothing = "NVLink joins the GPUs: PCI Express says nothing about it" if found["nvlink"] else _unknowable(facts)
+    by_address = {gpu["bdf"]: gpu for gpu in gpus}
+    pairs = {}
+    for pair in found["pairs"]:
+        ends = by_address[pair["a"]], by_address[pair["b"]]
+        expected = Expected(None, nothing) if nothing else _between(pair, ends, ports)
+        # Over NVLink no transfer between GPUs meets the IOMMU.
+        risk, translated = (False, False) if found["nvlink"] else (pair["at_risk"], pair["translated"])
+        made = Pair(PATHS[pair["relation"]], expected, risk, pair["redirect"], translated)
+        pairs[pair["a"], pair["b"]] = pairs[pair["b"], pair["a"]] = made
+    return pairs
+
+
+def is_slow(gb_s: float, expected: float | None, percent: float = SLOW_BELOW_PERCENT) -> bool:
+    """Whether a measured value lacks more than can be explained; never where nothing is expected."""
+    return expected is not None and gb_s < expected * percent / 100
+
+
+def _between(pair: dict, ends: tuple[dict, dict], ports: dict[str, dict]) -> Expected:
+    if pair["relation"] == "across":
+        return Expected(None, "it passes the link between two processors, whose speed nothing on the host tells")
+    if pair["relation"] == "unknown":
+        return Expected(None, "no NUMA node is known, so it may pass the link between two processors")
+    # A port that redirects, or may, sends up to the root what could stay below it: then the shared links count too.
+    whole = pair["relation"] != "same_switch" or pair["redirected"] is not False
+    hops, devices = [], []
+    for gpu, other in (ends, ends[::-1]):
+        passed = [bdf for bdf in gpu["path"] if whole or bdf not in other["path"]]
+        # The link that ends at the shared port is passed too; inside a switch there is none.
+        upper = gpu["path"][:len(passed) + (0 if whole else 1)]
+        above = [ports[bdf] for bdf in upper if bdf in ports]
+        hops += links(gpu, above)
+        devices += [gpu, *above]
+    return _over(hops, _payload(devices), WRITE_HEADER)
+
+
+def _over(hops: list[Hop], max_payload: int | None, header: int) -> Expected:
+    if max_payload is None:
+        return Expected(None, "the registers of a device on its path could not be read")
+    if not hops:
+        return Expected(None, "no link above it is known")
+    slowest = min(hops, key=lambda hop: payload_gb_s(hop.speed_gts, hop.width, max_payload, header))
+    return Expected(payload_gb_s(slowest.speed_gts, slowest.width, max_payload, header),
+                    f"{slowest.speed_gts:g} GT/s x{slowest.width} at {slowest.bdf}, MaxPayload {max_payload}")
+
+
+def _payload(devices: Iterable[dict]) -> int | None:
+    """The smallest MaxPayload set on the way: a packet passes all of them."""
+    sizes = [registers["max_payload"] if (registers := value(device["pcie"])) else None for device in devices]
+    return None if None in sizes else min(sizes)
+
+
+def _unknowable(facts: dict[str, Any]) -> str | None:
+    if facts["identity"]["kind"] == "vm":
+        return "the ports that a virtual machine sees are made up"
+    return None
+
+
+def _by_address(facts: dict[str, Any]) -> dict[str, dict]:
+    return {port["bdf"]: port for port in facts["ports"]}

@@ -1,0 +1,40 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""What the facts of a host have to say about a copy that is slow. Where to look first, not a proof."""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .._derive.reading import value
+from .expected import Pair
+
+_FEW_BYTES = 512        # in one read request; a GPU that asks for less needs more requests under way than it may have
+_WITHIN_A_SWITCH = "same switch"
+
+
+def of_gpu(one: Mapping[str, Any], gpu: Mapping[str, Any] | None, reads: bool) -> list[str]:
+    """`one` is what the module says of a GPU, `gpu` its facts; `reads` where its reads of host memory are slow."""
+    hints = ["the host memory was not on its NUMA node"] if one.get("bound") is False else []
+    registers = value(gpu["pcie"]) if gpu else None
+    if not registers or not reads:
+        return hints
+    if registers["extended_tags_supported"] and not registers["extended_tags"]:
+        hints.append("it is kept to 32 reads under way (check pcie_extended_tags)")
+    size = registers["max_read_request"]
+    if size is not None and size < _FEW_BYTES:
+        hints.append(f"it asks for {size} bytes in a read (check pcie_maxreadreq)")
+    return hints
+
+
+def of_pair(pair: Pair) -> list[str]:
+    hints = []
+    if pair.redirect:
+        hints.append(f"transfers are redirected up to the root at {', '.join(pair.redirect)} (check iommu_acs)")
+    if pair.translated:
+        hints.append("the IOMMU translates them (check iommu_acs)")
+    if pair.path != _WITHIN_A_SWITCH:
+        hints.append("they pass the processor, which may carry less than the links")
+    return hints

@@ -1,0 +1,153 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""bandwidth.json: what gpu_bandwidth measured, beside what the path allows, and what follows for the audit's checks."""
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ...module_utils._bandwidth.result import HANG, HEALTHY, INCONCLUSIVE, SLOW, UNSUPPORTED, WRONG_DATA
+from .._render.text import count, one_line
+from . import hints as hints_module
+from .expected import Expected, Pair, is_slow, of_gpu
+
+RECORD = "bandwidth.json"
+SCHEMA_BANDWIDTH = "gpuhost.bandwidth/1"
+# The worst first: what several of them together amount to.
+VERDICTS = (WRONG_DATA, HANG, SLOW, INCONCLUSIVE, UNSUPPORTED, HEALTHY)
+HARMFUL = (WRONG_DATA, HANG)
+
+# Checks about the link of a GPU, and those about reads that it issues, which copies from the host depend on.
+LINK_CHECKS = ("pcie_link_width", "pcie_link_speed", "pcie_bottleneck")
+READ_CHECKS = ("pcie_maxreadreq", "pcie_extended_tags")
+PEER_CHECK = "iommu_acs"
+_DIRECTIONS = {"h2d": "from the host", "d2h": "to the host"}
+
+
+def make_record(answer: Mapping[str, Any], facts: Mapping[str, Any], pairs: Mapping[tuple[str, str], Pair], *,
+                head: Mapping[str, Any], not_measured: Iterable[Mapping[str, str]], percent: float) -> dict[str, Any]:
+    """The record from what the module answered. `facts` are the host's, `percent` is the share below which a healthy
+    copy is slow, `head` has host, run_id, boot_id, measured_at and the version of the driver, of which the module knows
+    only which CUDA it is for."""
+    by_address = {gpu["bdf"]: gpu for gpu in facts["gpus"]}
+    return {
+        "schema": SCHEMA_BANDWIDTH, **head,
+        **{name: answer[name] for name in ("where", "tool", "sizes")}, "slow_below_percent": percent,
+        "gpus": [_gpu(one, by_address.get(one["bdf"]), facts, percent) for one in answer["gpus"]],
+        "pairs": [_pair(one, pairs.get((one["from"], one["to"])), percent) for one in answer["pairs"]],
+        "stopped": answer["stopped"], "not_measured": [
+            {name: one[name] for name in ("subject", "reason")} for one in [*not_measured, *answer["not_measured"]]],
+    }
+
+
+def _gpu(one: Mapping[str, Any], gpu: Mapping[str, Any] | None, facts: Mapping[str, Any],
+         percent: float) -> dict[str, Any]:
+    made = {name: one.get(name) for name in ("bdf", "uuid", "name", "numa_node")}
+    expected = of_gpu(gpu, facts) if gpu else {}
+    figures, said, slow = {}, [], []
+    for direction, words in _DIRECTIONS.items():
+        wanted = expected.get(direction, Expected(None, "the host has no such GPU any more"))
+        figures[direction] = one[direction] and {**_kept(one[direction], "gb_s"), "expected_gb_s": wanted.gb_s}
+        if one[direction]:
+            slow += [direction] if is_slow(one[direction]["gb_s"], wanted.gb_s, percent) else []
+            said.append(_figure(words, one[direction]["gb_s"], wanted))
+    made |= _judged(one, said, bool(slow), hints_module.of_gpu(one, gpu, "h2d" in slow))
+    return {**made, **figures, "d2d": one["d2d"] and _kept(one["d2d"], "gb_s"), "link": one["link"] and {
+        name: one["link"][name] for name in ("speed_gt_s", "width")}}
+
+
+def _pair(one: Mapping[str, Any], pair: Pair | None, percent: float) -> dict[str, Any]:
+    pair = pair or Pair("unknown", Expected(None, "the host has no such pair any more"), None, [])
+    said, slow = [], False
+    for way in ("write", "read"):
+        if one[way]:
+            slow |= is_slow(one[way]["gb_s"], pair.expected.gb_s, percent)
+            said.append(_figure(way, one[way]["gb_s"], pair.expected))
+    figures = {way: one[way] and _kept(one[way], "gb_s", "latency_us") for way in ("read", "write")}
+    return {"from": one["from"], "to": one["to"], "path": pair.path, "can_access": one["can_access"],
+            **_judged(one, said, slow, hints_module.of_pair(pair)), **figures, "expected_gb_s": pair.expected.gb_s,
+            "expected_why": pair.expected.why}
+
+
+def _kept(figures: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    """The figures of a copy, with those of every size where the module tells them."""
+    kept = {name: figures.get(name) for name in names}
+    if "by_size" in figures:
+        kept["by_size"] = [{name: one[name] for name in ("bytes", "gb_s")} for one in figures["by_size"]]
+    return kept
+
+
+def _figure(words: str, gb_s: float, expected: Expected) -> str:
+    if expected.gb_s is None:
+        return f"{words} {gb_s:.1f} GB/s"
+    return f"{words} {gb_s:.1f} of {expected.gb_s:.1f} GB/s expected"
+
+
+def _judged(one: Mapping[str, Any], said: list[str], slow: bool, hints: list[str]) -> dict[str, Any]:
+    """Only what was sound can be slow: a copy with wrong data is wrong, however fast it was."""
+    verdict = SLOW if slow and one["verdict"] == HEALTHY else one["verdict"]
+    if verdict not in VERDICTS:
+        raise ValueError(f"gpu_bandwidth answered with the verdict {verdict!r}, wanted one of {', '.join(VERDICTS)}")
+    # What the module says of a sound one only repeats the figures.
+    texts = said if one["verdict"] == HEALTHY and said else [one["said"] or verdict.replace("_", " "), *said]
+    seen = f"; to look at: {', '.join(hints)}" if verdict == SLOW and hints else ""
+    return {"verdict": verdict, "said": one_line(", ".join(texts) + seen)}
+
+
+def worst(verdicts: Iterable[str]) -> str:
+    return min(verdicts, key=VERDICTS.index)
+
+
+def tally(record: Mapping[str, Any]) -> dict[str, int]:
+    """How many GPUs and pairs have which verdict, the worst first; only those that occur."""
+    all_of = [one["verdict"] for one in [*record["gpus"], *record["pairs"]]]
+    return {verdict: all_of.count(verdict) for verdict in VERDICTS if verdict in all_of}
+
+
+def name_of(one: Mapping[str, Any]) -> str:
+    """`0000:01:00.0`, or `0000:01:00.0 -> 0000:02:00.0` for a pair."""
+    return one["bdf"] if "bdf" in one else f"{one['from']} -> {one['to']}"
+
+
+def harm(record: Mapping[str, Any]) -> list[str]:
+    """A sentence for each GPU and pair that hung or lost data, and why the measurement stopped."""
+    found = [f"{name_of(one)}: {one['verdict'].replace('_', ' ')}: {one['said']}"
+             for one in [*record["gpus"], *record["pairs"]] if one["verdict"] in HARMFUL]
+    return [*found, f"stopped: {one_line(record['stopped'])}"] if record["stopped"] else found
+
+
+def entries(record: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What was measured as evidence for checks, as add_measured() takes it."""
+    found = []
+    for gpu in record["gpus"]:
+        link = gpu["link"]
+        seen = f"; under load the link ran at {link['speed_gt_s']:g} GT/s x{link['width']}" if link else ""
+        found += [_entry(check, gpu["bdf"], gpu["verdict"], f"{gpu['said']}{seen}") for check in LINK_CHECKS]
+        if gpu["h2d"]:
+            wanted = gpu["h2d"]["expected_gb_s"]
+            verdict = gpu["verdict"] if gpu["verdict"] not in (HEALTHY, SLOW) else (
+                SLOW if is_slow(gpu["h2d"]["gb_s"], wanted, record["slow_below_percent"]) else HEALTHY)
+            said = _figure(_DIRECTIONS["h2d"], gpu["h2d"]["gb_s"], Expected(wanted, ""))
+            found += [_entry(check, gpu["bdf"], verdict, said) for check in READ_CHECKS]
+    if record["pairs"]:
+        found.append(_entry(PEER_CHECK, None, worst(pair["verdict"] for pair in record["pairs"]), say_pairs(record)))
+    return found
+
+
+def say_pairs(record: Mapping[str, Any]) -> str:
+    """`12 pairs, 11 healthy, 1 slow: 0000:01:00.0 -> 0000:02:00.0: write 9.0 of 57.6 GB/s expected`."""
+    pairs = record["pairs"]
+    counts = tally({"gpus": [], "pairs": pairs})
+    said = ", ".join([count(len(pairs), "pair"), *(f"{number} {verdict.replace('_', ' ')}"
+                                                   for verdict, number in counts.items())])
+    bad = [pair for pair in pairs if pair["verdict"] in (*HARMFUL, SLOW)]
+    if not bad:
+        return said
+    first = min(bad, key=lambda pair: VERDICTS.index(pair["verdict"]))
+    return f"{said}: {name_of(first)}: {first['said']}" + (f" and {len(bad) - 1} more" if len(bad) > 1 else "")
+
+
+def _entry(check: str, subject: str | None, verdict: str, said: str) -> dict[str, Any]:
+    return {"check": check, "subject": subject, "verdict": verdict, "said": said}

@@ -1,0 +1,137 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""One measurement of the bandwidth of one host on the controller: from facts to what may be asked, from the answer to
+records."""
+from __future__ import annotations
+
+import pathlib
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from ...module_utils._pci.address import kernel_address, parse_address
+from .._derive.derive import derive
+from .._derive.reading import value
+from .._records import host_folder
+from .._records.measured import add_measured
+from .._render.text import count, one_line
+from . import record
+from . import scope as scope_module
+from .expected import of_pairs
+
+# What the module decides itself where the user says nothing.
+_OPTIONAL = ("sizes", "container", "timeout", "library")
+_FORWARDED = ("sysroot", "tool", "allow_busy")
+_CONTAINER = re.compile(r"[0-9]{1,9}")
+_SHOWN = 12
+
+
+def _address(device: str) -> str:
+    """The kernel's own string for what the user wrote."""
+    try:
+        parse_address(device)
+    except ValueError as error:
+        raise ValueError(f"gpuhost_bandwidth_devices: {error}") from error
+    return kernel_address(device) or device
+
+
+class Measurement:
+    """`arguments` are those of the action `bandwidth`."""
+
+    def __init__(self, host: str, arguments: Mapping[str, Any]) -> None:
+        self.host = host
+        self.arguments = arguments
+        self.folder = host_folder.HostFolder(arguments["report_dir"], host)
+        self.run_id = host_folder.check_run_id(arguments["run_id"]) if arguments["run_id"] else host_folder.new_run_id()
+        if not 1 <= arguments["slow_below"] <= 100:
+            raise ValueError(f"gpuhost_bandwidth_slow_below: {arguments['slow_below']}, wanted 1 to 100 percent")
+        if arguments["container"] is not None and not _CONTAINER.fullmatch(arguments["container"]):
+            raise ValueError(f"gpuhost_bandwidth_container: {arguments['container']!r}, wanted the number of a "
+                             "container, such as 101")
+        self.named = [_address(device) for device in arguments["devices"]]
+        self.facts: dict[str, Any] = {}
+        self.record: dict[str, Any] = {}
+        self.nothing_to_do: str | None = None
+
+    @property
+    def path(self) -> pathlib.Path:
+        return self.folder.run(self.run_id) / record.RECORD
+
+    def look(self, facts: dict[str, Any]) -> None:
+        """Decide from the facts of the host what is measured. Raises Refused, a ValueError, where nothing may be."""
+        self.facts = derive(facts)
+        scope = scope_module.choose(self.facts, self.named, self.arguments["container"])
+        if not scope.gpus:
+            reasons = [f"{one['subject']}: {one['reason']}" for one in scope.not_measured]
+            self.nothing_to_do = "; ".join(reasons) or "no NVIDIA GPU on this host"
+            return
+        scope_module.require_safe(self.facts, self.arguments["despite"])
+        self.devices = [gpu["bdf"] for gpu in scope.gpus]
+        self.expected = of_pairs(scope.gpus, self.facts)
+        self.not_measured = scope.not_measured
+        self.with_pairs = self._with_pairs()
+
+    def _with_pairs(self) -> bool:
+        if len(self.devices) < 2:
+            return False
+        reason = scope_module.pairs_risk(self.expected, self.arguments["despite"]) if self.arguments["pairs"] else (
+            "they were not asked for (gpuhost_bandwidth_pairs)")
+        if reason:
+            self.not_measured = [*self.not_measured, {"subject": "transfers between GPUs", "reason": reason}]
+        return reason is None
+
+    def module_arguments(self) -> dict[str, Any]:
+        """The options of gpu_bandwidth."""
+        given = {name: self.arguments[name] for name in _OPTIONAL if self.arguments[name]}
+        return {**{name: self.arguments[name] for name in _FORWARDED}, **given, "devices": self.devices,
+                "pairs": self.with_pairs, "run_id": self.run_id}
+
+    def keep(self, answer: Mapping[str, Any]) -> list[str]:
+        """Write the record and the evidence for checks; return what the task has to fail for."""
+        self.record = record.make_record(answer, self.facts, self.expected, head=self._head(),
+                                             not_measured=self.not_measured, percent=self.arguments["slow_below"])
+        self._write()
+        add_measured(self.folder.path, "bandwidth", self.run_id, self.record["measured_at"], self.record["boot_id"],
+                     record.entries(self.record))
+        return record.harm(self.record)
+
+    def lost(self, said: str) -> None:
+        """Put down that the connection to the host ended while it was measured."""
+        container = self.arguments["container"]
+        answer = {"where": f"lxc:{container}" if container else "host", "tool": self.arguments["tool"],
+                  "sizes": [], "gpus": [], "pairs": [],
+                  "stopped": f"the connection to the host ended while it was measured: {one_line(said)}",
+                  "not_measured": []}
+        self.record = record.make_record(answer, self.facts, {}, head=self._head(), not_measured=self.not_measured,
+                                             percent=self.arguments["slow_below"])
+        self._write()
+
+    def _head(self) -> dict[str, Any]:
+        return {"host": self.host, "run_id": self.run_id, "boot_id": value(self.facts["identity"]["boot_id"]),
+                "measured_at": self.facts["collected_at"],
+                "driver_version": value(self.facts["nvidia"]["driver_version"])}
+
+    def _write(self) -> None:
+        host_folder.write_json(self.path, self.record)
+        host_folder.write_json(self.folder.path / record.RECORD, self.record)
+
+    def outcome(self) -> dict[str, Any]:
+        """What the task registers of the record."""
+        every = [*self.record["gpus"], *self.record["pairs"]]
+        return {"summary": record.tally(self.record), "not_measured": self.record["not_measured"],
+                "slow": [f"{record.name_of(one)}: {one['said']}" for one in every
+                         if one["verdict"] == record.SLOW]}
+
+    def lines(self) -> list[str]:
+        """For a terminal: the counts, then what is not as it should be or was left out."""
+        counts = ", ".join(f"{number} {verdict.replace('_', ' ')}"
+                           for verdict, number in record.tally(self.record).items())
+        what = f"{count(len(self.record['gpus']), 'GPU')}, {count(len(self.record['pairs']), 'ordered pair')}"
+        notable = [f"{record.name_of(one)}: {one['verdict'].replace('_', ' ')}: {one['said']}"
+                   for one in [*self.record["gpus"], *self.record["pairs"]] if one["verdict"] != record.HEALTHY]
+        more = [f"and {len(notable) - _SHOWN} more"] if len(notable) > _SHOWN else []
+        left_out = [f"not measured: {one['subject']}: {one['reason']}" for one in self.record["not_measured"]]
+        return [f"{self.host}: {what}: {counts or 'nothing measured'}",
+                *(f"  {line}" for line in [*notable[:_SHOWN], *more, *left_out])]

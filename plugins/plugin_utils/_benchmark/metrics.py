@@ -1,0 +1,202 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""The figures in what a benchmark printed: by jmespath in its JSON, or by a regular expression in its text."""
+from __future__ import annotations
+
+import json
+import math
+import pathlib
+import re
+import subprocess
+import sys
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from .._expressions.errors import MissingPackage, in_words, kind, nearest
+from .._render.text import one_line
+
+try:
+    import jmespath
+    from jmespath.exceptions import JMESPathError
+except ImportError:
+    jmespath, JMESPathError = None, ValueError
+
+HIGHER, LOWER = "higher", "lower"
+MATCH_SECONDS = 10.0        # for one pattern: a nested repetition can take longer than anybody lives
+_MATCH = pathlib.Path(__file__).with_name("match.py")
+_JSON_START = re.compile(r"^[{\[]", re.MULTILINE)
+_LINE_END = re.compile(r"[ \t\r]*$", re.MULTILINE)
+_JSON_TRIES = 10_000
+_NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?", re.ASCII)
+_SHOWN = 120
+
+
+class Metric(NamedTuple):
+    """A figure of a benchmark, by exactly one of `query` (jmespath) and `pattern` (with a group `value`)."""
+
+    name: str
+    better: str         # higher or lower
+    unit: str
+    query: str | None
+    pattern: str | None
+
+
+class MetricError(ValueError):
+    """A figure is not where it was said to be, or the run says itself that it is none."""
+
+
+def check_metric(metric: Metric, origin: str) -> Metric:
+    """The metric itself; ValueError where its expression or its pattern is none."""
+    place = f"{origin}: metric {metric.name}"
+    if metric.pattern is None:
+        check_expression(metric.query, place)
+        return metric
+    try:
+        groups = re.compile(metric.pattern, re.MULTILINE).groupindex
+    except (re.error, RecursionError, OverflowError) as error:
+        raise ValueError(f"{place}: {metric.pattern!r} is not a regular expression: {error}") from None
+    if "value" not in groups:
+        raise ValueError(f"{place}: {metric.pattern!r} has no group of the name value: put the number into "
+                         "(?P<value>...)")
+    return metric
+
+
+def check_expression(query: str | None, place: str) -> str | None:
+    """The expression itself; ValueError where it is none."""
+    if query is None:
+        return None
+    if jmespath is None:
+        raise MissingPackage("jmespath", "find the figures of a benchmark")
+    try:
+        jmespath.compile(query)
+    except (JMESPathError, ValueError, IndexError, KeyError, AttributeError, RecursionError) as error:
+        reason = str(error).partition("\n")[0].removesuffix(", for expression:") or type(error).__name__
+        raise ValueError(f"{place}: {query!r} is not a jmespath expression: {reason}") from None
+    return query
+
+
+class Output:
+    """What one run said."""
+
+    def __init__(self, text: str, source: str, *, every: bool = False, cut: bool = False) -> None:
+        """`text` came from `source`. `every`: expressions see the list of all JSON values in it, not the last one.
+        `cut`: something is missing in its middle."""
+        self._text, self._source, self._every, self._cut = text, source, every, cut
+        self._documents: list[Any] | None = None
+
+    def values(self, metrics: Sequence[Metric]) -> dict[str, float]:
+        """The figures, by metric; MetricError for the first that is not there."""
+        return {metric.name: self._by_query(metric) if metric.pattern is None else self._by_pattern(metric)
+                for metric in metrics}
+
+    def require(self, query: str) -> None:
+        """MetricError where the expression is not true."""
+        asked = f"valid: wanted true by json {query!r}"
+        found = self._search(query, asked)
+        if found is not True:
+            raise self._error(asked, one_line(json.dumps(found))[:_SHOWN], "See why this run is not one to be counted")
+
+    def _error(self, asked: str, found: str, remedy: str) -> MetricError:
+        start = one_line(self._text[:_SHOWN * 2])[:_SHOWN]
+        begins = f"{self._source} begins {start!r}" if start else f"{self._source} is empty"
+        return MetricError(f"{asked} in {self._source}, found {found}. {begins}. {remedy}")
+
+    def _document(self, asked: str) -> Any:
+        if self._documents is None:
+            self._documents = json_values(self._text)
+        if not self._documents:
+            said = "It was too long and its middle is missing: let the command print less" if self._cut else \
+                "Let the command print JSON, or find the figure by a pattern"
+            raise self._error(asked, "no JSON", said)
+        return self._documents if self._every else self._documents[-1]
+
+    def _search(self, query: str, asked: str) -> Any:
+        document = self._document(asked)
+        try:
+            return jmespath.search(query, document)
+        except (JMESPathError, ValueError, TypeError, RecursionError) as error:
+            raise self._error(asked, f"an error: {one_line(error)[:_SHOWN]}", "Correct the expression") from None
+
+    def _by_query(self, metric: Metric) -> float:
+        asked = f"metric {metric.name}: wanted a number by json {metric.query!r}"
+        found = self._search(metric.query, asked)
+        if isinstance(found, (int, float)) and not isinstance(found, bool):
+            return self._finite(found, asked)
+        if found is None:
+            raise self._error(asked, "nothing (null)", f"There is {_there(metric.query, self._document(asked))}")
+        shown = one_line(json.dumps(found))[:_SHOWN]
+        said = "Write an expression that takes one of its elements, by [0] for example" if isinstance(found, list) \
+            else "Write an expression that yields a number, by to_number(...) for example"
+        raise self._error(asked, f"{in_words([kind(found)])}, {shown}", said)
+
+    def _by_pattern(self, metric: Metric) -> float:
+        asked = f"metric {metric.name}: wanted a number by pattern {metric.pattern!r}"
+        found = self._last_match(metric.pattern, asked)
+        if found is None:
+            raise self._error(asked, "no match", "Correct the pattern, or let the command print the figure")
+        if not _NUMBER.fullmatch(found.strip()):
+            raise self._error(asked, f"the text {one_line(found)[:_SHOWN]!r}",
+                              "Let the group value hold the digits alone")
+        return self._finite(float(found), asked)
+
+    def _last_match(self, pattern: str, asked: str) -> str | None:
+        try:
+            answer = subprocess.run([sys.executable, "-I", str(_MATCH)], timeout=MATCH_SECONDS, check=True, text=True,
+                                    encoding="utf-8", input=json.dumps([pattern, self._text]), capture_output=True)
+        except subprocess.CalledProcessError as error:
+            raise self._error(asked, f"an error: {one_line(error.stderr)[-_SHOWN:]}", "Write a simpler pattern") \
+                from None
+        except subprocess.TimeoutExpired:
+            raise self._error(asked, f"no answer within {MATCH_SECONDS:g} s",
+                              "Write a pattern without repetitions inside repetitions") from None
+        return json.loads(answer.stdout)
+
+    def _finite(self, number: float, asked: str) -> float:
+        try:
+            number = float(number)
+        except OverflowError:
+            number = math.inf
+        if not math.isfinite(number):
+            raise self._error(asked, "not a number (NaN)" if math.isnan(number) else "a number without end",
+                              "See why the benchmark could not measure it")
+        return number
+
+
+def json_values(text: str) -> list[Any]:
+    """The JSON values in `text`: the whole of it, or each object and list that begins one line and ends one, in their
+    order.
+
+    So a table or a progress display around them does not matter, nor whether one is spread over several lines.
+    """
+    try:
+        return [json.loads(text)]
+    except (ValueError, RecursionError):
+        pass
+    decoder, values, end = json.JSONDecoder(), [], 0
+    for tried, start in enumerate(_JSON_START.finditer(text)):
+        if tried >= _JSON_TRIES:
+            break
+        if start.start() >= end:
+            try:
+                value, after = decoder.raw_decode(text, start.start())
+            except (ValueError, RecursionError):
+                continue
+            if _LINE_END.match(text, after):        # not the [12] of a progress display
+                values.append(value)
+                end = after
+    return values
+
+
+def _there(query: str, document: Any) -> str:
+    """What the expression could have asked for, with the key that may have been meant."""
+    if isinstance(document, dict):
+        named = re.match(r"\w+", query)
+        keys = ", ".join(one_line(key) for key in list(document)[:20]) or "no key"
+        near = nearest(named[0], document) if named and named[0] not in document else ""
+        return f"an object with {keys}{', ...' if len(document) > 20 else ''}{near}"
+    if isinstance(document, list):
+        keys = sorted({one_line(key) for entry in document[:20] if isinstance(entry, dict) for key in entry})[:20]
+        return f"a list of {len(document)}" + (f" with the keys {', '.join(keys)}" if keys else "")
+    return in_words([kind(document)])

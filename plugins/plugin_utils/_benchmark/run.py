@@ -1,0 +1,148 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""One run of a benchmark after another: asked for, kept, judged by its limits, and the figures of all of them."""
+from __future__ import annotations
+
+import pathlib
+import statistics
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from .._records.host_folder import write_json, write_text
+from .definition import Benchmark
+from .limits import outside
+from .metrics import Metric, MetricError
+
+# Takes what the module `workload` takes and answers as it does.
+Execute = Callable[[dict[str, Any]], Mapping[str, Any]]
+SCHEMA_BENCHMARK = "gpuhost.benchmark/1"
+BENCHMARK = "benchmark.json"
+RAW = "raw"
+
+
+class RunFailed(ValueError):
+    """A benchmark did not come to an end that can be counted. `run` is what the record keeps of it."""
+
+    def __init__(self, message: str, run: dict[str, Any]) -> None:
+        super().__init__(message)
+        run["discarded"] = message
+        self.run = run
+
+
+def measure_once(execute: Execute, benchmark: Benchmark, number: int, folder: pathlib.Path, *,
+                 warm_up: bool = False) -> dict[str, Any]:
+    """One run in the form of the record; what the command printed is kept below `folder`, that of the run id.
+
+    A run outside the limits says so in `discarded`. RunFailed: the command failed, was killed or hung, a figure is
+    missing, the host was rebooted meanwhile.
+    """
+    if benchmark.settle_seconds:
+        time.sleep(benchmark.settle_seconds)
+    result = execute(benchmark.module_arguments())
+    run = {"number": number, "warm_up": warm_up, "started": result.get("started"), "seconds": result.get("seconds"),
+           "rc": result.get("rc"), "values": {}, "conditions": result.get("conditions"), "discarded": None,
+           "raw": _keep_raw(folder, number, result)}
+    named = f"run {number} of {benchmark.name!r}"
+    if result.get("failed") or result.get("skipped"):
+        raise RunFailed(f"{named}: {result.get('msg') or 'it failed without a message'}", run)
+    if None not in (boots := (_boot(run, "before"), _boot(run, "after"))) and boots[0] != boots[1]:
+        raise RunFailed(f"{named}: the host was rebooted while it ran, so that it measured nothing: run it again", run)
+    try:
+        run["values"] = benchmark.values(result)
+    except MetricError as error:
+        raise RunFailed(f"{named}: {error} (all of it: {folder.name}/{run['raw']})", run) from None
+    run["discarded"] = outside(benchmark.limits, run["conditions"] or {}, result.get("left_running") or [])
+    return run
+
+
+def restart(execute: Execute, benchmark: Benchmark, folder: pathlib.Path, number: int) -> None:
+    """Start the user's server anew in the user's own way, and wait until it answers. RunFailed where it does not."""
+    wanted = benchmark.restart
+    if wanted is None:
+        raise ValueError(f"the benchmark {benchmark.name!r} does not say how its server is restarted: give it restart")
+    _ask(execute, wanted.module_arguments(), f"the restart before run {number}", folder, f"{number:03d}.restart")
+    if wanted.ready is None:
+        return
+    end = time.monotonic() + wanted.ready_timeout
+    while True:
+        try:
+            _ask(execute, wanted.ready_arguments(), "the server", folder, f"{number:03d}.ready")
+            return
+        except RunFailed as error:
+            if time.monotonic() >= end:
+                raise RunFailed(f"the server was not ready {wanted.ready_timeout:g} s after its restart before run "
+                                f"{number}: {error}", error.run) from None
+        time.sleep(wanted.ready_every)
+
+
+def _ask(execute: Execute, arguments: dict[str, Any], named: str, folder: pathlib.Path, raw: str) -> None:
+    result = execute(arguments)
+    write_text(folder / RAW / raw, f"{result.get('stdout') or ''}{result.get('stderr') or ''}")
+    if result.get("failed") or result.get("skipped"):
+        raise RunFailed(f"{named}: {result.get('msg') or 'failed without a message'}",
+                        {"rc": result.get("rc"), "raw": f"{RAW}/{raw}"})
+
+
+def _keep_raw(folder: pathlib.Path, number: int, result: Mapping[str, Any]) -> str | None:
+    """Where the output is, as seen from the folder of the run; None where there was none."""
+    if result.get("stdout") is None:
+        return None
+    for stream in ("stdout", "stderr", "file"):
+        if result.get(stream) is not None:
+            write_text(folder / RAW / f"{number:03d}.{stream}", result[stream])
+    return f"{RAW}/{number:03d}.stdout"
+
+
+def _boot(run: Mapping[str, Any], when: str) -> str | None:
+    return ((run["conditions"] or {}).get(when) or {}).get("boot_id")
+
+
+def same_boot(runs: Sequence[Mapping[str, Any]]) -> str | None:
+    """What to say where the host was rebooted between two of the runs, None where it was not."""
+    known = [(run["number"], _boot(run, "before")) for run in runs if _boot(run, "before")]
+    for (earlier, before), (later, after) in zip(known, known[1:]):
+        if before != after:
+            return (f"the host was rebooted between run {earlier} and run {later}: what was measured before and after "
+                    "cannot be compared, run it again")
+    return None
+
+
+# -- the record -------------------------------------------------------------------------------------------------------
+
+def summary(runs: Sequence[Mapping[str, Any]], metrics: Sequence[Metric]) -> dict[str, dict[str, Any]]:
+    """`{metric: {median, low, high, runs}}` over the runs that count."""
+    counted = [run for run in runs if not run["warm_up"] and run["discarded"] is None]
+    found = {}
+    for metric in metrics:
+        values = [run["values"][metric.name] for run in counted]
+        if values:
+            found[metric.name] = {"median": statistics.median(values), "low": min(values), "high": max(values),
+                                  "runs": len(values)}
+    return found
+
+
+def document(host: str, run_id: str, benchmark: Benchmark, runs: Sequence[Mapping[str, Any]],
+             stopped: str | None) -> dict[str, Any]:
+    """benchmark.json: all runs, those that do not count too. `stopped` says why there are fewer than were wanted."""
+    first = runs[0] if runs else None
+    return {
+        "schema": SCHEMA_BENCHMARK, "host": host, "run_id": run_id,
+        "boot_id": _boot(first, "before") if first else None, "measured_at": first["started"] if first else None,
+        "name": benchmark.name, "argv": benchmark.argv, "where": benchmark.where,
+        "metrics": [{"name": metric.name, "better": metric.better, "unit": metric.unit}
+                    for metric in benchmark.metrics],
+        "runs": list(runs), "summary": summary(runs, benchmark.metrics), "stopped": stopped,
+    }
+
+
+def write_run(folder: pathlib.Path, document: Mapping[str, Any]) -> None:
+    """Keep it with its run; `folder` is that of the host."""
+    write_json(folder / document["run_id"] / BENCHMARK, document)
+
+
+def write_newest(folder: pathlib.Path, document: Mapping[str, Any]) -> None:
+    """Let it be the newest of the host, which reports show."""
+    write_json(folder / BENCHMARK, document)

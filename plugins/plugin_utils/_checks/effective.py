@@ -1,0 +1,105 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""What holds for each check in one run, from the profile and the user's choices; mistakes in them are found here."""
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from .._expressions.errors import CatalogueError, nearest
+from .._expressions.expression import Expression
+from .catalogue import Profile
+from .check import Check
+from .findings import PRIORITIES
+
+_OVERRIDES = "gpuhost_overrides"
+_OVERRIDE_KEYS = ("value", "priority", "plan")
+
+
+class Terms(NamedTuple):
+    """One check as it is judged in this run."""
+
+    check: Check
+    value: Any                      # what is wanted, as its author wrote it
+    wanted: Any                     # the same, parsed
+    source: Expression | None       # or the expression that yields it
+    priority: str
+    escalates: bool                 # nobody set another priority
+    left_out: str | None            # why a change is not planned by choice; None: it may be planned
+
+
+def select(checks: Sequence[Check], only: Collection[str], skip: Collection[str]) -> list[Check]:
+    """The checks that gpuhost_only, or else the profile, and gpuhost_skip leave, in the order of the catalogue."""
+    require_known(only, checks, "gpuhost_only")
+    require_known(skip, checks, "gpuhost_skip")
+    return [check for check in checks if (not only or check.id in only) and check.id not in skip]
+
+
+def require_known(names: Iterable[str], checks: Sequence[Check], origin: str) -> None:
+    known = [check.id for check in checks]
+    for name in names:
+        if name not in known:
+            raise CatalogueError(origin, None, None, f"there is no check {name!r}{nearest(str(name), known)}")
+
+
+def terms(checks: Sequence[Check], profile: Profile, overrides: Mapping[str, Any],
+          include: Collection[str]) -> dict[str, Terms]:
+    """The terms of every check, by id."""
+    require_known(overrides, checks, _OVERRIDES)
+    require_known(include, checks, "gpuhost_include")
+    return {check.id: _terms(check, profile, _override(check, overrides.get(check.id, {})), check.id in include)
+            for check in checks}
+
+
+def _override(check: Check, given: Any) -> Mapping[str, Any]:
+    if not isinstance(given, Mapping):
+        raise CatalogueError(_OVERRIDES, check.id, None, f"{given!r} is not a mapping: write {{value: {given}}}")
+    for key in given:
+        if key not in _OVERRIDE_KEYS:
+            raise CatalogueError(_OVERRIDES, check.id, None, f"unknown key {key!r}{nearest(str(key), _OVERRIDE_KEYS)}")
+    if given.get("priority", "info") not in PRIORITIES:
+        raise CatalogueError(_OVERRIDES, check.id, "priority",
+                             f"{given['priority']!r} is none of {', '.join(PRIORITIES)}")
+    if not isinstance(given.get("plan", True), bool):
+        raise CatalogueError(_OVERRIDES, check.id, "plan", f"{given['plan']!r} is neither true nor false")
+    return given
+
+
+def _terms(check: Check, profile: Profile, override: Mapping[str, Any], included: bool) -> Terms:
+    value, wanted, source = check.expect.value, check.expect.wanted, check.expect.source
+    origin = _OVERRIDES if "value" in override else profile.file if check.id in profile.values else None
+    if origin is not None:
+        value, source = override.get("value", profile.values.get(check.id)), None
+        wanted = check.wanted(value, origin)
+    priority = override.get("priority", profile.priorities.get(check.id))
+    if priority is not None:
+        check.allow_priority(priority, _OVERRIDES if "priority" in override else profile.file)
+    return Terms(check, value, wanted, source, priority or check.priority, priority is None,
+                 _left_out(check, profile, override, included))
+
+
+def _left_out(check: Check, profile: Profile, override: Mapping[str, Any], included: bool) -> str | None:
+    """Who names a check, also by giving it a value, wants it planned."""
+    if check.fix.kind != "runtime":
+        if included or override.get("plan"):
+            raise CatalogueError("gpuhost_include" if included else _OVERRIDES, check.id, None,
+                                 f"its fix is of the class {check.fix.kind}: a tune only makes run-time changes")
+        return None
+    if "plan" in override:
+        return None if override["plan"] else f"{_OVERRIDES} says plan: false"
+    if included or "value" in override or check.id in profile.plan:
+        return None
+    if profile.only and check.id not in profile.only:
+        return f"the profile {profile.name} does not judge it"
+    if check.id in profile.leave:
+        return f"the profile {profile.name} leaves it alone"
+    if check.contested:
+        return f"it is contested and the profile {profile.name} does not name it: gpuhost_include does"
+    if not check.plan:
+        return "it is planned only for those who name it: gpuhost_include, or a value in gpuhost_values"
+    if profile.evidence is not None and check.evidence not in profile.evidence:
+        grades = " and ".join(sorted(profile.evidence))
+        return f"its evidence is {check.evidence}, and the profile {profile.name} plans what is graded {grades}"
+    return None

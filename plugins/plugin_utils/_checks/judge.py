@@ -1,0 +1,203 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""Judging: facts and checks in, findings out. Nothing here touches a machine or a file."""
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from .._derive.derive import derive
+from .._expressions.errors import ExpressionError, Unreadable, in_words, kind
+from .._expressions.expression import evaluate
+from .._expressions.template import Template
+from .catalogue import Profile
+from .check import Check
+from .effective import Terms, select, terms
+from .findings import PRIORITIES, VERDICTS
+from .fix import describe_fix
+from .operators import compare, parse_wanted, recommended
+from .waivers import Waiver, counting, expired, parse_waivers
+
+_OF_A_SUBJECT = frozenset(("it", "actual", "recommended"))
+
+
+def judge(facts: Mapping[str, Any], checks: Sequence[Check], profile: Profile, *, host: str | None = None,
+          dedicated: bool = False, allow_busy: bool = False, overrides: Mapping[str, Any] | None = None,
+          waivers: Iterable[Mapping] = (), only: Sequence[str] = (), skip: Sequence[str] = (),
+          include: Sequence[str] = (), peers: Mapping[str, Any] | None = None,
+          today: datetime.date | None = None) -> list[dict[str, Any]]:
+    """The findings of one host, what matters most first.
+
+    `facts` are plain types (host_info's, or saved ones); `host` is the inventory's name, for waivers; `peers` are the
+    facts of other nodes of its cluster by their names. What the user
+    got wrong (an unknown id, a waiver without a day, a value of the wrong type) is a CatalogueError.
+    """
+    agreed, accepted = agree(checks, profile, overrides=overrides, waivers=waivers, only=only, skip=skip,
+                             include=include)
+    in_force = counting(accepted, host, today or datetime.date.today())
+    known = {**(facts if "derived" in facts else derive(dict(facts), peers)), "dedicated": bool(dedicated),
+             "allow_busy": bool(allow_busy)}
+    findings = [finding for one in agreed for finding in _Judge(known, one, in_force).findings()]
+    return sorted(findings, key=lambda one: (PRIORITIES.index(one["priority"]), VERDICTS.index(one["verdict"])))
+
+
+def agree(checks: Sequence[Check], profile: Profile, *, overrides: Mapping[str, Any] | None = None,
+          waivers: Iterable[Mapping] = (), only: Sequence[str] = (), skip: Sequence[str] = (),
+          include: Sequence[str] = ()) -> tuple[list[Terms], list[Waiver]]:
+    """The checks to be judged, each as the profile and the user's choices have it, and the waivers.
+
+    It needs no facts: what the user got wrong can be told before any host is asked.
+    """
+    agreed = terms(checks, profile, overrides or {}, include)
+    chosen = [agreed[check.id] for check in select(checks, only or profile.only, skip)]
+    return chosen, parse_waivers(waivers, agreed)
+
+
+def summary(findings: Iterable[dict[str, Any]], waivers: Iterable[Mapping] = (), *, host: str | None = None,
+            today: datetime.date | None = None) -> dict[str, Any]:
+    """Counts by verdict, and of what fails and is not waived by priority; the waivers that ran out."""
+    findings = list(findings)
+    verdicts, failing = dict.fromkeys(VERDICTS, 0), dict.fromkeys(PRIORITIES, 0)
+    for finding in findings:
+        verdicts[finding["verdict"]] += 1
+        if finding["verdict"] == "fail" and not finding["waived"]:
+            failing[finding["priority"]] += 1
+    return {
+        "verdicts": verdicts, "failing": failing, "waived": sum(1 for finding in findings if finding["waived"]),
+        "expired_waivers": expired(parse_waivers(waivers), host, today or datetime.date.today()),
+    }
+
+
+class _Judge:
+    """One check on one host."""
+
+    def __init__(self, host: dict[str, Any], agreed: Terms, waivers: list[Waiver]) -> None:
+        self.host, self.terms, self.check = host, agreed, agreed.check
+        self.waivers = [waiver for waiver in waivers if waiver.check == agreed.check.id]
+        self._texts: dict[int, str] = {}
+
+    def findings(self) -> list[dict[str, Any]]:
+        check = self.check
+        if check.applies is not None and "it" not in check.applies.roots:
+            verdict, reason = self._applies(None)
+            if verdict:
+                return [self._finding(None, verdict, reason)]
+        if check.each is None:
+            return [self._judge(None)]
+        try:
+            subjects = evaluate(check.each, {"host": self.host})
+        except ExpressionError as error:
+            return [self._finding(None, "unknown", _why("each", error))]
+        if not isinstance(subjects, list):
+            return [self._finding(None, "unknown", f"each yields {in_words([kind(subjects)])}, not a list of subjects")]
+        if not subjects:
+            return [self._finding(None, "not_applicable", self.text(check.otherwise, None))]
+        return [self._judge(it) for it in subjects]
+
+    def _judge(self, it: Any) -> dict[str, Any]:
+        check = self.check
+        if check.applies is not None and "it" in check.applies.roots:
+            verdict, reason = self._applies(it)
+            if verdict:
+                return self._finding(it, verdict, reason)
+        try:
+            actual = evaluate(check.actual, self._scope(it))
+        except Unreadable as error:
+            if error.status == "absent" and check.absent_verdict:
+                return self._finding(it, check.absent_verdict, self.text(check.absent_reason, it))
+            return self._finding(it, "unknown", _why("actual", error))
+        except ExpressionError as error:
+            return self._finding(it, "unknown", _why("actual", error))
+        return self._compare(it, actual)
+
+    def _applies(self, it: Any) -> tuple[str | None, str | None]:
+        """The verdict and its reason where the check does not apply or nobody can tell; None, None where it does."""
+        try:
+            answer = evaluate(self.check.applies, self._scope(it))
+        except ExpressionError as error:
+            return "unknown", _why("applies", error)
+        if answer is False:
+            return "not_applicable", self.text(self.check.otherwise, it)
+        if answer is not True:
+            what = in_words([kind(answer)])
+            return "unknown", f"applies: {self.check.applies.text} is {what}, neither true nor false"
+        return None, None
+
+    def _compare(self, it: Any, actual: Any) -> dict[str, Any]:
+        expect, read = self.check.expect, self.terms.source
+        try:
+            value, wanted = self._wanted(it)
+            read = self.check.actual
+            passed = compare(expect.op, expect.type, actual, wanted)
+        except ExpressionError as error:
+            return self._finding(it, "unknown", _why("expect.from", error), actual)
+        except (ValueError, OverflowError) as error:
+            return self._finding(it, "unknown", f"{read.text}: {error}", actual)
+        reason = self.text(self.check.on_pass if passed else self.check.on_fail, it, actual, value)
+        return self._finding(it, "pass" if passed else "fail", reason, actual, value)
+
+    def _wanted(self, it: Any) -> tuple[Any, Any]:
+        """What is wanted, as it is shown and as it is compared."""
+        if self.terms.source is None:
+            return self.terms.value, self.terms.wanted
+        value = evaluate(self.terms.source, self._scope(it))
+        return value, parse_wanted(self.check.expect.op, self.check.expect.type, value)
+
+    def _finding(self, it: Any, verdict: str, reason: str | None, actual: Any = None,
+                 value: Any = None) -> dict[str, Any]:
+        check = self.check
+        if value is None and self.terms.source is None:
+            value = self.terms.value
+        subject = self._subject(it)
+        waived = next((waiver.as_finding_says() for waiver in self.waivers if waiver.covers(check.id, subject)), None)
+        scope = self._scope(it, actual, value)
+        return {
+            "check": check.id, "subject": subject, "topic": check.topic, "title": self.show(check.title, scope),
+            "verdict": verdict, "priority": self._priority(verdict, it), "actual": actual,
+            "recommended": None if value is None and check.expect.source else recommended(check.expect.op, value),
+            "reason": reason, "why": self.show(check.why, scope), "evidence": check.evidence,
+            "contested": check.contested, "takes_effect": check.takes_effect,
+            "fix": describe_fix(self.terms, verdict, reason, waived, scope, self.show), "sources": check.sources,
+            "waived": waived, "measured_here": [],
+        }
+
+    def _subject(self, it: Any) -> str | None:
+        if it is None or self.check.subject is None:
+            return None
+        try:
+            return str(evaluate(self.check.subject, self._scope(it)))
+        except ExpressionError as error:
+            return f"({error.message})"
+
+    def _priority(self, verdict: str, it: Any) -> str:
+        if verdict != "fail" or self.check.escalate_if is None or not self.terms.escalates:
+            return self.terms.priority
+        try:
+            worse = evaluate(self.check.escalate_if, self._scope(it)) is True
+        except ExpressionError:
+            worse = False
+        return self.check.escalate_to if worse else self.terms.priority
+
+    def _scope(self, it: Any, actual: Any = None, value: Any = None) -> dict[str, Any]:
+        return {"host": self.host, "it": it, "actual": actual, "recommended": value}
+
+    def text(self, template: Template | None, it: Any, actual: Any = None, value: Any = None) -> str | None:
+        return self.show(template, self._scope(it, actual, value))
+
+    def show(self, template: Template | None, scope: dict[str, Any]) -> str | None:
+        """The text; one that says the same of every subject is made once."""
+        if template is None:
+            return None
+        if template.roots & _OF_A_SUBJECT:
+            return template.show(scope)
+        if id(template) not in self._texts:
+            self._texts[id(template)] = template.show(scope)
+        return self._texts[id(template)]
+
+
+def _why(key: str, error: ExpressionError) -> str:
+    """An unreadable fact explains itself; anything else is a mistake in the check, and says where."""
+    return error.message if isinstance(error, Unreadable) else f"{key}: {error.message} (in {error.text})"

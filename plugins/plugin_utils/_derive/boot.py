@@ -1,0 +1,110 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""The next boot: which loader this host has, where its kernel command line is written, which kernel it takes."""
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from .cmdline import configured, ignored_parameters
+from .reading import known, lost, value
+
+# Fedora and its relatives keep one file for each kernel and edit them with grubby(8).
+_GRUBBY = ("fedora", "rhel", "centos", "rocky", "almalinux", "ol")
+_DEBIAN = ("debian", "ubuntu")
+_MAJORS = ("A reboot hands out the device majors of nvidia-uvm and nvidia-caps anew: containers that have them written "
+           "down as numbers lose CUDA although nvidia-smi works, so give them their nodes by devN before.")
+
+
+def boot(facts: dict[str, Any]) -> dict[str, Any]:
+    """`derived.boot`: the loader and how to change what it hands the kernel, the kernel that starts next and why.
+
+    The running command line tells the loader: GRUB puts BOOT_IMAGE= in front (grub-core/loader/i386/linux.c),
+    systemd-boot hands the kernel its initrd= as a path of the EFI partition (src/boot/efi/boot.c).
+    """
+    loader = _loader(facts["kernel"]["parameters"]) if facts["kernel"]["cmdline"]["status"] == "ok" else None
+    release, because = next_kernel(facts)
+    built = next((kernel["built"] for kernel in facts["nvidia"]["kernels"] if kernel["release"] == value(release)),
+                 lost(release["status"] if release["status"] != "ok" else "absent"))
+    return {"loader": loader, **_place(facts, loader), "risk": _risk(facts, release), "next": release,
+            "because": because, "next_has_nvidia": built, "configured": configured(facts, loader),
+            "ignored": ignored_parameters(facts)}
+
+
+def _loader(parameters: list[dict[str, Any]]) -> str | None:
+    names = {entry["name"]: entry["value"] or "" for entry in parameters}
+    if "BOOT_IMAGE" in names:
+        return "GRUB"
+    return "systemd-boot" if names.get("initrd", "").startswith("\\") else None
+
+
+def _place(facts: dict[str, Any], loader: str | None) -> dict[str, str | None]:
+    """The file that the command line is made from, and the sentence that says how to change it."""
+    tool = facts["boot"]["proxmox_boot_tool"]
+    if loader == "systemd-boot":
+        apply = "proxmox-boot-tool refresh" if tool else "kernel-install add RELEASE IMAGE for each kernel"
+        return {"file": "/etc/kernel/cmdline", "edit": f"edit the one line of /etc/kernel/cmdline, then run {apply}"}
+    if loader == "GRUB" and facts["identity"]["os"]["id"] in _GRUBBY:
+        return {"file": None, "edit": "run grubby --update-kernel=ALL with --args=PARAMETER to add one, with "
+                                      "--remove-args=PARAMETER to remove one"}
+    if loader == "GRUB":
+        file = facts["boot"]["grub"]["file"] or "/etc/default/grub"
+        debian = facts["identity"]["os"]["id"] in _DEBIAN
+        apply = ("proxmox-boot-tool refresh" if tool else "update-grub" if debian
+                 else "grub-mkconfig -o /boot/grub/grub.cfg")
+        return {"file": file, "edit": f"edit GRUB_CMDLINE_LINUX_DEFAULT in {file}, then run {apply}"}
+    return {"file": None, "edit": "edit it where the boot loader of this host has it (the running command line does "
+                                  "not tell which loader that is)"}
+
+
+def _risk(facts: dict[str, Any], release: dict[str, Any]) -> str:
+    running, coming = value(facts["kernel"]["release"]), value(release)
+    other = running is not None and coming is not None and coming != running
+    return f"{_MAJORS} Kernel {coming} starts then, not {running}." if other else _MAJORS
+
+
+def next_kernel(facts: dict[str, Any]) -> tuple[dict[str, Any], str]:
+    """The release that starts next as a reading, and why; unparsable where a menu entry names no installed kernel."""
+    boot_facts = facts["boot"]
+    bootable = [kernel["release"] for kernel in facts["nvidia"]["kernels"] if kernel["bootable"]]
+    for pin, why in (("pinned_once", "pinned for the next boot"), ("pinned", "pinned")):
+        release = value(boot_facts[pin])
+        if release is not None and release not in bootable:
+            return lost("unparsable"), f"{release} is {why} by proxmox-boot-tool and is not installed"
+        if boot_facts[pin]["status"] != "absent":
+            return boot_facts[pin], f"{why} by proxmox-boot-tool"
+    if boot_facts["proxmox_boot_tool"]:
+        # It copies the kernels of Proxmox alone to the EFI partitions (boot_kernel_list()).
+        bootable = [release for release in bootable if release.endswith("-pve")] or bootable
+    grub = boot_facts["grub"]
+    if grub["default"]["status"] not in ("ok", "absent"):
+        return lost(grub["default"]["status"]), "the default entry of GRUB could not be read"
+    chosen = value(grub["default"]) or "0"
+    remembered = value(grub["entry"])
+    if chosen == "saved" and remembered is None and grub["entry"]["status"] != "absent":
+        return lost(grub["entry"]["status"]), "the entry that GRUB remembers could not be read"
+    if chosen == "saved":
+        chosen = remembered or "0"
+    if chosen == "0" and grub["top_level"]:
+        chosen = grub["top_level"]
+    preferred = [[release for release in bootable if release.endswith(f"-{flavour}")] for flavour in grub["flavours"]]
+    return _of_entry(chosen, next(filter(None, preferred), bootable) if chosen == "0" else bootable)
+
+
+def _of_entry(entry: str, bootable: list[str]) -> tuple[dict[str, Any], str]:
+    """The kernel of a menu entry: a release in its title or id, or the first entry, which is the newest kernel."""
+    if not bootable:
+        return lost("absent"), "no kernel is installed here (/lib/modules with /boot/vmlinuz)"
+    if entry == "0":
+        return known(max(bootable, key=version_key)), "the newest that is installed"
+    named = [release for release in bootable if re.search(rf"(?<![\w.]){re.escape(release)}(?![\w.+])", entry)]
+    if named:
+        return known(max(named, key=len)), f"the default entry of the boot loader ({entry})"
+    return lost("unparsable"), f"the default entry of the boot loader, {entry}, names no installed kernel"
+
+
+def version_key(release: str) -> list[tuple[int, str]]:
+    """Releases in the order of `sort -V`, by which update-grub and proxmox-boot-tool take the newest."""
+    return [(int(digits or -1), text) for digits, text in re.findall(r"(\d+)|(\D+)", release)]

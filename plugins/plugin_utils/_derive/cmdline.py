@@ -1,0 +1,144 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""The kernel command line: what on it has no effect, and what is configured and not on it."""
+from __future__ import annotations
+
+import difflib
+from typing import Any
+
+from .reading import hidden, known, lost, value
+
+# How a boot looks or finds its root: nothing that anybody tunes.
+_OF_THE_BOOT = ("root", "rootflags", "rootfstype", "boot", "ro", "rw", "quiet", "splash", "resume", "BOOT_IMAGE",
+                "initrd", "vt.handoff")
+# Words that these take (drivers/cpufreq/amd-pstate.c, kernel/sched/core.c, mm/huge_memory.c); others are ignored.
+_CHOICES = {
+    "amd_pstate": ("disable", "passive", "active", "guided"),
+    "numa_balancing": ("enable", "disable"),
+    "transparent_hugepage": ("always", "madvise", "never"),
+}
+_OF_ONE_VENDOR = {
+    "GenuineIntel": ("amd_iommu", "amd_pstate"),
+    "AuthenticAMD": ("intel_iommu", "intel_pstate", "intel_idle.max_cstate"),
+}
+# Parameters of which only the last one counts.
+_SINGLE = (*_CHOICES, "intel_pstate", "mitigations", "clocksource", "tsc", "nmi_watchdog", "iommu.passthrough",
+           "pcie_aspm", "processor.max_cstate", "intel_idle.max_cstate", "cpufreq.default_governor",
+           "default_hugepagesz")
+_NAMES = (*_SINGLE, "iommu", "amd_iommu", "intel_iommu", "isolcpus", "nohz_full", "rcu_nocbs", "irqaffinity",
+          "hugepages", "hugepagesz", "pci", "nosmt", "idle")
+# drivers/iommu/amd/init.c parse_amd_iommu_options(), drivers/pci/pci.c pci_setup()
+_NO_OPTION = {
+    ("amd_iommu", "on"): "no option of it: the IOMMU of AMD processors is on unless it is switched off",
+    ("amd_iommu", "pt"): "no option of it: passthrough is iommu=pt",
+    ("intel_iommu", "pt"): "no option of it: passthrough is iommu=pt",
+    ("pci", "noacs"): "no option of it: ports are chosen with pci=disable_acs_redir= or pci=config_acs=",
+}
+
+
+def ignored_parameters(facts: dict[str, Any]) -> dict[str, Any]:
+    """A reading of `[{parameter, why}]`: what on the running command line does nothing, or not what it seems to do.
+
+    Words that are meant for user space are not among them, nor those that the kernel wrongly calls unknown: what
+    arch/x86/kernel/cpu/bugs.c looks for with cmdline_find_option(), as spectre_v2=, has effect all the same.
+    """
+    kernel = facts["kernel"]
+    status = hidden((kernel["cmdline"], kernel["unknown_parameters"]))
+    if status or kernel["cmdline"]["status"] == "absent":
+        return lost(status or "absent")
+    found: dict[str, str] = {}
+    for entry in kernel["parameters"]:
+        name, said = entry["name"].replace("-", "_"), entry["value"]
+        why = _no_effect(name, said, facts["cpu"]["vendor"])
+        if why:
+            found.setdefault(entry["name"] if said is None else f"{entry['name']}={said}", why)
+    found.update(_overruled(kernel["parameters"]))
+    for word in value(kernel["unknown_parameters"]) or []:
+        why = _unknown(word)
+        if why and not any(word.startswith(f"{seen},") or word == seen for seen in found):
+            found.setdefault(word, why)
+    return known([{"parameter": parameter, "why": why} for parameter, why in found.items()])
+
+
+def _no_effect(name: str, said: str | None, vendor: str | None) -> str | None:
+    if name in _OF_ONE_VENDOR.get(vendor or "", ()):
+        return "for processors of another vendor"
+    for option in (said or "").split(","):
+        if (name, option) in _NO_OPTION:
+            return _NO_OPTION[name, option]
+    if name in _CHOICES and said not in _CHOICES[name]:
+        return f"it takes {', '.join(_CHOICES[name])} and nothing else"
+    if name == "elevator":
+        return "without effect since Linux 5.4: block devices have a scheduler each (/sys/block/*/queue/scheduler)"
+    if (name, said) == ("intel_idle.max_cstate", "0"):
+        return "it takes the driver intel_idle away, not the idle states: acpi_idle offers those of the firmware then"
+    return None
+
+
+def _overruled(parameters: list[dict[str, Any]]) -> dict[str, str]:
+    """Parameters that a later or a stronger one takes the effect from."""
+    found, last = {}, {entry["name"]: entry["value"] for entry in parameters}
+    for entry in parameters:
+        name, said = entry["name"], entry["value"]
+        if name in _SINGLE and said != last[name]:
+            found[f"{name}={said}"] = f"{name}={last[name]} comes later and wins"
+    off = next((f"{name}=off" for name in ("iommu", "amd_iommu", "intel_iommu") if last.get(name) == "off"), None)
+    if off and any((entry["name"], entry["value"]) == ("iommu", "pt") for entry in parameters):
+        found["iommu=pt"] = f"there is no IOMMU to pass anything through with {off}"
+    return found
+
+
+def _unknown(word: str) -> str | None:
+    """Why a word is a mistake that the kernel does not know; None where it may be meant for user space."""
+    name = word.partition("=")[0]
+    if name in ("amd_iommu", "intel_iommu", "pci"):
+        return "the kernel says that it does not know the option"
+    if name == "pcie_acs_override":
+        return "this kernel lacks the patch that it belongs to"
+    near = difflib.get_close_matches(name.replace("-", "_"), _NAMES, 1, 0.85)
+    if near and near[0] != name.replace("-", "_"):
+        return f"the kernel does not know it; {near[0]} is meant?"
+    return None
+
+
+def configured(facts: dict[str, Any], loader: str | None) -> dict[str, Any]:
+    """What is written down for the command line and does not run: `{waiting, elsewhere, says}`.
+
+    `waiting` is in the file that this boot loader reads, for the next boot; `elsewhere` in that of another loader.
+    """
+    grub = ("/etc/default/grub", facts["boot"]["grub"]["cmdline"])
+    entry = ("/etc/kernel/cmdline", facts["boot"]["cmdline_file"])
+    own, other = (grub, entry) if loader == "GRUB" else (entry, grub)
+    status = hidden((facts["kernel"]["cmdline"], own[1], other[1]))
+    if status:
+        return lost(status)
+    running = {_folded(entry["name"], entry["value"]) for entry in facts["kernel"]["parameters"]}
+    waiting = _missing(value(own[1]), running)
+    elsewhere = [word for word in _missing(value(other[1]), running) if word not in waiting]
+    says = ([f"{' '.join(waiting)} in {own[0]} waits for a reboot"] if waiting else []) + (
+        [f"{' '.join(elsewhere)} in {other[0]} is never used"] if elsewhere else [])
+    return known({"waiting": waiting, "elsewhere": elsewhere, "says": "; ".join(says)})
+
+
+def _missing(line: str | None, running: set[str]) -> list[str]:
+    """The words of a configured line that the running one lacks; what a shell would compute is left out."""
+    words = [word for word in (line or "").split() if not set(word) & set("$`\"'\\")]
+    return [word for word in dict.fromkeys(words) if word.partition("=")[0] not in _OF_THE_BOOT
+            and _folded(*_cut(word)) not in running]
+
+
+def _cut(word: str) -> tuple[str, str | None]:
+    name, equals, said = word.partition("=")
+    return name, said if equals else None
+
+
+def _folded(name: str, said: str | None) -> str:
+    return name.replace("-", "_") if said is None else f"{name.replace('-', '_')}={said}"
+
+
+def pci_options(kernel: dict[str, Any]) -> list[str]:
+    """The options of all `pci=` parameters, as pci_setup() in drivers/pci/pci.c cuts them."""
+    return [option for entry in kernel["parameters"] if entry["name"] == "pci" and entry["value"]
+            for option in entry["value"].split(",")]

@@ -1,0 +1,215 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""What holds of a container's device rules and library mounts, now and after the next boot.
+
+A node is opened by its numbers: whether a rule allows them is asked of what the nodes have now. Sources:
+Documentation/admin-guide/cgroup-v2.rst (device controller); include/linux/fs.h, CHRDEV_MAJOR_DYN_*; pve-container,
+src/PVE/LXC.pm: update_lxc_config(), which looks devN up at each start; lxc, src/lxc/cgroups/cgroup2_devices.c.
+"""
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from .reading import value
+
+# Majors that the kernel hands out in the order in which drivers ask. 195 is NVIDIA's own and no such number.
+DYNAMIC_MAJORS = frozenset((*range(234, 255), *range(384, 512)))
+UVM, CONTROL = "/dev/nvidia-uvm", "/dev/nvidiactl"
+_CONTROL_NUMBERS = (195, 255)       # nv-chardev-numbers.h
+_OF_GPUS = ("nvidia", "gdrdrv", "kfd", "drm")
+_GPU = re.compile(r"/dev/nvidia\d+")
+_JUDGED = re.compile(r"/dev/(nvidia.+|kfd)")
+_NVIDIA = re.compile(r"/dev/nvidia(\d+|ctl|-modeset|-uvm|-uvm-tools|-caps/.+)")
+
+
+class Host(NamedTuple):
+    """What of the host decides about its containers."""
+
+    nodes: dict[str, dict]          # by path
+    uvm_major: int | None
+    driver_version: str | None
+    node_makers: list[dict]
+
+
+def of_host(facts: Mapping[str, Any]) -> Host:
+    majors = {entry["name"]: entry["major"] for entry in value(facts["nvidia"]["majors"]) or []}
+    return Host({node["path"]: node for node in facts["guests"]["device_nodes"]}, majors.get("nvidia-uvm"),
+                value(facts["nvidia"]["driver_version"]), facts["guests"]["node_makers"])
+
+
+def judge_devices(container: dict[str, Any], host: Host) -> dict[str, Any]:
+    """The keys of `gpu_containers` that are about devices and libraries; schemas/facts/derived.json explains them."""
+    blocked = _blocked(container, host)
+    unowned, foreign, moved = _stale(container, host)
+    # Without a GPU, nvidiactl or nvidia-uvm CUDA fails. The others serve displays, profilers and MIG: they are told
+    # along, and alone they are no reason for alarm.
+    lost = any(_GPU.fullmatch(path) or path in (UVM, CONTROL) for path in blocked)
+    return {
+        "blocked": list(blocked.values()) if lost else [],
+        # A major of another driver of GPUs is only told where a node is out of reach: it was meant for that one.
+        "stale": unowned + foreign + (moved if lost else []), "foreign": bool(foreign),
+        "overbroad": _overbroad(container),
+        "libraries": [f"{_name(library)} is of version {library['version']}" for library in container["libraries"]
+                      if host.driver_version and library["version"] != host.driver_version],
+        "device_line": _device_line(container),
+    }
+
+
+def reboot_risks(container: dict[str, Any], host: Host, by_itself: bool) -> list[str]:
+    """What another kernel, another driver or just the next boot would break; `by_itself`: it starts with the host."""
+    risks = [f"{rule['value']} is {', '.join(rule['owners'])} in this boot only" for rule in container["allow"]
+             if _counts_on(container, rule, host)]
+    risks += [f"{_name(library)} is gone with the next driver" + (", and it starts without it" if library["optional"]
+              else ", and then it does not start") for library in container["libraries"]]
+    if computes(container) and not container["hook"]:
+        risks += _late_node(container, host, by_itself)
+    return risks
+
+
+def computes(container: dict[str, Any]) -> bool:
+    """Whether it is given a GPU of NVIDIA's driver, which CUDA cannot use without /dev/nvidia-uvm."""
+    return any(_GPU.fullmatch(path) for path in container["gpu_devices"])
+
+
+def passed_on(container: Mapping[str, Any]) -> list[str]:
+    """The paths that devN hands to it, without which it does not start."""
+    return [device["path"] for device in container["devices"] if _is_passed_on(device)]
+
+
+def rules_counted_on(container: Mapping[str, Any], facts: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Its rules by a number that the kernel hands out, through which alone it has a node."""
+    host = of_host(facts)
+    return [rule for rule in container["allow"] if _counts_on(container, rule, host)]
+
+
+# -- may it open what it is given ------------------------------------------------------------------------------------
+
+def _blocked(container: dict[str, Any], host: Host) -> dict[str, str]:
+    """A sentence for each node, by its path, that the container needs and may not open."""
+    if container["hook"] or container["allows_everything"]:
+        return {}
+    by_number = _passed_on(container, host)
+    found = {}
+    for device in container["devices"]:
+        path, node = device["path"], host.nodes.get(device["path"])
+        if node is None or not _JUDGED.fullmatch(path) or path in found:
+            continue
+        if _is_passed_on(device) and not device["writable"]:
+            found[path] = f"{path} is given with deny-write, and the driver is opened for writing"
+        elif _numbers(node) not in by_number and not _allowed(container, *_numbers(node)):
+            found[path] = f"{path} is {node['major']}:{node['minor']}, which no rule allows"
+    if computes(container):
+        found |= {path: f"{path} is not given to it" for path in _not_given(container, host, by_number)
+                  if path not in found}
+    return found
+
+
+def _not_given(container: dict[str, Any], host: Host, by_number: set[tuple]) -> list[str]:
+    """Of the nodes that CUDA needs beside the GPU's: those it has by no path and cannot make, or not open, itself."""
+    paths = {device["path"] for device in container["devices"]}
+    wanted = [(CONTROL, _CONTROL_NUMBERS), (UVM, (host.uvm_major, 0))]
+    return [path for path, (major, minor) in wanted if major is not None and path not in paths and "/dev" not in paths
+            and (container["unprivileged"] or not (("c", major, minor) in by_number
+                                                   or _allowed(container, "c", major, minor)))]
+
+
+def _allowed(container: dict[str, Any], kind: str, major: int, minor: int) -> bool:
+    """Whether a rule lets the node be opened for reading and writing. A lone `a` is a mode, not a rule."""
+    return any(rule["value"] != "a" and rule["kind"] in ("a", kind) and rule["major"] in (None, major)
+               and rule["minor"] in (None, minor) and _opens(rule) for rule in container["allow"])
+
+
+def _opens(rule: dict[str, Any]) -> bool:
+    return {"r", "w"} <= set(rule["access"])
+
+
+def _is_passed_on(device: dict[str, Any]) -> bool:
+    return re.fullmatch(r"dev\d+", device["key"]) is not None
+
+
+def _passed_on(container: Mapping[str, Any], host: Host) -> set[tuple]:
+    """The numbers that devN allows: those which the nodes had when the container was started."""
+    return {_numbers(host.nodes[device["path"]]) for device in container["devices"]
+            if _is_passed_on(device) and device["writable"] and device["path"] in host.nodes}
+
+
+def _numbers(node: dict[str, Any]) -> tuple[str, int, int]:
+    return node["type"], node["major"], node["minor"]
+
+
+# -- rules that say something else than was meant ----------------------------------------------------------------------
+
+def _stale(container: dict[str, Any], host: Host) -> tuple[list[str], list[str], list[str]]:
+    """Rules of which the container is given nothing: by a number that nobody has, that a driver of something else has,
+    and that another driver of GPUs has."""
+    given = {node["major"] for device in container["devices"] for node in _nodes_at(device["path"], host)}
+    unowned, foreign, moved = [], [], []
+    for rule in container["allow"]:
+        major, owners = rule["major"], rule["owners"]
+        if rule["kind"] != "c" or major not in DYNAMIC_MAJORS or major in given:
+            continue
+        if not owners:
+            unowned.append(f"{rule['value']}: no driver has the major {major} now")
+            continue
+        kind = moved if _of_gpus(owners) else foreign
+        kind.append(f"{rule['value']}: the major {major} is {', '.join(owners)}")
+    return unowned, foreign, moved
+
+
+def _nodes_at(path: str, host: Host) -> list[dict[str, Any]]:
+    return [node for name, node in host.nodes.items() if name == path or name.startswith(f"{path}/")]
+
+
+def _of_gpus(owners: list[str]) -> bool:
+    return any(owner.startswith(_OF_GPUS) for owner in owners)
+
+
+def _overbroad(container: dict[str, Any]) -> list[str]:
+    kinds = {"a": "every device", "b": "every block device", "c": "every character device"}
+    found = ["a: every device"] if container["allows_everything"] else []
+    return found + [f"{rule['value']}: {kinds[rule['kind']]}" for rule in container["allow"]
+                    if rule["kind"] and rule["value"] != "a" and rule["major"] is None
+                    and {"r", "w"} & set(rule["access"])]
+
+
+# -- the next boot ----------------------------------------------------------------------------------------------------
+
+def _counts_on(container: Mapping[str, Any], rule: dict[str, Any], host: Host) -> bool:
+    """Whether the container has a node by this number alone, and the number is one that the kernel hands out anew."""
+    if rule["kind"] != "c" or rule["major"] not in DYNAMIC_MAJORS or not (_of_gpus(rule["owners"]) and _opens(rule)):
+        return False
+    passed_on = {number[1] for number in _passed_on(container, host)}
+    mounted = any(node["major"] == rule["major"] for device in container["devices"]
+                  if not _is_passed_on(device) for node in _nodes_at(device["path"], host))
+    return rule["major"] not in passed_on and (mounted or "nvidia-uvm" in rule["owners"])
+
+
+def _late_node(container: dict[str, Any], host: Host, by_itself: bool) -> list[str]:
+    """The node of nvidia_uvm has to be there before the container is started."""
+    if not host.node_makers:
+        return [f"nothing seen makes {UVM} when the host boots: no unit and no udev rule names nvidia-modprobe"]
+    if by_itself and not any(maker["ordered"] for maker in host.node_makers):
+        return [f"{host.node_makers[0]['path']} makes {UVM}, but not with Before=pve-guests.service"]
+    return []
+
+
+def _name(library: dict[str, Any]) -> str:
+    return library["path"].rpartition("/")[2]
+
+
+def _device_line(container: dict[str, Any]) -> str | None:
+    """The command that gives it the same devices by devN; None where it has them so already."""
+    passed_on = {device["path"] for device in container["devices"] if _is_passed_on(device) and device["writable"]}
+    paths = {path for path in (*container["gpu_devices"], *(device["path"] for device in container["devices"]))
+             if _NVIDIA.fullmatch(path)}
+    if computes(container):
+        paths |= {CONTROL, UVM}
+    wanted = sorted(paths - passed_on, key=lambda path: (not _GPU.fullmatch(path), path))
+    taken = {device["key"] for device in container["devices"] if device["path"] not in wanted}
+    free = (f"dev{number}" for number in range(256) if f"dev{number}" not in taken)
+    given = " ".join(f"-{key} {path},mode=0666" for key, path in zip(free, wanted))
+    return f"pct set {container['id']} {given}" if given else None

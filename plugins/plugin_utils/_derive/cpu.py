@@ -1,0 +1,90 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""The CPUs compared with what they could do and with each other: limits left behind, odd ones, open vulnerabilities."""
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from .reading import hidden, known, lost, value
+
+_TOLERANCE = 0.98       # of the highest clock: drivers round
+_ALIKE = {"driver": "driver", "governor": "governor", "epp": "energy performance preference",
+          "min_khz": "lowest clock (kHz)", "boost": "boost", "bios_limit_khz": "limit of the firmware (kHz)"}
+
+
+def frequency_limits(frequency: dict[str, Any]) -> list[dict[str, Any]]:
+    """`{name, cpus, max_khz, ceiling_khz}` of every policy whose highest clock is limited, and one for all others.
+
+    max_khz and ceiling_khz are readings. The ceiling is cpuinfo_max_freq, except under acpi-cpufreq: there it
+    includes boost, of which scaling_max_freq knows nothing (acpi_cpufreq_cpu_init(), get_max_boost_ratio()), and
+    bios_limit is the fastest state that the firmware allows.
+    """
+    limited, free = [], []
+    highest = _highest(frequency["policies"])
+    for policy in frequency["policies"]:
+        ceiling = _ceiling(policy, highest)
+        most, possible = value(policy["max_khz"]), value(ceiling)
+        if None not in (most, possible) and most >= _TOLERANCE * possible:
+            free.append(policy)
+        else:
+            limited.append({"name": policy["policy"], "cpus": policy["cpus"], "max_khz": policy["max_khz"],
+                            "ceiling_khz": ceiling})
+    if free:
+        slowest = min(free, key=lambda policy: policy["max_khz"]["value"])
+        limited.append({"name": "policies", "cpus": f"{len(free)} policies", "max_khz": slowest["max_khz"],
+                        "ceiling_khz": slowest["max_khz"]})
+    return limited
+
+
+def _ceiling(policy: dict[str, Any], highest: dict[str, Any] | None) -> dict[str, Any]:
+    if value(policy["driver"]) != "acpi-cpufreq":
+        return policy["hardware_max_khz"] if policy["driver"]["status"] in ("ok", "absent") else policy["driver"]
+    if policy["bios_limit_khz"]["status"] != "absent":
+        return policy["bios_limit_khz"]
+    return policy["max_khz"] if highest is None else highest
+
+
+def _highest(policies: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """The greatest of all limits that are set, as a reading; None where none is set."""
+    status = hidden(policy["max_khz"] for policy in policies)
+    return lost(status) if status else max((policy["max_khz"] for policy in policies if policy["max_khz"]["value"]),
+                                           key=lambda reading: reading["value"], default=None)
+
+
+def odd_policies(policies: list[dict[str, Any]]) -> dict[str, Any]:
+    """A reading of sentences: in what some policies differ from most of the others."""
+    status = hidden(policy[fact] for policy in policies for fact in _ALIKE)
+    if status:
+        return lost(status)
+    return known([sentence for fact, name in _ALIKE.items() for sentence in _differences(policies, fact, name)])
+
+
+def _differences(policies: list[dict[str, Any]], fact: str, name: str) -> list[str]:
+    counts = Counter(value(policy[fact]) for policy in policies).most_common()
+    if len(counts) < 2:
+        return []
+    usual, odd = counts[0], counts[1:]
+    most = f"{_shown(usual[0])} on {usual[1]} others" if usual[1] > counts[1][1] else "the others do not agree"
+    return [f"{name} is {_shown(seen)} on CPUs {_cpus(policies, fact, seen)}, {most}" for seen, _count in odd]
+
+
+def _cpus(policies: list[dict[str, Any]], fact: str, seen: Any) -> str:
+    return ",".join(policy["cpus"] for policy in policies if value(policy[fact]) == seen)
+
+
+def _shown(seen: Any) -> str:
+    return "absent" if seen is None else str(seen)
+
+
+def open_vulnerabilities(reading: dict[str, Any]) -> dict[str, Any]:
+    """A reading of those that the kernel calls vulnerable, `name: what it says`.
+
+    itlb_multihit says "Processor vulnerable" where there is no KVM, through which alone it can be used.
+    """
+    if reading["status"] != "ok":
+        return reading
+    return known([f"{entry['name']}: {entry['state']}" for entry in reading["value"]
+                  if entry["state"].startswith(("Vulnerable", "KVM: Vulnerable"))])

@@ -1,0 +1,89 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""Why a processor has the frequency driver it has, and the switches it offers."""
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from .reading import value
+
+_TURIN_FAMILY = 0x1A
+
+
+def kernel_version(release: str | None) -> tuple[int, int] | None:
+    """`6.8.12-9-pve` as (6, 8)."""
+    found = re.match(r"(\d+)\.(\d+)", release or "")
+    return (int(found[1]), int(found[2])) if found else None
+
+
+def scaling_driver(cpu: dict[str, Any], kernel: dict[str, Any]) -> dict[str, str | None]:
+    """The driver, and where it is the generic acpi-cpufreq the cause and what would change it.
+
+    drivers/cpufreq/amd-pstate.c, amd_pstate_init(): up to 6.4 the driver loads only with its parameter, from 6.5 on
+    by itself except on machines whose firmware calls itself a server, from 6.13 on also there from family 1Ah on.
+    """
+    drivers = cpu["frequency"]["drivers"]
+    found = {"name": ", ".join(drivers) or None, "cause": None, "reason": None}
+    if "acpi-cpufreq" not in drivers:
+        return found
+    parameters = {entry["name"]: entry["value"] for entry in kernel["parameters"]}
+    cause, reason = (_amd_cause if cpu["vendor"] == "AuthenticAMD" else _intel_cause)(cpu, kernel, parameters)
+    return {**found, "cause": cause, "reason": reason}
+
+
+def _amd_cause(cpu: dict[str, Any], kernel: dict[str, Any], parameters: dict[str, str | None]) -> tuple[str, str]:
+    release = value(kernel["release"])
+    version = kernel_version(release) or (0, 0)
+    if not cpu["acpi_cppc"]:
+        return "no_cppc", "the firmware offers no CPPC (no _CPC objects): enable CPPC in the BIOS"
+    if value(cpu["frequency"]["kernel_has_amd_pstate"]) is False:
+        return "kernel_lacks_it", f"kernel {release} is built without CONFIG_X86_AMD_PSTATE: another kernel is needed"
+    wanted = parameters.get("amd_pstate")
+    if wanted == "disable":
+        return "disabled", "amd_pstate=disable is on the kernel command line"
+    if wanted:
+        return "refused", f"amd_pstate={wanted} is on the kernel command line, yet the driver did not load: see its log"
+    if version < (6, 5):
+        return "parameter_missing", f"kernel {release} loads amd-pstate only with amd_pstate=active on its command line"
+    if version < (6, 13):
+        return "kernel_default", (f"default of kernel {release}: up to 6.12 amd-pstate does not load by itself on "
+                                  "servers; amd_pstate=active on the command line loads it")
+    if (cpu["family"] or 0) < _TURIN_FAMILY:
+        return "kernel_default", (f"default of kernel {release}: on servers older than family 1Ah amd-pstate does not "
+                                  "load by itself; amd_pstate=active on the command line loads it")
+    return "refused", f"kernel {release} should have loaded amd-pstate by itself on this processor: see its log"
+
+
+def _intel_cause(cpu: dict[str, Any], _kernel: dict[str, Any], parameters: dict[str, str | None]) -> tuple[str, str]:
+    if parameters.get("intel_pstate") == "disable":
+        return "disabled", "intel_pstate=disable is on the kernel command line"
+    if value(cpu["frequency"]["intel_pstate"]) == "off":
+        return "disabled", "intel_pstate is switched off (/sys/devices/system/cpu/intel_pstate/status)"
+    return "refused", "the processor's own driver did not load: see the kernel log"
+
+
+def boost_switches(frequency: dict[str, Any]) -> list[dict[str, Any]]:
+    """Every switch that decides about boost: `{name, file, reads, boosts, on}`,
+    the file below /sys/devices/system/cpu.
+
+    `on` is the text that enables boost: no_turbo has the opposite sense. The switch of a policy is listed only where
+    it is off although the global one is on (store_local_boost() in drivers/cpufreq/cpufreq.c); a missing file says
+    nothing.
+    """
+    switches = []
+    boost, no_turbo = value(frequency["boost"]), value(frequency["no_turbo"])
+    if boost is not None:
+        switches.append(_switch("boost", "cpufreq/boost", boost, "1"))
+    if no_turbo is not None:
+        switches.append(_switch("no_turbo", "intel_pstate/no_turbo", no_turbo, "0"))
+    if boost != 0:
+        switches += [_switch(policy["policy"], f"cpufreq/{policy['policy']}/boost", 0, "1")
+                     for policy in frequency["policies"] if value(policy["boost"]) == 0]
+    return switches
+
+
+def _switch(name: str, file: str, reads: int, on: str) -> dict[str, Any]:
+    return {"name": name, "file": file, "reads": reads, "boosts": reads == int(on), "on": on}

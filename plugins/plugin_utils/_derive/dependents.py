@@ -1,0 +1,36 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""Which guests an instruction about the IOMMU, ACS or a reboot concerns."""
+from __future__ import annotations
+
+from typing import Any
+
+from .reading import value
+
+
+def isolated_guests(guests: dict[str, Any], gpus: list[dict]) -> list[str] | None:
+    """The guests that are kept apart from the rest by ACS and an IOMMU, because a PCI device is theirs.
+
+    A VM that is stopped counts: its device is handed out at its next start. None where the VMs cannot be read.
+    """
+    vms = value(guests["vms"])
+    if vms is None:
+        return None
+    owners = [f"VM {vm['id']} ({', '.join(claim['key'] for claim in vm['hostpci'])})" for vm in vms if vm["hostpci"]]
+    held = [gpu["bdf"] for gpu in gpus if gpu["driver"] == "vfio-pci" and not value(gpu["claimed_by"])]
+    return owners + [f"whoever holds {bdf} (vfio-pci)" for bdf in held]
+
+
+def stopped_by_reboot(guests: dict[str, Any], given: list[dict[str, Any]]) -> str:
+    """Who stops when the host restarts, and which containers may come up without their GPUs: sentences without the
+    last full stop. `given` are the containers that are given GPUs, as derived."""
+    containers, vms = value(guests["containers"]), value(guests["vms"])
+    if containers is None or vms is None:
+        return "Which guests a restart stops cannot be told: their configuration could not be read"
+    named = [f"{kind} {guest['id']}" for kind, those in (("container", containers), ("VM", vms)) for guest in those
+             if guest["running"] is not False]
+    stops = f"A restart stops {', '.join(named)}" if named else "No guest of Proxmox VE is running"
+    broken = [f"container {one['id']}" for one in given if one["reboot"]]
+    return f"{stops}. Without its GPUs may come up: {', '.join(broken)} (lxc_survives_reboot)" if broken else stops

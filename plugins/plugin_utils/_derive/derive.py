@@ -1,0 +1,169 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""What follows from the facts of a host by arithmetic and comparison: it is computed here, on the controller.
+
+Readings that are not ok become None in the derived values. A check that needs to tell unreadable from absent asks
+the fact itself before it uses what was derived from it.
+"""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .alike import compare_alike
+from .boot import boot
+from .cmdline import pci_options
+from .cpu import frequency_limits, odd_policies, open_vulnerabilities
+from .cpufreq import boost_switches, scaling_driver
+from .dependents import isolated_guests, stopped_by_reboot
+from .guests import gpu_containers, gpu_vms
+from .hardware import firmware_settings, memory_errors
+from .managers import boot_sysctls, sysctl_places, tuning_services
+from .memory import memory_shares, static_pools
+from .modprobe import modprobe
+from .network import dropped_per_million, rdma_cards
+from .numa import numa, remote_interrupts
+from .nvidia import driver_flavours, gpu_count, hung, library_mismatch, missing_nodes, peermem
+from .nvidia_smi import smi_facts
+from .p2p import peer_to_peer
+from .pcie import path_facts
+from .reading import value
+from .xid import xids_by_device
+
+_NVIDIA, _AMD = "10de", "1002"
+_VGA = "0300"       # PCI_CLASS_DISPLAY_VGA, include/linux/pci_ids.h
+
+
+def derive(facts: dict[str, Any], nodes: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """The facts with `derived` added to them and to every GPU; the facts given stay as they are.
+
+    `nodes` are the facts of other nodes of the cluster, by their names.
+    """
+    ports = {port["bdf"]: port for port in facts["ports"]}
+    gpus = [{**gpu, "derived": _of_gpu(gpu, ports, facts["nvidia"])} for gpu in facts["gpus"]]
+    groups = compare_alike(gpus)        # first: it adds to every GPU what the others may ask
+    given = gpu_containers(facts, gpus, nodes or {})
+    peers = [gpu for gpu in gpus if reaches_peers(gpu)]
+    return {**facts, "gpus": gpus, "derived": {
+        "container": _container(facts["identity"]),
+        "virtual": _virtual(facts["identity"]),
+        **_of_settings(facts),
+        **_of_hardware(facts),
+        **_of_nvidia(facts, gpus),
+        "compute_gpus": sum(1 for gpu in gpus if gpu["derived"]["compute"]),
+        "aspm_links": sorted({bdf for gpu in gpus if gpu["derived"]["compute"] and gpu["derived"]["left_alone"] is None
+                              for bdf in gpu["derived"]["aspm_links"]}),
+        "isolated_guests": isolated_guests(facts["guests"], gpus),
+        "stopped_by_reboot": stopped_by_reboot(facts["guests"], given),
+        "gpu_containers": given,
+        "gpu_vms": gpu_vms(facts, gpus, nodes or {}),
+        "gpu_groups": groups,
+        "p2p": peer_to_peer(peers, ports, facts["cpu"]["sockets"], facts["pcie"]["nvswitches"]),
+    }}
+
+
+def _of_settings(facts: dict[str, Any]) -> dict[str, Any]:
+    memory_kib = value(facts["memory"]["total_kib"])
+    return {
+        "memory_gib": None if memory_kib is None else memory_kib >> 20,
+        "memory_shares": memory_shares(facts["memory"], facts["sysctl"]),
+        "static_pools": static_pools(facts["memory"]),
+        "boot_sysctls": boot_sysctls(facts),
+        "sysctl_places": sysctl_places(facts),
+        "tuning_services": tuning_services(facts),
+        "dropped_per_million": dropped_per_million(facts["network"]),
+        "boot": boot(facts),
+        "pci_options": pci_options(facts["kernel"]),
+    }
+
+
+def _of_hardware(facts: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "scaling_driver": scaling_driver(facts["cpu"], facts["kernel"]),
+        "frequency_limits": frequency_limits(facts["cpu"]["frequency"]),
+        "odd_policies": odd_policies(facts["cpu"]["frequency"]["policies"]),
+        "vulnerable": open_vulnerabilities(facts["cpu"]["vulnerabilities"]),
+        "boost_switches": boost_switches(facts["cpu"]["frequency"]),
+        "numa": numa(facts["numa"]["nodes"], facts["cpu"]),
+        "memory_errors": memory_errors(facts["ras"]),
+        "firmware": firmware_settings(facts),
+        "rdma_cards": rdma_cards(facts),
+    }
+
+
+def _of_nvidia(facts: dict[str, Any], gpus: list[dict[str, Any]]) -> dict[str, Any]:
+    return {
+        "nvidia_gpus": [gpu["bdf"] for gpu in gpus if gpu["vendor"] == _NVIDIA and is_for_host(gpu)],
+        "missing_nodes": missing_nodes(facts),
+        "peermem": peermem(facts),
+        "library_mismatch": library_mismatch(facts["nvidia"]),
+        "hung": hung(facts["nvidia"]),
+        "gpu_count": gpu_count(gpus, facts["nvidia"]),
+        "xids": xids_by_device(facts),
+        "modprobe": modprobe(facts),
+    }
+
+
+def _of_gpu(gpu: dict[str, Any], ports: dict[str, dict], nvidia: dict[str, Any]) -> dict[str, Any]:
+    path = path_facts(gpu, ports, nvidia["smi"])
+    return {
+        "compute": is_compute(gpu, ports),
+        "for_host": is_for_host(gpu),
+        "left_alone": left_alone(gpu),
+        "hung": hung(nvidia, gpu["bdf"]),
+        **path,
+        **smi_facts(gpu, nvidia["smi"], path["idle"]),
+        "flavours": driver_flavours(gpu["generation"]),
+        "remote_interrupts": remote_interrupts(gpu),
+    }
+
+
+def is_compute(gpu: dict[str, Any], ports: dict[str, dict]) -> bool:
+    """Whether a GPU is a card, not the display inside an AMD processor: AMD's cards have a switch of AMD on board."""
+    if gpu["vendor"] != _AMD or not gpu["class"].startswith(_VGA):
+        return True
+    nearest = ports.get(gpu["path"][0]) if gpu["path"] else None
+    return nearest is not None and nearest["vendor"] == _AMD
+
+
+def left_alone(gpu: dict[str, Any]) -> str | None:
+    """Why a GPU's registers are not this host's to judge or to change; None where they are."""
+    if gpu["state"] == "asleep":
+        return "the GPU is suspended, and reading its registers would wake it"
+    claims = value(gpu["claimed_by"])
+    if claims:
+        return "the GPU belongs to " + ", ".join(f"VM {claim['vm']} ({claim['key']})" for claim in claims)
+    if not is_for_host(gpu):
+        return "the GPU is passed through to a guest (vfio-pci)"
+    if gpu["virtual_function"]:
+        return f"a virtual function of {gpu['physical_function']}: the physical function decides"
+    return None
+
+
+def is_for_host(gpu: dict[str, Any]) -> bool:
+    """Whether the host and its containers may compute on the GPU; one that is gone or asleep is theirs all the same."""
+    return gpu["driver"] != "vfio-pci" and gpu["state"] != "passed_through" and not value(gpu["claimed_by"])
+
+
+def reaches_peers(gpu: dict[str, Any]) -> bool:
+    """Whether the nvidia driver of this host may let the GPU transfer to and from others.
+
+    It offers no peer-to-peer transfers over PCIe on GeForce cards since the RTX 20 series, and virtual functions are
+    made for guests.
+    """
+    return (gpu["vendor"] == _NVIDIA and gpu["driver"] == "nvidia" and gpu["state"] == "ok" and is_for_host(gpu)
+            and not gpu["virtual_function"] and "GeForce RTX" not in (gpu["model"] or ""))
+
+
+def _container(identity: dict[str, Any]) -> str | None:
+    if identity["kind"] != "container":
+        return None
+    return f"the target is a container ({identity['technology'] or 'unknown kind'}): its host decides, audit that one"
+
+
+def _virtual(identity: dict[str, Any]) -> str | None:
+    if identity["kind"] != "vm":
+        return None
+    return f"the target is a virtual machine ({identity['technology'] or 'unknown hypervisor'})"

@@ -1,0 +1,107 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""Guests of a Proxmox VE node that use its GPUs: which GPUs they get, where they run, and what of it does not hold."""
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from ...module_utils._kernel.cpulist import parse_cpulist
+from ...module_utils._pci.address import covers
+from . import containers as rules
+from . import ha
+from .reading import value
+
+_SIZE = re.compile(r"(\d+)([kmgt]?)", re.IGNORECASE)
+_SHIFTS = {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}
+_MIB = 1 << 20
+_SHM_OF_A_GPU_MIB = 1024
+
+
+def gpu_containers(facts: dict[str, Any], gpus: list[dict[str, Any]], peers: ha.Peers) -> list[dict[str, Any]]:
+    """The containers that are given GPUs, by whatever path or rule; schemas/facts/derived.json explains the keys."""
+    host = rules.of_host(facts)
+    found = []
+    for container in value(facts["guests"]["containers"]) or []:
+        if not container["gpu_devices"]:
+            continue
+        subject = f"lxc:{container['id']}"
+        own = [gpu for gpu in gpus if container["id"] in gpu["containers"]]
+        managed = ha.managed(facts, subject)
+        found.append({
+            **_guest(container, subject, own, facts), **rules.judge_devices(container, host),
+            "privileged": not container["unprivileged"],
+            "libraries_given": len(container["libraries"]),
+            "reboot": rules.reboot_risks(container, host, container["onboot"] or managed is not None),
+            "managed": managed is not None,
+            "ha": managed and {
+                **managed, "elsewhere": ha.container_elsewhere(container, facts, managed["nodes"], peers)},
+            "rdma": any(device["path"].startswith("/dev/infiniband") for device in container["devices"]),
+            "memlock": container["memlock"], "shm_mib": size_mib(container["shm_size"]),
+            "shm_wanted_mib": _SHM_OF_A_GPU_MIB * len(own),
+        })
+    return found
+
+
+def gpu_vms(facts: dict[str, Any], gpus: list[dict[str, Any]], peers: ha.Peers) -> list[dict[str, Any]]:
+    """The VMs that name PCI devices of the host."""
+    found = []
+    for vm in value(facts["guests"]["vms"]) or []:
+        if not vm["hostpci"]:
+            continue
+        own = [gpu for gpu in gpus if any(covers(bdf, gpu["bdf"]) for named in vm["hostpci"]
+                                          for bdf in named["bdfs"] or [])]
+        subject = f"vm:{vm['id']}"
+        managed = ha.managed(facts, subject)
+        found.append({
+            **_guest(vm, subject, own, facts), "problems": _problems(vm),
+            "managed": managed is not None,
+            "ha": managed and {**managed, "elsewhere": ha.vm_elsewhere(vm, facts, managed["nodes"], peers)},
+        })
+    return found
+
+
+def _guest(guest: dict[str, Any], subject: str, gpus: list[dict[str, Any]], facts: dict[str, Any]) -> dict[str, Any]:
+    return {"id": guest["id"], "subject": subject, "name": guest["name"], "running": guest["running"],
+            "gpus": [{"bdf": gpu["bdf"], "numa_node": gpu["numa_node"]} for gpu in gpus],
+            "pinned": guest["pinned"], "cpus": guest["cpus"], **_placing(guest["cpus"], gpus, facts["numa"]["nodes"])}
+
+
+def _placing(cpus: str | None, gpus: list[dict[str, Any]], nodes: list[dict[str, Any]]) -> dict[str, Any]:
+    """Which of its GPUs are at a node of which a guest has no CPU, and the CPUs beside its GPUs.
+
+    A GPU that does not know its node is beside no CPU and far from none.
+    """
+    own = _cpus(cpus)
+    beside = {node["id"]: node["cpus"] for node in nodes}
+    at = {gpu["bdf"]: value(gpu["numa_node"]) for gpu in gpus}
+    far = [f"{bdf} is at node{node} ({beside[node]})" for bdf, node in at.items()
+           if node in beside and own and not own & _cpus(beside[node])]
+    wanted = [beside[node] for node in dict.fromkeys(at.values()) if node in beside]
+    return {"far": far, "near_cpus": ",".join(wanted) or None}
+
+
+def _cpus(text: str | None) -> set[int]:
+    try:
+        return set(parse_cpulist(text or ""))
+    except ValueError:
+        return set()
+
+
+def _problems(vm: dict[str, Any]) -> list[str]:
+    """What keeps the VM from starting with its devices."""
+    found = []
+    for named in vm["hostpci"]:
+        found += [f"{named['key']}: the host has no device {bdf}" for bdf in named["missing"]]
+        if named["mapping"] and named["bdfs"] == []:
+            found.append(f"{named['key']}: the mapping {named['mapping']} has no device on this node")
+    return found
+
+
+def size_mib(text: str | None) -> int | None:
+    """The size of a tmpfs in MiB; None for one that is not given, or in percent (Documentation/filesystems/tmpfs.rst).
+    """
+    size = _SIZE.fullmatch(text or "")
+    return None if size is None else (int(size[1]) << _SHIFTS[size[2].lower()]) // _MIB

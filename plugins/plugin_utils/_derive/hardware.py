@@ -1,0 +1,72 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""Memory errors as a rate, and what Linux can see of the settings of the firmware."""
+from __future__ import annotations
+
+from typing import Any
+
+from .numa import numa
+from .reading import hidden, known, lost, value
+
+_DAY = 86400
+UNSEEN = ("determinism", "cTDP and PPT", "APBDIS and fabric C-states", "xGMI width and speed", "preferred IO",
+          "10-bit tags", "bifurcation", "fans")
+
+
+def memory_errors(ras: dict[str, Any]) -> dict[str, Any]:
+    """Readings: uncorrectable errors that were counted, the most correctable ones a day, and where they are.
+
+    The time counted is at least a day: three errors in the first hour are no rate of 72 a day.
+    """
+    controllers = ras["controllers"]
+    counters = [one[name] for one in value(controllers) or [] for name in ("correctable", "uncorrectable", "seconds")]
+    status = controllers["status"] if controllers["status"] != "ok" else hidden(counters)
+    if status:
+        return {"uncorrectable": lost(status), "a_day": lost(status), "where": None}
+    rates = {name: count / max(1.0, (value(one["seconds"]) or 0) / _DAY)
+             for one in controllers["value"] for name, count in _counted(one)}
+    worst = max(rates, key=lambda name: rates[name], default=None)
+    return {"uncorrectable": known(sum(value(one["uncorrectable"]) or 0 for one in controllers["value"])),
+            "a_day": known(round(rates[worst], 1) if worst else 0.0),
+            "where": worst if worst and rates[worst] else None}
+
+
+def _counted(controller: dict[str, Any]) -> list[tuple[str, int]]:
+    """Correctable errors by module; of the controller as a whole where no module counted any."""
+    modules = [(module["module"], module["correctable"]) for module in controller["modules"] if module["correctable"]]
+    return modules or [(controller["controller"], value(controller["correctable"]) or 0)]
+
+
+def firmware_settings(facts: dict[str, Any]) -> dict[str, Any]:
+    """What can be told of the BIOS: `{hinders, seen, unseen}`; what is in `unseen` only the BMC or Redfish knows."""
+    cpu, frequency = facts["cpu"], facts["cpu"]["frequency"]
+    hidden_cppc = cpu["flags"]["cppc"] and not cpu["acpi_cppc"]
+    deepest = max((state for state in cpu["idle"]["states"] if state["latency_us"] is not None),
+                  key=lambda state: state["latency_us"], default=None)
+    per_socket = value(numa(facts["numa"]["nodes"], cpu)["per_socket"])
+    starts = [region["start"] for gpu in facts["gpus"] for region in value(gpu["bars"]) or [] if region["size"]]
+    seen = [
+        f"SMT {value(cpu['smt']['control']) or 'unknown'}",
+        f"nodes for each socket {_shown(per_socket)}",
+        f"IOMMU {'on' if facts['iommu']['active'] else 'off, or switched off at boot'}",
+        f"CPPC {'on' if cpu['acpi_cppc'] else 'off' if hidden_cppc else 'unknown'}",
+        f"boost {_switch(frequency)}",
+        f"deepest idle state {deepest['name'] if deepest else 'unknown'}",
+        f"BARs above 4 GiB {_shown(any(start >= 1 << 32 for start in starts) if starts else None)}",
+        f"Secure Boot {_shown(value(facts['boot']['secure_boot']))}",
+    ]
+    return {"hinders": ["CPPC is off: the processor has it and the firmware does not describe it (_CPC)"]
+            if hidden_cppc else [], "seen": ", ".join(seen), "unseen": ", ".join(UNSEEN)}
+
+
+def _switch(frequency: dict[str, Any]) -> str:
+    boost, no_turbo = value(frequency["boost"]), value(frequency["no_turbo"])
+    if boost is None and no_turbo is None:
+        return "unknown"
+    return "on as far as the kernel knows" if boost == 1 or no_turbo == 0 else "off"
+
+
+def _shown(seen: int | bool | None) -> str:
+    return "unknown" if seen is None else str(seen) if not isinstance(seen, bool) else "yes" if seen else "no"

@@ -1,0 +1,109 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""Which settings others would set again: files at boot, and services that tune."""
+from __future__ import annotations
+
+import posixpath
+import re
+from typing import Any
+
+from .reading import value
+
+OWN_FILE = "/etc/sysctl.d/90-gpuhost.conf"
+
+# What each service sets that is judged here. One that acts at boot and ends is active when it is enabled.
+_TUNERS = {
+    "tuned": "governors, sysctls and huge pages as its profile says",
+    "power-profiles-daemon": "the energy preference, and on some machines boost",
+    "tlp": "governors, the energy preference, boost and the power management of devices",
+    "auto-cpufreq": "governors, the energy preference and boost",
+    "cpufrequtils": "governors and frequency limits",
+    "cpupower": "governors and frequency limits",
+    "ondemand": "governors",
+    "numad": "the NUMA nodes on which processes and their memory lie",
+}
+_ACT_ONCE = ("tlp", "cpufrequtils", "cpupower", "ondemand")
+
+# The value at run time is not what was written: the kernel, or whoever starts guests, adds to it.
+_ADDED_TO = ("vm.nr_hugepages", "vm.min_free_kbytes")
+_FACES = {"vm.dirty_ratio": "vm.dirty_bytes", "vm.dirty_background_ratio": "vm.dirty_background_bytes"}
+_HEXADECIMAL = re.compile(r"0[xX][0-9a-fA-F]+")
+_OTHER_FACE = {**_FACES, **{face: ratio for ratio, face in _FACES.items()}}
+
+
+def boot_sysctls(facts: dict[str, Any]) -> list[dict[str, Any]]:
+    """Every key that a file sets at boot, with that value and the running one: `{key, value, runs, file, line}`.
+
+    Of both texts as many words as the shorter one has, for the kernel takes no more, and leaves alone what it is not
+    given. Left out is what tells nothing: a key that this kernel lacks, one to which the kernel adds, one whose other
+    face a later line sets, and the watchdog of a virtual machine, which may be without the counter it needs.
+    """
+    settings = value(facts["managers"]["sysctl"]["settings"]) or []
+    found = []
+    for place, setting in enumerate(settings):
+        key, wanted = setting["key"], setting["value"]
+        runs = value(facts["sysctl"][key])
+        later = {other["key"] for other in settings[place + 1:] if other["value"] != "0"}
+        if runs is None or _OTHER_FACE.get(key) in later or _tells_nothing(key, wanted, facts["identity"]["kind"]):
+            continue
+        pairs = list(zip(_words(wanted), _words(runs)))
+        found.append({"key": key, "value": " ".join(word for word, _now in pairs),
+                      "runs": " ".join(now for _word, now in pairs), "file": setting["file"], "line": setting["line"]})
+    return found
+
+
+def _words(text: str) -> list[str]:
+    """The words, hexadecimal numbers as the kernel prints them."""
+    return [str(int(word, 16)) if _HEXADECIMAL.fullmatch(word) else word for word in text.split()]
+
+
+def _tells_nothing(key: str, wanted: str, kind: str) -> bool:
+    if key == "kernel.nmi_watchdog":
+        return kind != "bare_metal"
+    # A zero to the face in bytes is an error and changes nothing (dirty_bytes_handler() in mm/page-writeback.c).
+    return key in _ADDED_TO or (key in _FACES.values() and wanted == "0")
+
+
+def sysctl_places(facts: dict[str, Any]) -> dict[str, str]:
+    """For every sysctl of the facts the comment that says where to make it last, in view of what sets it now."""
+    settings = {setting["key"]: setting for setting in value(facts["managers"]["sysctl"]["settings"]) or []}
+    return {key: _place(settings.get(key)) for key in facts["sysctl"]}
+
+
+def _place(setting: dict[str, Any] | None) -> str:
+    if setting is None:
+        return f"# {OWN_FILE}"
+    where = f"{setting['file']}, line {setting['line']}"
+    if setting["file"] == OWN_FILE:
+        return f"# {where}, sets {setting['value']} now: change it there"
+    if posixpath.basename(setting["file"]) < posixpath.basename(OWN_FILE) and "sysctl.d/" in setting["file"]:
+        return f"# {OWN_FILE}, read after {where}, which sets {setting['value']}"
+    return f"# {where}, sets {setting['value']} and is read after {OWN_FILE}: change it there"
+
+
+def tuning_services(facts: dict[str, Any]) -> list[dict[str, Any]]:
+    """The services that are installed and set what is judged here: `{service, active, state, sets}`."""
+    return [{"service": service["service"], "active": _active(service), "state": _state(service, facts),
+             "sets": _TUNERS[service["service"]]}
+            for service in facts["managers"]["services"]
+            if service["installed"] and service["service"] in _TUNERS]
+
+
+def _active(service: dict[str, Any]) -> bool:
+    if service["running"]:
+        return True
+    unseen = service["running"] is None or service["service"] in _ACT_ONCE
+    return unseen and service["enabled"] and not service["masked"]
+
+
+def _state(service: dict[str, Any], facts: dict[str, Any]) -> str:
+    name = service["service"]
+    profile = value(facts["managers"]["tuned_profile"]) if name == "tuned" else None
+    with_profile = f" with the profile {profile}" if profile else ""
+    if service["running"]:
+        return f"{name} runs{with_profile}"
+    if _active(service):
+        return f"{name} is started at boot{with_profile}"
+    return f"{name} is installed and does not run"

@@ -1,0 +1,118 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""What is written in modprobe.d held against what runs: options that are not in force, modules that are barred."""
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from .reading import value
+
+_OPTION = re.compile(r'(\w+)=((?:[^\s"]|"[^"]*")*)')
+_NUMBER = re.compile(r"-?(0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*)", re.ASCII)
+_TRUTH = {"y": "1", "n": "0"}       # param_set_bool(), kernel/params.c
+_PREFIX = "NVreg_"
+# nv-reg.h: the one parameter that /proc/driver/nvidia/params prints by another name.
+_PRINTED_AS = {"RestrictProfilingToAdminUsers": "RmProfilingAdminOnly"}
+_NOTHING = re.compile(r"(/usr)?/s?bin/(false|true)\b.*|:")
+_COMMAND_LINE = "the kernel command line"
+# Keys that make the driver ignore what it found out about transfers between GPUs (nvrm_registry.h).
+_P2P_KEYS = ("ForceP2P", "RMForceP2PType", "RMPcieP2PType", "RMForceStaticBar1")
+
+
+def modprobe(facts: dict[str, Any]) -> dict[str, Any]:
+    """`derived.modprobe`: how many options are set, those that are not in force, barred modules that are loaded all the
+    same, and the sentence that says so where nvidia itself is barred; sentences name file and time."""
+    nvidia = facts["nvidia"]
+    lines = [*(value(nvidia["modprobe"]) or []), *_of_command_line(facts["kernel"]["parameters"])]
+    wanted = {(line["module"], name): (text, line) for line in lines if line["keyword"] == "options"
+              for name, text in _OPTION.findall(line["text"])}
+    initramfs = value(nvidia["initramfs"])
+    states = {module["name"]: module["state"] for module in nvidia["modules"]}
+    barred = {line["module"]: line for line in lines if _bars(line)}
+    return {
+        "options": len(wanted),
+        "not_live": [said for (module, name), (text, line) in wanted.items()
+                     if (said := _not_live(module, name, text, line, nvidia, initramfs))],
+        "barred": [f"{module} is loaded although {_place(line)} bars it{_because(line, initramfs)}"
+                   for module, line in barred.items() if module == "nouveau" and states.get(module) == "live"],
+        "barred_modules": sorted(barred),
+        "nvidia_barred": f"{_place(barred['nvidia'])} bars it." if "nvidia" in barred else None,
+        "registry": _registry(nvidia),
+    }
+
+
+def _of_command_line(parameters: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """modprobe takes module.option= and modprobe.blacklist= of the kernel command line too, behind the files."""
+    found = []
+    for entry in parameters:
+        module, dot, option = entry["name"].partition(".")
+        line = {"path": _COMMAND_LINE, "modified": None}
+        if entry["name"] in ("modprobe.blacklist", "module_blacklist"):
+            found += [{**line, "keyword": "blacklist", "module": name.replace("-", "_"), "text": ""}
+                      for name in (entry["value"] or "").split(",")]
+        elif dot and module.replace("-", "_").startswith("nvidia"):
+            found.append({**line, "keyword": "options", "module": module.replace("-", "_"),
+                          "text": f"{option}={entry['value'] or ''}"})
+    return found
+
+
+def _bars(line: dict[str, Any]) -> bool:
+    return line["keyword"] == "blacklist" or (line["keyword"] == "install" and bool(_NOTHING.fullmatch(line["text"])))
+
+
+def _place(line: dict[str, Any]) -> str:
+    return line["path"] + (f" ({line['modified']})" if line["modified"] else "")
+
+
+def _because(line: dict[str, Any], initramfs: dict[str, Any] | None) -> str:
+    """What the two times tell. ISO 8601 in UTC sorts like time."""
+    if initramfs is None or line["modified"] is None:
+        return ""
+    made = f"{initramfs['path']} ({initramfs['modified']})"
+    if initramfs["modified"] < line["modified"]:
+        return f": {made} is older and does not know of it"
+    return f": {made} was made after it, so a reboot is missing, or something loads it by name"
+
+
+def _not_live(module: str, name: str, wanted: str, line: dict[str, Any], nvidia: dict[str, Any],
+              initramfs: dict[str, Any] | None) -> str | None:
+    """The sentence for an option with another value than the running one; None where they agree or nobody can tell."""
+    runs = _running(module, name, nvidia)
+    if runs is None or _plain(runs) == _plain(wanted):
+        return None
+    return (f"{module} runs with {name}={runs or 'nothing'}, {_place(line)} says {wanted or 'nothing'}"
+            f"{_because(line, initramfs)}")
+
+
+def _running(module: str, name: str, nvidia: dict[str, Any]) -> str | None:
+    if module == "nvidia":
+        printed = name.removeprefix(_PREFIX)
+        names = {one["name"]: one["value"] for one in value(nvidia["parameters"]) or []}
+        return names.get(_PRINTED_AS.get(printed, printed)) if name.startswith(_PREFIX) else None
+    return next((value(one["value"]) for one in nvidia["module_parameters"]
+                 if (one["module"], one["name"]) == (module, name)), None)
+
+
+def _plain(text: str) -> str:
+    """`438` for `0666` and `0x1b6`, `1` for `Y`; the kernel takes numbers in C's notations (kstrtouint(), base 0)."""
+    text = text.strip().replace('"', "")
+    if not _NUMBER.fullmatch(text):
+        return _TRUTH.get(text.lower(), text)
+    digits = text.lstrip("-")
+    base = 16 if digits[:2].lower() == "0x" else 8 if digits.startswith("0") and digits != "0" else 10
+    return str((int(digits, base) * (-1 if text.startswith("-") else 1)) & 0xFFFFFFFF)
+
+
+def _registry(nvidia: dict[str, Any]) -> list[str]:
+    """What is odd about the running RegistryDwords, `Key=1;Other=0x2`, of which the driver passes over what it does not
+    know."""
+    names = {one["name"]: one["value"] for one in value(nvidia["parameters"]) or []}
+    entries = (entry.strip() for entry in names.get("RegistryDwords", "").split(";"))
+    keys = dict(entry.partition("=")[::2] for entry in entries if entry)
+    said = [f"{key} is a parameter of the module and no registry key, so it has no effect here: write {_PREFIX}{key}"
+            for key in keys if key in names]
+    return said + [f"{key}={text} overrides what the driver found out about transfers between GPUs"
+                   for key, text in keys.items() if key in _P2P_KEYS]

@@ -1,0 +1,34 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""RDMA devices in their slots, and how many packets were lost before the kernel looked at them."""
+from __future__ import annotations
+
+from typing import Any
+
+from .reading import value
+
+
+def rdma_cards(facts: dict[str, Any]) -> list[dict[str, Any]]:
+    """The RDMA devices whose registers decide something: with hardware, no virtual function, not a guest's.
+
+    `expected_width`: lanes that both ends of the link have, None where the port above is not known.
+    """
+    found = []
+    for device in facts["rdma"]["devices"]:
+        if device["bdf"] is None or device["virtual_function"]:
+            continue
+        own, above = (((value(device[end]) or {}).get("link") or {}).get("max_width") for end in ("pcie", "port"))
+        found.append({**{key: device[key] for key in ("name", "bdf", "vendor", "pcie")},
+                      "expected_width": min(own, above) if own and above else None})
+    return found
+
+
+def dropped_per_million(network: dict[str, Any]) -> float | None:
+    """Packets that found a CPU's queue full, of a million that came; None where nobody counts."""
+    backlog = value(network["backlog"])
+    if backlog is None:
+        return None
+    came = backlog["received"] + backlog["dropped"]
+    return round(1e6 * backlog["dropped"] / came, 1) if came else 0.0

@@ -1,0 +1,119 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""What the NVIDIA driver of a host needs, decided from what the host has."""
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from .cpufreq import kernel_version
+from .reading import value
+
+# The kernel exports dma-buf of RDMA from 5.12 on (include/rdma/ib_umem.h, ib_umem_dmabuf_get).
+_FIRST_DMABUF_KERNEL = (5, 12)
+# nvmlErrorString() of NVML_ERROR_LIB_RM_VERSION_MISMATCH
+_MISMATCH = "Driver/library version mismatch"
+_UVM = "/dev/nvidia-uvm"
+# Nodes by path; /dev/nvidia-caps is a folder.
+_NODE = re.compile(r"/dev/nvidia(\d+|ctl|-modeset|-uvm|-uvm-tools|-caps/.+|-nvswitch.+)")
+_BEFORE_GSP = ("maxwell", "pascal", "volta")
+_OPEN_ONLY = ("blackwell", "rubin")
+
+
+def driver_flavours(generation: str | None) -> list[str]:
+    """Which kernel modules drive a GPU: the open ones need a GSP (Turing), Blackwell and later need the open ones."""
+    if generation in _BEFORE_GSP:
+        return ["proprietary"]
+    return ["open"] if generation in _OPEN_ONLY else ["open", "proprietary"]
+
+
+def missing_nodes(facts: dict[str, Any]) -> list[dict[str, Any]]:
+    """Device nodes that containers are given but the host has not: `{path, containers, running}`.
+
+    A container does not start without a node that is not optional. One that computes needs /dev/nvidia-uvm too, and
+    cannot load the module that makes it.
+    """
+    there = {node["path"] for node in value(facts["nvidia"]["nodes"]) or [] if node["type"] == "c"}
+    wanted: dict[str, list[dict]] = {}
+    for container in value(facts["guests"]["containers"]) or []:
+        paths = [device["path"] for device in container["devices"]
+                 if _NODE.fullmatch(device["path"]) and not device["optional"]]
+        computes = any(path == "/dev" or path.startswith("/dev/nvidia") for path in container["gpu_devices"])
+        for path in dict.fromkeys([*paths, *([_UVM] if computes else [])]):
+            wanted.setdefault(path, []).append(container)
+    return [{"path": path, "containers": [user["id"] for user in users],
+             "running": any(user["running"] for user in users)}
+            for path, users in wanted.items() if path not in there]
+
+
+def library_mismatch(nvidia: dict[str, Any]) -> str | None:
+    """The versions in words where the loaded driver and user space differ: all that is started now fails."""
+    loaded = value(nvidia["driver_version"])
+    named = (("libnvidia-ml", value(nvidia["library_version"])), ("libcuda", value(nvidia["cuda_library_version"])))
+    others = [f"{library} is {version}" for library, version in named if version is not None and version != loaded]
+    if loaded is not None and others:
+        return f"the loaded driver is {loaded}, {' and '.join(others)}"
+    # The library may lie where nobody looks for it: nvidia-smi found one and says the same.
+    said = nvidia["smi"]["reason"] or ""
+    return f"the loaded driver is {loaded or 'another'}, nvidia-smi says: {said}" if _MISMATCH in said else None
+
+
+def hung(nvidia: dict[str, Any], bdf: str | None = None) -> str | None:
+    """Why one GPU, or without `bdf` the driver of all, is left alone: it hung while it was measured in this boot."""
+    for mark in value(nvidia["hung"]) or []:
+        if bdf in (None, mark["bdf"]):
+            return (f"{mark['bdf']} hung at {mark['since']} while it was measured (run {mark['run_id']}, "
+                    f"{mark['what']}): it is left alone until the host is rebooted")
+    return None
+
+
+def gpu_count(gpus: list[dict[str, Any]], nvidia: dict[str, Any]) -> dict[str, Any]:
+    """How many GPUs the bus, the driver and nvidia-smi have, None where one of them does not tell, and who lacks which.
+
+    A GPU without the driver is no gap here: that is a finding of its own. One that the driver was told to exclude is in
+    no list of nvidia-smi.
+    """
+    bus = [gpu["bdf"] for gpu in gpus if gpu["driver"] == "nvidia" and not gpu["virtual_function"]]
+    listed = value(nvidia["proc_gpus"])
+    driver = None if listed is None else [gpu["bdf"] for gpu in listed]
+    excluded = {gpu["bdf"] for gpu in listed or [] if gpu["excluded"]}
+    smi = [gpu["bdf"] for gpu in nvidia["smi"]["gpus"]] if nvidia["smi"]["state"] == "ok" else None
+    missing = [f"{bdf} is bound to the driver, which does not list it" for bdf in bus
+               if driver is not None and bdf not in driver]
+    missing += [f"{bdf} is with the driver and not in nvidia-smi" for bdf in driver or []
+                if smi is not None and bdf not in smi and bdf not in excluded]
+    known = {gpu["bdf"] for gpu in gpus}
+    missing += [f"{bdf} is with the driver and no longer on the bus" for bdf in driver or [] if bdf not in known]
+    return {"bus": len(bus), "driver": None if driver is None else len(driver),
+            "smi": None if smi is None else len(smi), "missing": missing}
+
+
+def peermem(facts: dict[str, Any]) -> dict[str, str]:
+    """Whether nvidia_peermem is of use here: not_needed, loaded, missing or blocked, with the reason.
+
+    kernel-open/nvidia-peermem/nvidia-peermem.c: built on a kernel without ib_register_peer_memory_client the module
+    is a stub whose init returns -EINVAL and logs nothing, so loading it is not tried where it cannot work.
+    """
+    nvidia = facts["nvidia"]
+    devices = [device["name"] for device in facts["rdma"]["devices"]]
+    release = value(facts["kernel"]["release"])
+    if not devices:
+        return _answer("not_needed", "no RDMA device under /sys/class/infiniband: nvidia_peermem lets a network card "
+                       "reach GPU memory, transfers between GPUs do not use it")
+    if nvidia["module"]["state"] not in ("live", "built_in"):
+        return _answer("not_needed", "the nvidia module is not loaded, so there is nothing to register")
+    if nvidia["peermem"]["loaded"]:
+        return _answer("loaded", "nvidia_peermem is loaded")
+    if nvidia["flavour"] == "open" and (kernel_version(release) or (0, 0)) >= _FIRST_DMABUF_KERNEL:
+        return _answer("not_needed", f"kernel {release} and the open modules register GPU memory by DMA-BUF, which "
+                       "NVIDIA recommends over nvidia_peermem")
+    if value(nvidia["peermem"]["symbol"]) is False:
+        return _answer("blocked", f"{', '.join(devices)} present, but ib_core does not export "
+                       "ib_register_peer_memory_client: nvidia_peermem cannot load (EINVAL, nothing in the log)")
+    return _answer("missing", f"{', '.join(devices)} present and nvidia_peermem is not loaded")
+
+
+def _answer(state: str, reason: str) -> dict[str, str]:
+    return {"state": state, "reason": reason}

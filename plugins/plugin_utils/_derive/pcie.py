@@ -1,0 +1,213 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""What the path of a GPU up to its root port allows, and which port on it decides."""
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from .reading import value
+
+# Payload bits a transferred bit carries, as PCIE_SPEED2MBS_ENC() in drivers/pci/pci.h.
+_ENCODING = {2.5: 8 / 10, 5.0: 8 / 10, 8.0: 128 / 130, 16.0: 128 / 130, 32.0: 128 / 130, 64.0: 1.0}
+SLOWEST_GTS = 2.5
+BUSY_PERCENT = 10           # below it, utilisation is a display or a monitoring tool
+FIRST_IDLE_PSTATE = 5       # P0 to P4 are used under load
+
+
+class Hop(NamedTuple):
+    """One PCIe link on the path: what both ends can do, and the end that can do less."""
+
+    speed_gts: float
+    width: int
+    bdf: str
+
+    @property
+    def gbps(self) -> float:
+        return bandwidth(self.speed_gts, self.width)
+
+
+def bandwidth(speed_gts: float, width: int) -> float:
+    """Gigabytes a second and direction that a link carries, packet headers included."""
+    return round(speed_gts * _ENCODING.get(speed_gts, 1.0) * width / 8, 1)
+
+
+def path_facts(gpu: dict[str, Any], ports: dict[str, dict], smi: dict[str, Any]) -> dict[str, Any]:
+    """The derived values of one GPU that come from its registers and those of the ports above it."""
+    above = [ports[bdf] for bdf in gpu["path"] if bdf in ports]
+    idle, load = _load(gpu["bdf"], smi)
+    own = _link(gpu)
+    slot = _link(above[0]) if above else None
+    ends = _both_ends(gpu["bdf"], own, above[0]["bdf"], slot) if own and slot else None
+    return {
+        **_payload(above),
+        "expected_width": ends and ends.width,
+        "width_port": above[0]["bdf"] if ends and ends.width < own["max_width"] else None,
+        "expected_speed_gts": ends and ends.speed_gts,
+        "speed_port": above[0]["bdf"] if ends and ends.speed_gts < own["max_speed_gts"] else None,
+        "idle": idle,
+        **_speed(own, slot, ends, idle, load, gpu["link_samples"]),
+        "seen_width": _seen_width(own, gpu["link_samples"]),
+        "aspm_links": [device["bdf"] for device in [gpu, *above] if saves_power(device)],
+        **_narrowest(gpu, own, above),
+        **_errors([gpu, *above]),
+        "redirect_ports": [port["bdf"] for port in above if redirects(port)],
+        "window_bytes": _window(gpu),
+    }
+
+
+def _window(gpu: dict[str, Any]) -> int | None:
+    """Bytes that the BAR to its memory should have: the memory, or where nobody tells it the largest size on offer."""
+    memory_mib = value(gpu["memory_mib"])
+    if memory_mib is not None:
+        return memory_mib << 20
+    return max((size for window in value(gpu["resizable_bar"]) or [] for size in window["sizes"]), default=None)
+
+
+def redirects(port: dict[str, Any]) -> bool | None:
+    """Whether ACS sends peer-to-peer requests or completions of this port up to the root; None if unreadable."""
+    if port["acs"]["status"] != "ok":
+        return None
+    control = port["acs"]["value"]
+    return bool(control and (control["request_redirect"] or control["completion_redirect"]))
+
+
+def saves_power(device: dict[str, Any]) -> bool:
+    """Whether ASPM may put the link of a device to rest; False where its registers are unread."""
+    registers = value(device["pcie"])
+    link = registers and registers["link"]
+    return bool(link) and link["aspm"] != "disabled"
+
+
+def _link(device: dict[str, Any]) -> dict[str, Any] | None:
+    """A device's link where both of its limits could be read."""
+    registers = value(device["pcie"])
+    link = registers and registers["link"]
+    return link if link and link["max_width"] and link["max_speed_gts"] else None
+
+
+def _both_ends(lower_bdf: str, lower: dict[str, Any], upper_bdf: str, upper: dict[str, Any]) -> Hop:
+    speed = min(lower["max_speed_gts"], upper["max_speed_gts"])
+    width = min(lower["max_width"], upper["max_width"])
+    upper_is_less = bandwidth(upper["max_speed_gts"], upper["max_width"]) <= bandwidth(
+        lower["max_speed_gts"], lower["max_width"])
+    return Hop(speed, width, upper_bdf if upper_is_less else lower_bdf)
+
+
+def _payload(above: list[dict]) -> dict[str, Any]:
+    sizes = [(registers["max_payload"], port["bdf"]) for port in above if (registers := value(port["pcie"]))]
+    if not sizes or len(sizes) < len(above) or None in dict(sizes):     # unreadable, or a code that means no size
+        return {"path_max_payload": None, "payload_port": None}
+    size, bdf = min(sizes, key=lambda entry: entry[0])
+    return {"path_max_payload": size, "payload_port": bdf}
+
+
+def _load(bdf: str, smi: dict[str, Any]) -> tuple[bool | None, str | None]:
+    """Whether the GPU idles, None where nvidia-smi cannot tell, and its words for it."""
+    seen = next((gpu for gpu in smi["gpus"] if gpu["bdf"] == bdf), None)
+    if seen is None:
+        return None, None
+    pstate, percent = seen["pstate"], seen["utilization"]
+    number = int(pstate[1:]) if pstate and pstate[1:].isdigit() else None
+    text = ", ".join(part for part in (pstate, None if percent is None else f"{percent} % used") if part) or None
+    if number is not None and number >= FIRST_IDLE_PSTATE:
+        return True, text
+    if percent is not None and percent >= BUSY_PERCENT:
+        return False, text
+    return (True if percent == 0 and number is None else None), text
+
+
+def _speed(own: dict | None, slot: dict | None, ends: Hop | None, idle: bool | None, load: str | None,
+           samples: dict | None) -> dict[str, Any]:
+    """The least speed that the link must show now, and why: a link at rest may be at its lowest.
+
+    Of several looks the fastest counts, for a link that has reached a speed can do it; under load the slowest does.
+    """
+    if not ends:
+        return _speed_is(None, None, None, None)
+    now, best = _seen_speed(own["speed_gts"], idle is False, samples), ends.speed_gts
+    looks = _looks(samples)
+    if now is None:
+        return _speed_is("unknown", None, None, "the link reports no speed that has a known code")
+    if now >= best:
+        limited = best < own["max_speed_gts"]
+        return _speed_is("slot" if limited else "full", now, best, f"{now:g} GT/s, all that both ends can do{looks}")
+    if own["autonomous_speed_disabled"] or slot["autonomous_speed_disabled"]:
+        return _speed_is("locked", now, best, f"locked: Hardware Autonomous Speed Disable is set (LnkCtl2){looks}")
+    target = slot["target_speed_gts"]
+    if target and target < best:
+        return _speed_is("locked", now, best, f"locked: the port's target speed is {target:g} GT/s (LnkCtl2){looks}")
+    if idle is False:
+        return _speed_is("degraded", now, best, f"under load: {load}{looks}")
+    state = "idle" if idle else "no load seen, perhaps idle"
+    return _speed_is("idle" if idle else "unknown", now, SLOWEST_GTS,
+                     f"speed not judged: {state} ({now:g} of {best:g} GT/s{f', {load}' if load else ''}){looks}")
+
+
+def _seen_speed(now: float | None, busy: bool, samples: dict | None) -> float | None:
+    sampled = samples and samples["min_speed_gts" if busy else "max_speed_gts"]
+    speeds = [speed for speed in (now, sampled) if speed is not None]
+    return (min if busy else max)(speeds, default=None)
+
+
+def _seen_width(own: dict | None, samples: dict | None) -> int | None:
+    """Lanes at the worst look: unlike speed, width is not saved at rest."""
+    if not own:
+        return None
+    return min(own["width"], samples["min_width"]) if samples else own["width"]
+
+
+def _looks(samples: dict | None) -> str:
+    """What several looks showed, as the end of a sentence."""
+    if not samples or samples["min_speed_gts"] is None:
+        return ""
+    return (f"; {samples['min_speed_gts']:g} to {samples['max_speed_gts']:g} GT/s in {samples['looks']} looks, with "
+            f"{samples['changes']} changes")
+
+
+def _speed_is(state: str | None, seen: float | None, floor: float | None, note: str | None) -> dict[str, Any]:
+    return {"speed_state": state, "seen_speed_gts": seen, "speed_floor_gts": floor, "speed_note": note}
+
+
+def _narrowest(gpu: dict[str, Any], own: dict | None, above: list[dict]) -> dict[str, Any]:
+    """The link with the least bandwidth on the path; a bottleneck where that is less than the GPU itself can take.
+
+    For the GPU's own link the capability counts: whether it trained to it is another check. Links further up have
+    no check of their own, so the width they trained to counts.
+    """
+    hops = links(gpu, above)
+    if not own or not hops:
+        return {"gpu_gbps": None, "path_gbps": None, "bottleneck": None}
+    slowest = min(hops, key=lambda hop: hop.gbps)
+    wanted = bandwidth(own["max_speed_gts"], own["max_width"])
+    less = slowest.gbps < wanted
+    return {"gpu_gbps": wanted, "path_gbps": slowest.gbps,
+            "bottleneck": {"bdf": slowest.bdf, "gbps": slowest.gbps, "gpu_gbps": wanted} if less else None}
+
+
+def links(gpu: dict[str, Any], above: list[dict]) -> list[Hop]:
+    """The links from the GPU up through the ports `above`, those that could be read."""
+    return [hop for lower, upper in zip([gpu, *above], above) if (hop := _hop(lower, upper, lower is gpu))]
+
+
+def _hop(lower: dict[str, Any], upper: dict[str, Any], own: bool) -> Hop | None:
+    low, up = _link(lower), _link(upper)
+    if not low or not up or value(lower["pcie"])["type"] == "downstream_port":
+        return None             # inside a switch there is no link between its downstream and its upstream port
+    hop = _both_ends(lower["bdf"], low, upper["bdf"], up)
+    trained = min(low["width"], up["width"])
+    return Hop(hop.speed_gts, trained, upper["bdf"]) if not own and 0 < trained < hop.width else hop
+
+
+def _errors(devices: list[dict]) -> dict[str, Any]:
+    """AER counters since boot, summed over a GPU and its path: the link partner sees what the GPU does not."""
+    there = [device["aer"] for device in devices if device["aer"]["status"] != "absent"]
+    read = [(device["bdf"], counters) for device in devices if (counters := value(device["aer"]))]
+    kinds = ("fatal", "nonfatal", "correctable")
+    sums = {f"aer_{kind}": sum(counters[kind] for _bdf, counters in read) if read else None for kind in kinds}
+    uncorrectable = (sums["aer_fatal"] or 0) + (sums["aer_nonfatal"] or 0)
+    # Zeros prove nothing while there are counters that could not be read.
+    return {**sums, "aer_counted": bool(there),
+            "aer_uncorrectable": uncorrectable if uncorrectable or len(read) == len(there) > 0 else None,
+            "aer_ports": [bdf for bdf, counters in read if any(counters[kind] for kind in kinds)]}

@@ -1,0 +1,109 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""Keep only what helps: overrides.yml, which leaves out of this host's plan what an experiment found not to help.
+
+A check that is left out is still judged, and its finding says what was measured. One that was not decided stays
+planned: nothing was found out about it.
+"""
+from __future__ import annotations
+
+import pathlib
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import yaml
+
+from .._records import host_folder
+from .._render.text import one_line
+from .._statistics.effect import HELPS, HURTS, NOTHING
+
+OVERRIDES = "overrides.yml"
+_HEAD = """\
+# What the experiment {run_id} of {measured_at} found not to help on {host} ({benchmark}).
+# These checks are still judged here, but a tune does not plan them:
+#   ansible-playbook gpuhost.tuning.tune_runtime -e @{host}/{run_id}/overrides.yml --limit {host}
+# A value given with -e takes the place of gpuhost_overrides of the inventory; what the experiment got is here too.
+"""
+# What an experiment with that mode does not know.
+_COMPANY = {
+    "plan": "All changes were made together: which of them helped or hurt, this experiment does not know.",
+    "leave_one_out": "Each was measured beside all others: of two that do the same, neither seems to do anything. "
+                     "Where several are left out, compare again.",
+}
+
+
+class Decision(NamedTuple):
+    """`plan` is false where the change is to be left out; `why` says what was measured."""
+
+    plan: bool
+    why: str
+
+
+def decisions(document: Mapping[str, Any]) -> dict[str, Decision]:
+    """What follows for each check of an experiment's document.
+
+    A change that hurts one metric is left out whatever it does to others: a person may weigh them. One without a
+    measurable effect on any is left out, too.
+    """
+    effects: dict[str, list[tuple[str, Mapping[str, Any]]]] = {}
+    for arm in document["arms"]:
+        for check in arm["checks"]:
+            effects.setdefault(check, []).extend(arm["metrics"].items())
+    return {check: _decide(found) for check, found in effects.items()}
+
+
+def _decide(effects: list[tuple[str, Mapping[str, Any]]]) -> Decision:
+    verdicts = {found["verdict"] for metric, found in effects}
+    why = "; ".join(f"{metric}: {found['said']}" for metric, found in effects) or "nothing was measured"
+    return Decision(HURTS not in verdicts and (HELPS in verdicts or verdicts != {NOTHING}), why)
+
+
+def overrides(document: Mapping[str, Any], given: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """gpuhost_overrides with `plan: false` for what did not help, beside what the user had `given`."""
+    kept = {check: dict(override) for check, override in (given or {}).items()}
+    for check, decision in decisions(document).items():
+        if not decision.plan:
+            kept[check] = {**kept.get(check, {}), "plan": False}
+    return kept
+
+
+def overrides_file(document: Mapping[str, Any], given: Mapping[str, Any] | None = None) -> str:
+    """The text of overrides.yml, with a comment for each check that says why."""
+    found = decisions(document)
+    lines = [_HEAD.format(**{name: _comment(document[name])
+                             for name in ("run_id", "measured_at", "host", "benchmark")}).rstrip("\n")]
+    lines += [f"# {said}" for mode, said in _COMPANY.items() if mode == document["mode"]]
+    for check, decision in found.items():
+        if decision.plan:
+            lines.append(f"# stays planned: {_comment(check)}: {_comment(decision.why)}")
+    # Values of the user's own belong to no check, and no override reaches them.
+    lines += [f"# not planned by a check, take it out of gpuhost_values if it did not help: {_comment(address)}: "
+              f"{_comment(_decide(list(arm['metrics'].items())).why)}"
+              for arm in document["arms"] if not arm["checks"] for address in arm["toggles"]]
+    chosen = overrides(document, given)
+    lines += ["---", "gpuhost_overrides:" if chosen else "gpuhost_overrides: {}"]
+    for check, override in chosen.items():
+        if check in found:
+            lines.append(f"  # {_comment(found[check].why)}")
+        lines.append(f"  {_yaml(check)}: {_yaml(override)}")
+    return "\n".join([*lines, ""])
+
+
+def write_overrides(folder: host_folder.HostFolder, document: Mapping[str, Any],
+                    given: Mapping[str, Any] | None = None) -> pathlib.Path:
+    """Write it beside the experiment's record; return where it is."""
+    path = folder.run(document["run_id"]) / OVERRIDES
+    host_folder.write_text(path, overrides_file(document, given))
+    return path
+
+
+def _comment(text: object) -> str:
+    """ASCII on one line: a comment ends with any character that YAML takes for the end of a line."""
+    return one_line(text).encode("ascii", "backslashreplace").decode()
+
+
+def _yaml(value: Any) -> str:
+    text = yaml.safe_dump(value, default_flow_style=True, width=float("inf"), sort_keys=False)
+    return text.removesuffix("\n").removesuffix("\n...")

@@ -1,0 +1,99 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""What an experiment asks of a host: the setters, the journal, the user's benchmark. All through one callable."""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from .._plan.drift import MODULES
+from .settings import ExperimentError, Settings, SomebodyElse
+from .toggles import Toggle
+
+# `(module, arguments, check)` -> the answer of the module.
+Ask = Callable[[str, dict[str, Any], bool], Mapping[str, Any]]
+
+_NAMES = {"sysctl": "keys", "sysfs": "paths"}       # the option of the setter that only reads
+
+
+class Machine:
+    """One host in the hands of one experiment."""
+
+    def __init__(self, ask: Ask, run_id: str, allow_busy: bool) -> None:
+        self.ask = ask
+        self.run_id = run_id
+        self.allow_busy = allow_busy
+
+    def learn(self, toggles: Iterable[Toggle]) -> Settings:
+        """What the toggles are about, from the setters in check mode: nothing is written.
+
+        ExperimentError: something would not be set, or a toggle makes no difference.
+        """
+        settings = Settings()
+        for toggle in toggles:
+            for kind, values in toggle.values.items():
+                settings.learn(toggle, kind, self._set(kind, values, check=True))
+            if not settings.differ(toggle):
+                raise ExperimentError(f"{toggle.name} would change nothing: {', '.join(toggle.addresses)} is as wanted "
+                                      "already")
+        return settings
+
+    def bring_about(self, settings: Settings, on: frozenset[str]) -> list[str]:
+        """Bring about the state in which these toggles are on; addresses that somebody else changed meanwhile."""
+        # Back in the reverse of the order in which a tune makes changes.
+        kinds = [kind for kind in MODULES if kind in settings.values(on)]
+        found: list[str] = []
+        for kind in kinds if not on else reversed(kinds):
+            foreign, again = settings.take(self._set(kind, settings.values(on)[kind])["changes"])
+            if again and settings.take(self._set(kind, settings.values(on)[kind])["changes"])[1]:
+                raise SomebodyElse(f"somebody else keeps changing {', '.join(foreign)}")
+            found += foreign
+        return found
+
+    def way_back(self, settings: Settings | None) -> list[Mapping[str, Any]]:
+        """Bring back what the journal says this run changed; what could not be brought back."""
+        values = self.left_behind(self.run_id)
+        left = []
+        for kind in MODULES:
+            if kind in values:
+                changes = self._set(kind, values[kind])["changes"]
+                left += [change for change in changes if change["outcome"] not in ("unchanged", "changed")
+                         and change["wanted"] is not None]
+                if settings is not None:
+                    settings.seen(changes)
+        return left
+
+    def left_behind(self, run_id: str) -> dict[str, dict[str, Any]]:
+        """The values that would bring back what a run changed, by the journal of this boot."""
+        return self._ask("gpuhost.tuning.journal_info", {"run_id": run_id})["restore_values"]
+
+    def left_by_others(self, addresses: Iterable[str]) -> dict[str, list[str]]:
+        """Which of these an earlier run set and nobody brought back, with the ids of the runs."""
+        wanted = set(addresses)
+        return {one["address"]: one["runs"] for one in self._ask("gpuhost.tuning.journal_info", {})["baselines"]
+                if one["address"] in wanted}
+
+    def read(self, addresses: Iterable[str]) -> dict[str, Any]:
+        """What tunables are now; those that cannot be read are left out."""
+        names: dict[str, list[str]] = {}
+        for address in addresses:
+            kind, _colon, name = address.partition(":")
+            if kind in _NAMES:
+                names.setdefault(kind, []).append(name)
+        return {reading["address"]: reading["value"] for kind, named in names.items()
+                for reading in self._ask(MODULES[kind], {_NAMES[kind]: named})["readings"]
+                if reading["status"] == "ok"}
+
+    def _set(self, kind: str, values: dict[str, Any], check: bool = False) -> Mapping[str, Any]:
+        arguments = {"values": values, "run_id": self.run_id, "on_refusal": "report"}
+        if kind == "pcie_maxreadreq":
+            arguments["allow_busy"] = self.allow_busy
+        return self._ask(MODULES[kind], arguments, check)
+
+    def _ask(self, module: str, arguments: dict[str, Any], check: bool = False) -> Mapping[str, Any]:
+        answer = self.ask(module, arguments, check)
+        if answer.get("failed"):
+            raise ExperimentError(f"{module}: {answer.get('msg') or 'failed without a message'}")
+        return answer

@@ -1,0 +1,178 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""experiment.json: what was compared and run, what came of it, and whether it came to an end."""
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import pathlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from .._benchmark.definition import Benchmark
+from .._benchmark.run import BENCHMARK
+from .._records.host_folder import HostFolder, RecordError, read_json, write_json
+from .._render.text import clean, count, one_line
+from .._statistics.blocks import complete_blocks
+from .._statistics.effect import HELPS, HURTS, INCONCLUSIVE, NOTHING, effect
+from .plan import Arm
+from .toggles import LEAVE_ONE_OUT, PLAN, LeftOut
+
+SCHEMA = "gpuhost.experiment/1"
+EXPERIMENT = "experiment.json"
+LOCK = ".experiment.lock"
+# What is said of several metrics together: the worst of what is known.
+_ORDER = (HURTS, HELPS, INCONCLUSIVE, NOTHING)
+
+
+def begin(host: str, run_id: str, benchmark: Benchmark, arms: Sequence[Arm], left_out: Sequence[LeftOut],
+          **more: Any) -> dict[str, Any]:
+    """The document of an experiment that has not run yet; `more` are fields of it as they are."""
+    return {
+        "schema": SCHEMA, "host": host, "run_id": run_id, "benchmark": benchmark.name, **more,
+        "metrics": [{"name": metric.name, "better": metric.better, "unit": metric.unit}
+                    for metric in benchmark.metrics],
+        "arms": [{"name": arm.name, "toggles": [address for toggle in arm.toggles for address in toggle.addresses],
+                  "checks": list(dict.fromkeys(check for toggle in arm.toggles for check, _subject in toggle.checks)),
+                  "values": _values(arm), "metrics": {}} for arm in arms],
+        "left_out": [one._asdict() for one in left_out], "runs": [], "discarded": 0, "drift": [], "state": {},
+        "ended": None,
+    }
+
+
+def _values(arm: Arm) -> dict[str, dict[str, Any]]:
+    values: dict[str, dict[str, Any]] = {}
+    for toggle in arm.toggles:
+        for kind, named in toggle.values.items():
+            values.setdefault(kind, {}).update(named)
+    return values
+
+
+def evaluate(document: dict[str, Any], matters: float) -> None:
+    """Put down the effect of every arm on every metric, from the blocks that are whole."""
+    document["discarded"] = sum(run["discarded"] is not None for run in document["runs"])
+    for arm in document["arms"]:
+        arm["metrics"] = {metric["name"]: effect(complete_blocks(document["runs"], arm["name"], metric["name"]),
+                                                 metric["better"], matters) for metric in document["metrics"]}
+
+
+def overall(arm: Mapping[str, Any]) -> str:
+    """One verdict from those of all metrics: one that hurts counts before one that helps."""
+    verdicts = {found["verdict"] for found in arm["metrics"].values()}
+    return next((verdict for verdict in _ORDER if verdict in verdicts), INCONCLUSIVE)
+
+
+def helpful(document: Mapping[str, Any]) -> frozenset[str]:
+    """The names of the arms that help by one metric and hurt by none."""
+    return frozenset(arm["name"] for arm in document["arms"] if overall(arm) == HELPS)
+
+
+def measured_entries(document: Mapping[str, Any], arms: Sequence[Arm]) -> list[dict[str, Any]]:
+    """What the audit shows beside the findings that the toggles are about."""
+    entries = []
+    for arm, found in zip(arms, document["arms"]):
+        said = "; ".join(f"{name}: {one['said']}" for name, one in found["metrics"].items())
+        said = f"{document['benchmark']}: {said}{_company(document, arm)}"
+        checks = dict.fromkeys(entry for toggle in arm.toggles for entry in toggle.checks)
+        entries += [{"check": check, "subject": subject, "verdict": overall(found), "said": said}
+                    for check, subject in checks]
+    return entries
+
+
+def _company(document: Mapping[str, Any], arm: Arm) -> str:
+    others = (len(arm.toggles) if document["mode"] == PLAN else len(arm.before) + 1) - 1
+    return f" (with {count(others, 'other')})" if others and document["mode"] in (PLAN, LEAVE_ONE_OUT) else ""
+
+
+def result_lines(document: Mapping[str, Any]) -> list[str]:
+    """A line for each arm and metric, and what else there is to say."""
+    rows = [(arm["name"], name, found["said"]) for arm in document["arms"] for name, found in arm["metrics"].items()]
+    widths = [max((len(row[column]) for row in rows), default=0) for column in (0, 1)]
+    lines = [f"  {arm:<{widths[0]}}  {metric:<{widths[1]}}  {said}" for arm, metric, said in rows]
+    lines += [f"  not compared: {one['address']}: {one['reason']}" for one in document["left_out"]]
+    reasons = [run["discarded"] for run in document["runs"] if run["discarded"] is not None]
+    if reasons:
+        lines.append(f"  {count(len(reasons), 'run')} did not count: {'; '.join(dict.fromkeys(reasons))}")
+    lines += [f"  {one['address']} was {one['before']} and is {one['after']}: the kernel computes it anew along with a "
+              "toggle, and it is not written back" for one in document["drift"]]
+    return [clean(line.replace("\n", " ")) for line in lines]
+
+
+# -- on the controller ------------------------------------------------------------------------------------------------
+
+def write(folder: HostFolder, document: Mapping[str, Any], newest: bool) -> pathlib.Path:
+    """Keep it with its run, and as the newest of the host."""
+    path = folder.run(document["run_id"]) / EXPERIMENT
+    write_json(path, document)
+    if newest:
+        write_json(folder.path / EXPERIMENT, document)
+    return path
+
+
+def cut_short(folder: HostFolder, boot_id: str | None,
+              left_behind: Callable[[str], Mapping[str, Mapping[str, Any]]]) -> str | None:
+    """What an experiment left changed that began in this boot and did not come to an end, None for nothing.
+
+    `left_behind` tells by the journal of the host what brings back what a run changed.
+    """
+    earlier = unfinished(folder, boot_id)
+    if earlier is None:
+        return None
+    run_id = earlier["run_id"]
+    # Over an earlier run's value the journal keeps ours in mind after we brought that one back.
+    left = [f"{kind}:{name}" for kind, named in left_behind(run_id).items() for name, value in named.items()
+            if value["set"] != value.get("only_from")]
+    if not left:
+        return None
+    return f"experiment {run_id} of {earlier['measured_at']} did not come to an end, and it had set "\
+           f"{', '.join(left)}. Bring that back: ansible-playbook playbooks/restore.yml -e gpuhost_run_id={run_id}"
+
+
+def unfinished(folder: HostFolder, boot_id: str | None) -> dict[str, Any] | None:
+    """The last experiment of a host where it did not come to an end in this boot, None where it did."""
+    path = folder.path / EXPERIMENT
+    if not path.exists():
+        return None
+    document = read_json(path)
+    if not isinstance(document, dict) or document.get("schema") != SCHEMA:
+        raise RecordError(f"{path} is no record of an experiment: move it away")
+    return document if document["ended"] is None and document["boot_id"] == boot_id else None
+
+
+def seconds_a_run(folder: HostFolder, benchmark: Benchmark) -> float | None:
+    """What a run of this very benchmark took on this host, the longest of those that count; None where nobody knows."""
+    try:
+        document = read_json(folder.path / BENCHMARK)
+    except RecordError:
+        return None
+    if not isinstance(document, dict) or (document.get("name"), document.get("argv")) != (
+            benchmark.name, benchmark.argv):
+        return None
+    return max((run["seconds"] for run in document["runs"] if run["discarded"] is None and run["seconds"]),
+               default=None)
+
+
+@contextlib.contextmanager
+def hold(path: pathlib.Path, run_id: str, wait: bool = False) -> Iterator[None]:
+    """Hold a lock on the controller, or say who does. The kernel lets go of it where its holder is killed."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    except OSError as error:
+        raise RecordError(f"cannot write {path}: {error.strerror}. Choose another folder with "
+                          "gpuhost_report_dir") from error
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except BlockingIOError:
+            holder = one_line(os.pread(handle, 200, 0).decode(errors="replace"))
+            raise RecordError(f"an experiment on this host is under way: {holder}. Wait for it, or end it with "
+                              "Ctrl-C where it was started") from None
+        os.ftruncate(handle, 0)
+        os.pwrite(handle, f"run {run_id}, process {os.getpid()}".encode(), 0)
+        yield
+    finally:
+        os.close(handle)

@@ -1,0 +1,141 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""What an experiment found, for people: the effect of each change, how sure it is, and under which conditions."""
+from __future__ import annotations
+
+import pathlib
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+from .._records import host_folder
+from .._render.section import Section, Table
+from .._render.text import clean, count, one_line, show
+from .._statistics.effect import CONFIDENCE, HELPS, HURTS, stand_together
+from .effects_plot import effects_drawing, span
+
+EXPERIMENT, PLOT = "experiment.json", "effects.svg"
+SCHEMA_EXPERIMENT = "gpuhost.experiment/1"
+HEADING = "Which changes help"
+_HEAD = ("change", "metric", "verdict", "effect (95 % interval)", "blocks", "chance", "to know")
+_MODES = {"plan": "all changes together", "one_at_a_time": "each change alone",
+          "leave_one_out": "all changes, and all but one"}
+_ENDS = {"before": "what was set before", "after": "all changes", "best": "the best of what was measured"}
+
+
+def read(folder: pathlib.Path, _facts: dict[str, Any]) -> Section | None:
+    """The newest experiment of a host; None without one."""
+    document = host_folder.read_document(folder / EXPERIMENT, SCHEMA_EXPERIMENT)
+    return section(document) if document else None
+
+
+def section(document: dict[str, Any]) -> Section:
+    """An experiment's document as a section of the reports."""
+    drawing = effects_drawing(document)
+    compared = _compared(document)
+    measured = [found for arm, metric, found in compared if found["low"] is not None]
+    weak = [found for found, stands in zip(measured, stand_together([found["chance"] for found in measured]))
+            if not stands]
+    rows = [_effect_row(*one, alone=any(one[2] is found for found in weak)) for one in compared]
+    return Section(f"{HEADING}: {one_line(document['benchmark'])}", _notes(document),
+                   [Table("Effect of each change", list(_HEAD), rows)] if rows else [],
+                   {PLOT: drawing} if drawing else {})
+
+
+def _notes(document: dict[str, Any]) -> list[str]:
+    notes = [f"Run {document['run_id']} of {document['measured_at']}: {_MODES[document['mode']]}; "
+             f"{count(len(_counted(document)), 'run')} in blocks of two, one before and one after the change in an "
+             "order drawn by chance."]
+    if document["ended"] is None:
+        notes.append("It has not ended: it is still running, or was killed. This is what was measured until then.")
+    else:
+        notes.append(f"{_sentence(document['ended'])} The host was left with {_ENDS[document['end_state']]}.")
+    notes += _discarded(document) + _conditions(document) + _several(document)
+    notes += [f"Not compared: {show(one['address'])}: {show(one['reason'])}" for one in document["left_out"]]
+    notes += [f"Not as it was before: {show(one.get('address'))}: {show(one.get('before'))} -> {show(one.get('after'))}"
+              for one in document["drift"]]
+    return [one_line(note) for note in notes]
+
+
+def _sentence(said: str) -> str:
+    text = one_line(said)
+    return f"{text[:1].upper()}{text[1:]}" + ("" if text.endswith((".", "!", "?")) else ".")
+
+
+def _counted(document: dict[str, Any]) -> list[dict[str, Any]]:
+    """The runs that count: not warm-ups, not discarded."""
+    return [run for run in document["runs"] if run["arm"] is not None and run["discarded"] is None]
+
+
+def _discarded(document: dict[str, Any]) -> list[str]:
+    reasons = Counter(clean(run["discarded"]) for run in document["runs"] if run["discarded"] is not None)
+    if not reasons:
+        return ["No run was discarded."]
+    return [f"{count(sum(reasons.values()), 'run')} discarded: "
+            + "; ".join(f"{number} x {reason}" for reason, number in reasons.most_common()) + "."]
+
+
+def _conditions(document: dict[str, Any]) -> list[str]:
+    """The ranges of what was recorded beside the runs that count; what nobody could read is not mentioned."""
+    ends = [end for run in _counted(document) for end in (run["conditions"] or {}).values() if isinstance(end, dict)]
+    gpus = [gpu for end in ends for gpu in end.get("gpus") or []]
+    said = [_range("GPUs", (gpu.get("temperature_c") for gpu in gpus), "°C"),
+            _range("SM clock", (gpu.get("sm_mhz") for gpu in gpus), "MHz"),
+            _range("power", (gpu.get("power_w") for gpu in gpus), "W"),
+            _range("load", (end.get("load1") for end in ends), "")]
+    throttled = sorted({one_line(name) for gpu in gpus for name in gpu.get("throttle") or []})
+    said += [f"throttled: {', '.join(throttled)}"] if throttled else []
+    others = sorted({one_line(user.get("command")) for end in ends for user in end.get("users") or []})
+    said += [f"others that held a GPU: {', '.join(others)}"] if others else []
+    return [f"While it ran: {'; '.join(filter(None, said))}."] if any(said) else []
+
+
+def _range(name: str, numbers: Iterable[Any], unit: str) -> str:
+    known = [number for number in numbers if isinstance(number, (int, float))]
+    if not known:
+        return ""
+    low, high = f"{round(min(known), 1):g}", f"{round(max(known), 1):g}"
+    return f"{name} {low if low == high else f'{low} to {high}'} {unit}".rstrip()
+
+
+def _several(document: dict[str, Any]) -> list[str]:
+    """How many comparisons there were, as each of them has its chance to be called although nothing differs."""
+    compared = [found for arm, metric, found in _compared(document) if found["low"] is not None]
+    claims = [found for found in compared if found["verdict"] in (HELPS, HURTS)]
+    if len(compared) < 2:
+        return []
+    by_chance = f"{len(compared) * (1 - CONFIDENCE):.2g}"
+    said = [f"{len(compared)} comparisons: if nothing made any difference, about {by_chance} of them would be called "
+            "all the same."]
+    if claims:
+        stand = sum(stand_together([found["chance"] for found in compared]))
+        if stand == len(claims):
+            said.append("Judged together (Holm), all that were called stand.")
+        else:
+            said.append(f"Judged together (Holm), {stand or 'none'} of the {len(claims)} that were called stand: the "
+                        "others are worth an experiment of their own.")
+    return [" ".join(said)]
+
+
+def _compared(document: dict[str, Any]) -> list[tuple[dict[str, Any], str, dict[str, Any]]]:
+    return [(arm, metric, found) for arm in document["arms"] for metric, found in arm["metrics"].items()]
+
+
+def _effect_row(arm: dict[str, Any], metric: str, found: dict[str, Any], alone: bool) -> list[str]:
+    measured = found["low"] is not None
+    return [one_line(part) for part in (
+        arm["name"], metric, found["verdict"], span(found) if measured else "-", found["blocks"],
+        f"{found['chance']:.3f}" if measured else "-", _to_know(found, alone))]
+
+
+def _to_know(found: dict[str, Any], alone: bool) -> str:
+    """What the numbers do not say. `alone`: it does not stand where all comparisons are judged together."""
+    if found["verdict"] in (HELPS, HURTS):
+        return "one of several comparisons: may be chance, repeat it alone" if alone else "-"
+    if found["more_runs"]:
+        return f"needs {found['more_runs']} more runs, {found['blocks'] + found['more_blocks']} blocks in all"
+    if found["smallest_seen"]:
+        return f"an effect beyond {found['smallest_seen']:.1f} % would have been seen"
+    return found["said"]

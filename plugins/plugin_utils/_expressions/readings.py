@@ -1,0 +1,66 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""Values as strict jmespath sees them: a reading, `{status, value}`, is its value or an error."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .errors import BadValue, Unreadable, in_words, kind
+
+if TYPE_CHECKING:
+    from .nodes import Node
+
+
+def open_reading(found: Any, node: Node | None) -> Any:
+    """The value of a reading; anything else as it is."""
+    if isinstance(found, dict) and len(found) == 2 and "status" in found and "value" in found:
+        if found["status"] != "ok":
+            raise Unreadable(str(found["status"]), node)
+        return found["value"]
+    return found
+
+
+def open_all(found: Any, node: Node | None) -> Any:
+    """`found` with every reading in it opened, for what looks at a value as a whole."""
+    if not isinstance(found, (dict, list)):
+        return found
+    found = open_reading(found, node)
+    if isinstance(found, dict):
+        return {name: open_all(value, node) for name, value in found.items()}
+    if isinstance(found, list):
+        return [open_all(item, node) for item in found]
+    return found
+
+
+def open_argument(argument: Any, node: Node | None) -> Any:
+    """An argument of a function: a reading, or a list in which there are some."""
+    if isinstance(argument, list):
+        return [open_reading(item, node) for item in argument]
+    return open_reading(argument, node)
+
+
+def same(left: Any, right: Any) -> bool:
+    """Equality of JSON values: 1 is not true."""
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(map(same, left, right))
+    if isinstance(left, dict) and isinstance(right, dict):
+        return left.keys() == right.keys() and all(same(left[name], right[name]) for name in left)
+    return left == right and kind(left) == kind(right)
+
+
+def equal(left: Any, right: Any, node: Node | None) -> bool:
+    """`==` of expressions: null may be compared with everything, other types only with their own."""
+    if type(left) is type(right):
+        return same(left, right)
+    if left is None or right is None:
+        return False
+    if kind(left) != kind(right):
+        raise BadValue(f"{in_words([kind(left)])} is compared with {in_words([kind(right)])}", node)
+    return same(left, right)
+
+
+def is_true(value: Any) -> bool:
+    """As jmespath has it: nothing and what is empty is false, 0 is true."""
+    return not (value is None or value is False or value in ("", [], {}))

@@ -1,0 +1,80 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""What lies beside the folders of the hosts: the page, the same to paste, and all findings line by line."""
+from __future__ import annotations
+
+import contextlib
+import datetime
+import fcntl
+import os
+import pathlib
+import shutil
+import tempfile
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from .._records import host_folder
+from .._records.json_lines import findings_lines
+from .._render.text import count
+from .fleet import Fleet, audited, collect
+from .markdown import markdown
+from .pack import pack
+from .page import page
+
+
+def write_fleet(report_dir: str) -> dict[str, object]:
+    """Write them anew from what is there; return what a task says of it.
+
+    Two plays may end at the same time. Each has written its hosts' files before it comes here, and whoever comes second
+    waits and then sees the files of both: no line and no host is lost, whoever is last.
+    """
+    folder = pathlib.Path(os.path.abspath(os.path.expanduser(report_dir)))
+    with _alone(folder):
+        fleet = collect(report_dir)
+        made_at = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+        host_folder.write_text(folder / "index.html", page(pack(fleet, made_at)))
+        host_folder.write_text(folder / "fleet.md", markdown(fleet, made_at))
+        _merge(folder, audited(report_dir))
+    return {"hosts": len(fleet.hosts), "page": str(folder / "index.html"), "msg": _say(fleet, folder)}
+
+
+def _say(fleet: Fleet, folder: pathlib.Path) -> str:
+    problems = f", {count(len(fleet.problems), 'record')} could not be used" if fleet.problems else ""
+    return f"{count(len(fleet.hosts), 'host')} in {folder / 'index.html'}{problems}"
+
+
+@contextlib.contextmanager
+def _alone(folder: pathlib.Path) -> Iterator[None]:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with open(folder / ".fleet.lock", "w", encoding="utf-8") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+    except OSError as error:
+        raise host_folder.RecordError(f"cannot write in {folder}: {error.strerror}") from error
+
+
+def _merge(folder: pathlib.Path, hosts: list[str]) -> None:
+    """findings.jsonl of the fleet: those of the hosts one after the other. Each is replaced as a whole when its host is
+    audited, so that no half line can be read."""
+    with tempfile.NamedTemporaryFile("wb", dir=folder, prefix=".findings.jsonl.", delete=False) as merged:
+        try:
+            for host in hosts:
+                _append_lines(folder / host, merged)
+            merged.close()
+            host_folder.publish(merged.name, folder / "findings.jsonl")
+        except BaseException:
+            os.unlink(merged.name)
+            raise
+
+
+def _append_lines(host: pathlib.Path, merged: BinaryIO) -> None:
+    try:
+        with open(host / host_folder.LINES, "rb") as lines:
+            shutil.copyfileobj(lines, merged)
+    except FileNotFoundError:
+        # A record that was kept without it, from an earlier release or by a copy: its findings are in audit.json.
+        with contextlib.suppress(host_folder.RecordError, KeyError, TypeError):
+            merged.write(findings_lines(host_folder.read_json(host / "audit.json"), None).encode())

@@ -1,0 +1,158 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""What the fleet's page shows of one host, made from its audit.json: a fortieth of it, in texts that people read."""
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from .._checks.findings import PRIORITIES, VERDICTS, value
+from .._render.section import Section
+from .._render.text import binary_size, clean, one_line, show
+from .._report import evidence
+from .._report.describe import describe
+from .._report.measured_here import sentences
+from .._report.terminal import notes
+
+SCHEMA_FLEET = "gpuhost.fleet/2"
+GPU_COLUMNS = ("GPU", "driver", "state", "NUMA node", "link now", "link possible", "MaxPayload", "MaxReadReq", "model")
+# Parameters of a kernel command line that differ from host to host although the hosts are alike.
+_OF_ONE_HOST = frozenset(("BOOT_IMAGE", "root", "initrd", "resume", "boot", "ip"))
+# A page for a thousand hosts has no room for a text without an end; audit.json has all of it.
+_LONGEST = 240
+
+
+class Entry(NamedTuple):
+    """Findings of one check on one host that differ in nothing but their subject."""
+
+    check: str
+    verdict: str
+    priority: str
+    actual: str
+    wanted: str
+    reason: str
+    fix: str
+    waived: str
+    subjects: list[str]
+
+
+def fleet_row(document: dict[str, Any], shown: Iterable[Section] = ()) -> dict[str, Any]:
+    """The row of one audit document and of what was measured on the host; plain JSON, kept as fleet.json beside it."""
+    facts = document["facts"]
+    return {
+        "schema": SCHEMA_FLEET, "at": _text(document["collected_at"]), "profile": _text(document["profile"]),
+        "machine": "; ".join(describe(facts)), "model": _model(facts), "notes": notes(document),
+        "failing": _numbers(document["summary"]["failing"]), "verdicts": _numbers(document["summary"]["verdicts"]),
+        "waived": int(document["summary"]["waived"]), "traits": _traits(facts),
+        "gpus": [_gpu(gpu) for gpu in facts["gpus"]],
+        "findings": entries(document["findings"]), "evidence": evidence.for_page(shown),
+    }
+
+
+def about_checks(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """What is the same on every host: title, topic, reasons and sources of each check."""
+    known: dict[str, dict[str, Any]] = {}
+    for finding in document["findings"]:
+        contested = finding["contested"]
+        known.setdefault(finding["check"], {
+            "topic": one_line(finding["topic"]), "title": one_line(finding["title"]), "why": one_line(finding["why"]),
+            "evidence": finding["evidence"], "sources": [one_line(source) for source in finding["sources"]],
+            "contested": one_line(f"{', '.join(contested['by'])}: {contested['why']}") if contested else ""})
+    return known
+
+
+def entries(findings: list[dict[str, Any]]) -> list[Entry]:
+    """The findings in their order, alike ones put together."""
+    alike: dict[tuple, list[str]] = {}
+    for finding in findings:
+        waived = finding["waived"]
+        if finding["verdict"] not in VERDICTS or finding["priority"] not in PRIORITIES:
+            raise ValueError(f"{finding['verdict']!r} of priority {finding['priority']!r}")
+        key = (_text(finding["check"]), finding["verdict"], finding["priority"], _text(show(finding["actual"])),
+               _text(show(finding["recommended"])), _reason(finding), _text(finding["fix"]["class"]),
+               _text(f"{waived['reason']} (until {waived['expires']})") if waived else "")
+        subjects = alike.setdefault(key, [])
+        if finding["subject"] is not None:
+            subjects.append(clean(finding["subject"]))
+    return [Entry(*key, subjects) for key, subjects in alike.items()]
+
+
+def _reason(finding: dict[str, Any]) -> str:
+    """Why the verdict is what it is, and what was measured on this host."""
+    measured = [f"measured here: {_text(sentence)}" for sentence in sentences(finding)]
+    return "; ".join([_text(finding["reason"]), *measured] if finding["reason"] else measured)
+
+
+def _numbers(counts: dict[str, Any]) -> dict[str, int]:
+    return {_text(name): int(number) for name, number in counts.items()}
+
+
+def _text(text: object) -> str:
+    line = one_line(text)
+    return line if len(line) <= _LONGEST else line[:_LONGEST - 3] + "..."
+
+
+def _read(facts: Any, *names: str) -> Any:
+    """A fact by its path, None where it is not known: a record may be older than the fact."""
+    for name in names:
+        facts = value(facts)
+        facts = facts.get(name) if isinstance(facts, dict) else None
+    return value(facts)
+
+
+def _model(facts: dict[str, Any]) -> str:
+    """What hosts that should be alike have in common. The number of GPUs is no part of it: a host that lost one is the
+    odd one among its kind, not a kind of its own."""
+    maker = " ".join(str(part) for part in (_read(facts, "firmware", "system_vendor"),
+                                            _read(facts, "firmware", "product_name")) if part)
+    processor = facts["cpu"]["model_name"] or facts["cpu"]["vendor"] or "unknown processor"
+    gpus = sorted({_gpu_name(gpu) for gpu in facts["gpus"]})
+    return _text(" / ".join([maker or "unknown machine", processor, ", ".join(gpus) or "no GPU"]))
+
+
+def _gpu_name(gpu: dict[str, Any]) -> str:
+    return gpu["model"] or f"{gpu['vendor']}:{gpu['device']}"
+
+
+def _traits(facts: dict[str, Any]) -> dict[str, str]:
+    """Facts that no check judges but that hosts of one model should share."""
+    kib = _read(facts, "memory", "total_kib")
+    parameters = _read(facts, "kernel", "parameters") or []
+    known = {
+        "kernel": _read(facts, "kernel", "release"),
+        "kernel command line": " ".join(
+            f"{one['name']}={one['value']}" if one["value"] is not None else one["name"]
+            for one in parameters if one["name"] not in _OF_ONE_HOST) or None,
+        "operating system": _read(facts, "identity", "os", "name"),
+        "Proxmox VE": _read(facts, "identity", "proxmox", "version"),
+        "kind of machine": _read(facts, "identity", "kind"),
+        "firmware version": _read(facts, "firmware", "bios_version"),
+        "microcode": _microcode(facts),
+        "sockets": _read(facts, "cpu", "sockets"),
+        "CPUs": _read(facts, "cpu", "logical"),
+        "memory": None if kib is None else binary_size(kib * 1024),
+        "GPUs": len(facts["gpus"]),
+        "NVIDIA driver": _read(facts, "nvidia", "driver_version"),
+    }
+    return {name: _text(show(found)) for name, found in known.items() if found is not None}
+
+
+def _microcode(facts: dict[str, Any]) -> str | None:
+    """All revisions of the host, as every core has its own: `0xb002147`."""
+    revisions = _read(facts, "cpu", "microcode")
+    if not isinstance(revisions, list):
+        return revisions
+    return ", ".join(sorted({str(value(revision, "unread")) for revision in revisions})) or None
+
+
+def _gpu(gpu: dict[str, Any]) -> list[str]:
+    pcie = value(gpu["pcie"])
+    link = pcie["link"] if pcie else None
+    return [_text(show(cell)) for cell in (
+        gpu["bdf"], gpu["driver"] or "none", gpu["state"], value(gpu["numa_node"]),
+        f"{link['speed_gts']} GT/s x{link['width']}" if link else None,
+        f"{link['max_speed_gts']} GT/s x{link['max_width']}" if link else None,
+        pcie and pcie["max_payload"], pcie and pcie["max_read_request"],
+        _gpu_name(gpu))]

@@ -1,0 +1,122 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""Where a host stands between what was set on it and what it was before, from its journal and the controller's records.
+
+The journal on the host is the truth of this boot. Without one the controller's record of the last run is asked: its
+other boot id says that all it set has ended.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from .._records.host_folder import HostFolder, RecordError, read_json
+from .._render.text import count, show
+
+FINE, DRIFT, EXPIRED, UNKNOWN = "fine", "drift", "expired", "unknown"
+STATES = (DRIFT, UNKNOWN, EXPIRED, FINE)
+
+# The order in which changes are taken back: the reverse of that in which a tune makes them.
+MODULES = {
+    "pcie_maxreadreq": "gpuhost.tuning.pcie_maxreadreq",
+    "module": "gpuhost.tuning.nvidia_module",
+    "sysfs": "gpuhost.tuning.sysfs_attribute",
+    "sysctl": "gpuhost.tuning.sysctl_snapshot",
+}
+
+
+def compare(expected: dict[str, dict[str, Any]], changes: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Where each value that we left (`expected_values` of journal_info) stands.
+
+    `changes` are what the setters would do, in check mode, to bring them about.
+    """
+    baselines = {f"{kind}:{name}": value["only_from"]
+                 for kind, named in expected.items() for name, value in named.items()}
+    return [_compare(change, baselines.get(change["address"])) for change in changes if change["wanted"] is not None]
+
+
+def _compare(change: dict[str, Any], baseline: Any) -> dict[str, Any]:
+    found = change["before"]
+    line = {"address": change["address"], "expected": change["wanted"], "found": found, "reason": change["reason"]}
+    if change["outcome"] == "unchanged":
+        return {**line, "state": FINE, "reason": None}
+    if found is None or change["outcome"] == "skipped":
+        return {**line, "state": UNKNOWN}
+    if found == baseline:
+        return {**line, "state": EXPIRED, "reason": "it is back at what it was before: a reset, a rebind or a hand"}
+    if found == change["wanted"]:
+        return {**line, "state": DRIFT}     # the value is ours, the device is not
+    return {**line, "state": DRIFT, "reason": "somebody else changed it"}
+
+
+def driver_lines(mismatch: str | None) -> list[dict[str, Any]]:
+    """A line that fails where NVIDIA's driver and its libraries differ: whatever was set, no new work can use a GPU."""
+    return [] if mismatch is None else [
+        {"address": "nvidia", "expected": "driver and libraries of one version", "found": mismatch, "state": DRIFT,
+         "reason": "packages were upgraded under a loaded driver: reboot, or reload it"}]
+
+
+def without_journal(folder: HostFolder, run_id: str | None, boot_id: str | None) -> tuple[list[dict[str, Any]], str]:
+    """What the controller's record tells where the journal has nothing of this boot: lines, and a sentence."""
+    runs = [name for name in folder.runs() if (folder.run(name) / "plan.json").exists()]    # others only measured
+    chosen = run_id or (runs[-1] if runs else None)
+    if chosen is None:
+        return [], f"nothing was changed in this boot, and there is no record of a run in {folder.path}"
+    try:
+        plan = read_json(folder.run(chosen) / "plan.json")
+    except RecordError as problem:
+        return [], f"nothing of run {chosen} is in the journal of this boot, and {problem}"
+    planned = [change for change in plan["changes"] if change["outcome"] == "would_change"]
+    if plan["boot_id"] != boot_id:
+        said = f"run {chosen} belongs to another boot: what it set ended with the reboot"
+        state, reason = EXPIRED, f"set by run {chosen} in another boot"
+    else:
+        said = f"the journal has nothing of run {chosen} although the host was not rebooted: it wrote nothing, or "\
+               "/run/gpuhost was removed"
+        state, reason = UNKNOWN, "not in the journal"
+    return [{"address": change["address"], "expected": change["wanted"], "found": None, "state": state,
+             "reason": reason} for change in planned], said
+
+
+def force(values: dict[str, dict[str, Any]], addresses: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Restore values without the guard `only_from` for the addresses that the user named.
+
+    ValueError: one of them is not to be restored.
+    """
+    forced = {kind: dict(named) for kind, named in values.items()}
+    for address in addresses:
+        kind, _colon, name = address.partition(":")
+        if name not in forced.get(kind, {}):
+            known = sorted(f"{kind}:{name}" for kind, named in values.items() for name in named)
+            raise ValueError(f"gpuhost_force names {address}, which is not to be restored. To be restored: "
+                             f"{', '.join(known) or 'nothing'}")
+        forced[kind][name] = {key: item for key, item in forced[kind][name].items() if key != "only_from"}
+    return forced
+
+
+def leave(values: dict[str, dict[str, Any]], gpus: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Restore values without those of some GPUs."""
+    gpus = set(gpus)
+    kept = {kind: {name: item for name, item in named.items() if kind != "pcie_maxreadreq" or name not in gpus}
+            for kind, named in values.items()}
+    return {kind: named for kind, named in kept.items() if named}
+
+
+def tally(lines: Iterable[dict[str, Any]]) -> str:
+    """`10 fine, 1 drift`."""
+    lines = list(lines)
+    counts = [(sum(line["state"] == state for line in lines), state) for state in STATES]
+    return ", ".join(f"{number} {state}" for number, state in counts if number) or "nothing to verify"
+
+
+def describe(line: dict[str, Any]) -> str:
+    """`sysctl:vm.swappiness: drift: wanted 10, found 35: ...`."""
+    parts = [line["address"], line["state"], f"wanted {show(line['expected'])}, found {show(line['found'])}"]
+    return ": ".join(parts + ([line["reason"]] if line["reason"] else []))
+
+
+def to_restore(values: dict[str, dict[str, Any]]) -> str:
+    """`11 values to bring back`."""
+    return f"{count(sum(map(len, values.values())), 'value')} to bring back"

@@ -1,0 +1,85 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""The guard around a tune: what must be as healthy after it as it was before.
+
+A trigger is harm to a device that was not there before: the run is undone. A note is something else that changed
+while the run lasted (a guest stopped, a major moved): it is shown, because it may be a coincidence.
+"""
+from __future__ import annotations
+
+from typing import Any
+
+from .._checks.findings import value
+from .._derive.xid import DEVICE_XIDS
+
+
+def observe(facts: dict[str, Any]) -> dict[str, Any]:
+    """What the guard looks at, as plain JSON, so that it can lie in before.json."""
+    nvidia, guests = facts["nvidia"], facts["guests"]
+    return {
+        "devices": {device["bdf"]: _health(device) for device in [*facts["gpus"], *facts["ports"]]},
+        "paths": {gpu["bdf"]: gpu["path"] for gpu in facts["gpus"]},
+        "xids": sorted({(xid["bdf"], xid["xid"]) for xid in value(nvidia["xids"], []) if xid["xid"] in DEVICE_XIDS}),
+        "guests": sorted(f"{kind}:{guest['id']}" for kind, key in (("lxc", "containers"), ("vm", "vms"))
+                         for guest in value(guests[key], []) if guest["running"]),
+        "users": {gpu["bdf"]: sorted(f"{user['command']} ({user['pid']})" for user in value(gpu["users"], []))
+                  for gpu in facts["gpus"]},
+        "nodes": {node["path"]: f"{node['major']}:{node['minor']}" for node in value(nvidia["nodes"], [])},
+        "majors": sorted({f"{major['name']} {major['major']}" for major in value(nvidia["majors"], [])}),
+    }
+
+
+def _health(device: dict[str, Any]) -> dict[str, Any]:
+    link = (value(device["pcie"]) or {}).get("link") or {}
+    errors = value(device["aer"]) or {}
+    return {"state": device["state"], "driver": device["driver"], "width": link.get("width"),
+            "fatal": errors.get("fatal"), "nonfatal": errors.get("nonfatal")}
+
+
+def triggers(before: dict[str, Any], after: dict[str, Any]) -> list[dict[str, Any]]:
+    """Harm that was not there before: `[{device, what, gpus}]`, with the GPUs at or below the device."""
+    found = [(bdf, _harm(was, after["devices"].get(bdf))) for bdf, was in before["devices"].items()]
+    known = {tuple(xid) for xid in before["xids"]}
+    found += [(bdf, f"the driver reported Xid {xid}") for bdf, xid in map(tuple, after["xids"])
+              if (bdf, xid) not in known]
+    return [{"device": bdf, "what": harm, "gpus": _gpus_at(bdf, before["paths"])} for bdf, harm in found if harm]
+
+
+def _gpus_at(device: str, paths: dict[str, list[str]]) -> list[str]:
+    # An Xid line names a GPU without its function.
+    return [gpu for gpu, path in paths.items() if device in path or gpu.rpartition(".")[0] == device.rpartition(".")[0]
+            or gpu.rpartition(".")[0] == device]
+
+
+def _harm(was: dict[str, Any], now: dict[str, Any] | None) -> str | None:
+    if now is None:
+        return "the device is no longer there"
+    if now["state"] == "gone" and was["state"] != "gone":
+        return "the device answers with all ones"
+    if was["driver"] and now["driver"] != was["driver"]:
+        return f"its driver was {was['driver']} and is {now['driver'] or 'none'}"
+    if (now["width"] or 0) < (was["width"] or 0) and now["state"] == "ok":
+        return f"its link had {was['width']} lanes and has {now['width'] or 0}"
+    for severity in ("fatal", "nonfatal"):
+        if (now[severity] or 0) > (was[severity] or 0):
+            return f"its {severity} AER count rose from {was[severity] or 0} to {now[severity]}"
+    return None
+
+
+def notes(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
+    """What else is different, one sentence each."""
+    said = [f"{guest} stopped running" for guest in before["guests"] if guest not in after["guests"]]
+    said += [f"{guest} started" for guest in after["guests"] if guest not in before["guests"]]
+    for bdf, users in before["users"].items():
+        now = after["users"].get(bdf, [])
+        said += [f"{user} no longer holds {bdf}" for user in users if user not in now]
+    return said + moved(before, after)
+
+
+def moved(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
+    """Device nodes and majors that are not what they were, one sentence each."""
+    said = [f"device node {path} was {numbers} and is {after['nodes'].get(path, 'gone')}"
+            for path, numbers in before["nodes"].items() if after["nodes"].get(path) != numbers]
+    return said + [f"character device {major} is gone" for major in before["majors"] if major not in after["majors"]]

@@ -1,0 +1,131 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""From findings to the changes that a tune makes, and those it does not make with the reason."""
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from ...module_utils._change.tunable import REFUSED, SKIPPED, WOULD_CHANGE
+from ...module_utils._kinds.sysctl_rules import PAIRS
+from .._checks.desired_state import addresses, desired_values, entries, form, is_zero
+
+__all__ = ("Plan", "addresses", "desired_values", "plan")
+
+
+class Plan(NamedTuple):
+    values: dict[str, dict[str, Any]]       # what the setters are given; kinds without an entry are left out
+    befores: dict[str, dict[str, Any]]      # what these tunables were when the facts were read, where that is known
+    changes: list[dict[str, Any]]           # the planned and the skipped, as setters return them
+
+    @property
+    def planned(self) -> list[dict[str, Any]]:
+        return [change for change in self.changes if change["outcome"] == WOULD_CHANGE]
+
+    @property
+    def skipped(self) -> list[dict[str, Any]]:
+        return [change for change in self.changes if change["outcome"] == SKIPPED]
+
+    def refused(self, reason: str) -> Plan:
+        """The plan of a host that is not to be touched: nothing to set, every planned change refused."""
+        return self._replace(values={}, changes=[
+            {**change, "outcome": REFUSED, "reason": reason} if change["outcome"] == WOULD_CHANGE else change
+            for change in self.changes])
+
+
+def plan(findings: Iterable[dict[str, Any]], extra: Mapping[str, Any] | None = None,
+         facts: Mapping[str, Any] | None = None) -> Plan:
+    """The plan that follows from `findings` and from what the user named beyond them, which wins.
+
+    `extra` has the shape of values, or is a record with `values`; `facts` tell what is, where no finding does.
+    """
+    named = desired_values(extra)
+    changes: dict[str, dict[str, Any]] = {}
+    for finding in findings:
+        change = _of_finding(finding, facts or {})
+        if change is not None and _says_more(change, changes.get(change["address"])):
+            changes[change["address"]] = change
+    for kind, name, value in entries(named):
+        address = f"{kind}:{name}"
+        changes[address] = _of_user(address, value, changes.get(address), facts or {})
+    _yield_to_user(changes, named.get("sysctl", {}))
+    planned = [change for change in changes.values() if change["outcome"] == WOULD_CHANGE]
+    return Plan(_shape((one["address"], one["wanted"]) for one in planned),
+                _shape((one["address"], one["before"]) for one in planned if one["before"] is not None),
+                list(changes.values()))
+
+
+def _of_finding(finding: dict[str, Any], facts: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The change that a finding with a run-time fix asks for; None where there is none."""
+    fix = finding["fix"]
+    if fix["change"] is None:
+        return None
+    address, wanted = fix["change"]["address"], fix["change"]["value"]
+    return {
+        "address": address, "before": _before(address, facts, finding["actual"]), "wanted": wanted, "after": None,
+        "outcome": WOULD_CHANGE if fix["planned"] else SKIPPED,
+        "reason": None if fix["planned"] else fix["not_planned_because"],
+        "check": finding["check"], "subject": finding["subject"], "priority": finding["priority"],
+        "takes_effect": finding["takes_effect"], "persist": fix["persist"],
+    }
+
+
+def _says_more(change: dict[str, Any], other: dict[str, Any] | None) -> bool:
+    """Of two checks on one tunable the one that changes it counts, else the first, which matters more."""
+    return other is None or (other["outcome"] == SKIPPED and change["outcome"] == WOULD_CHANGE)
+
+
+def _of_user(address: str, value: Any, found: dict[str, Any] | None, facts: Mapping[str, Any]) -> dict[str, Any]:
+    """What the user named is planned whatever the checks say: a setter refuses what cannot be, and says so."""
+    known = found or {"check": None, "subject": None, "priority": None, "takes_effect": None, "persist": None,
+                      "before": _before(address, facts, None)}
+    return {**known, "address": address, "wanted": value, "after": None, "outcome": WOULD_CHANGE,
+            "reason": "named in gpuhost_values",
+            "persist": known["persist"] if known.get("wanted") == value else None}
+
+
+def _yield_to_user(changes: dict[str, dict[str, Any]], named: Mapping[str, Any]) -> None:
+    """A planned sysctl gives way where the user named the other face of the same setting."""
+    for one, other in (*PAIRS, *(pair[::-1] for pair in PAIRS)):
+        planned = changes.get(f"sysctl:{one}")
+        if other in named and one not in named and planned and not is_zero(named[other]):
+            planned.update(outcome=SKIPPED, reason=f"gpuhost_values names {other}, and the two exclude each other")
+
+
+def _before(address: str, facts: Mapping[str, Any], actual: Any) -> Any:
+    """What the tunable is, in its kind's own form; None where nobody knows."""
+    kind, _colon, name = address.partition(":")
+    found = _in_facts(kind, name, address, facts)
+    try:
+        return form(kind, actual if found is None else found)
+    except ValueError:
+        return None
+
+
+def _in_facts(kind: str, name: str, address: str, facts: Mapping[str, Any]) -> Any:
+    asked = _value(facts.get("tunables", {}).get(address))
+    if asked is not None:
+        return asked
+    if kind == "sysctl":
+        return _value(facts.get("sysctl", {}).get(name))
+    if kind == "pcie_maxreadreq":
+        registers = next((_value(gpu["pcie"]) for gpu in facts.get("gpus", []) if gpu["bdf"] == name), None)
+        return registers and registers["max_read_request"]
+    if kind == "module" and "nvidia" in facts:
+        state = next((module["state"] for module in facts["nvidia"]["modules"] if module["name"] == name), None)
+        return state and ("present" if state in ("live", "built_in") else "absent")
+    return None
+
+
+def _value(reading: Any) -> Any:
+    return reading["value"] if isinstance(reading, Mapping) and reading.get("status") == "ok" else None
+
+
+def _shape(pairs: Iterable[tuple[str, Any]]) -> dict[str, dict[str, Any]]:
+    values: dict[str, dict[str, Any]] = {}
+    for address, value in pairs:
+        kind, _colon, name = address.partition(":")
+        values.setdefault(kind, {})[name] = value
+    return values

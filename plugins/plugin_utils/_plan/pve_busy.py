@@ -1,0 +1,79 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""Why nothing may be changed on a Proxmox VE node now: it is in the middle of something. What cannot be read counts."""
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from .._render.text import one_line
+
+REASON = "the node is left alone now"
+
+# States of a service that end with it somewhere else; recovery and fence may bring it to any node.
+_ANYWHERE = ("fence", "recovery")
+_HERE = ("migrate", "relocate", "request_start_balance", "freeze")
+# An open console: it runs as long as somebody looks, and nothing depends on it.
+_CONSOLES = ("vncproxy", "vncshell", "spiceproxy", "spiceshell")
+
+
+def reasons(facts: Mapping[str, Any]) -> list[str]:
+    """One sentence for each obstacle; none for a host that is no Proxmox VE node."""
+    guests, cluster = facts["guests"], facts["cluster"]
+    if guests["status"] == {"status": "ok", "value": "none"}:
+        return []
+    if guests["status"]["status"] != "ok":
+        return [_unknown("what this Proxmox VE node is in the middle of", "/etc/pve", guests["status"])]
+    return [one_line(reason) for reason in (*_quorum(cluster["quorum"]), *_ha(cluster["ha"], _node(facts)),
+                                            *_locks(guests), *_tasks(cluster["tasks"]))]
+
+
+def _node(facts: Mapping[str, Any]) -> str:
+    return (facts["identity"]["hostname"]["value"] or "").partition(".")[0]
+
+
+def _quorum(quorum: dict[str, Any]) -> Iterator[str]:
+    if quorum["status"] != "ok":
+        yield _unknown("whether the cluster is quorate", "/etc/pve/.members", quorum)
+    elif quorum["value"] == "not_quorate":
+        yield "the cluster is not quorate"
+
+
+def _ha(ha: dict[str, Any], node: str) -> Iterator[str]:
+    if ha["status"] != "ok":
+        yield _unknown("what high availability does", "/etc/pve/ha/manager_status, lrm_status of the node", ha)
+        return
+    seen = ha["value"]
+    if seen["node"] not in (None, "online"):
+        yield f"high availability has this node in state {seen['node']}"
+    yield from (f"node {other} is being fenced" for other in seen["fenced"] if other != node)
+    if seen["lrm_mode"] not in (None, "active"):
+        yield f"the HA resource manager of this node is in mode {seen['lrm_mode']}"
+    if seen["lrm_state"] == "lost_agent_lock":
+        yield "the HA resource manager of this node has lost its lock"
+    for service in seen["services"]:
+        state = service["state"]
+        if state in _ANYWHERE or (state in _HERE and node in (service["node"], service["target"])):
+            yield f"{service['id']} is in HA state {state}"
+
+
+def _locks(guests: dict[str, Any]) -> Iterator[str]:
+    for key, noun, path in (("containers", "container", "/etc/pve/lxc"), ("vms", "VM", "/etc/pve/qemu-server")):
+        if guests[key]["status"] != "ok":
+            yield _unknown(f"whether a {noun} is locked", path, guests[key])
+        yield from (f"{noun} {guest['id']} is locked: {guest['lock']}" for guest in guests[key]["value"] or []
+                    if guest["lock"])
+
+
+def _tasks(tasks: dict[str, Any]) -> Iterator[str]:
+    if tasks["status"] != "ok":
+        yield _unknown("whether a task runs", "/var/log/pve/tasks/active", tasks)
+    for task in tasks["value"] or []:
+        if task["type"] not in _CONSOLES:
+            yield f"task {task['type']}{' of ' + task['guest'] if task['guest'] else ''} of {task['user']} is running"
+
+
+def _unknown(what: str, path: str, reading: dict[str, Any]) -> str:
+    return f"{what} cannot be told: {path}: {reading['status'].replace('_', ' ')}"

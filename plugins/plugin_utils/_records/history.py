@@ -1,0 +1,87 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""history.json of a host: its last audits in short, and what has drifted since the run before."""
+from __future__ import annotations
+
+import pathlib
+from typing import Any
+
+from .._render.text import clean, one_line, show
+from . import host_folder
+
+SCHEMA_HISTORY = "gpuhost.history/1"
+KEPT_AUDITS = 30
+VERIFY = "verify"
+_LONGEST = 160
+
+
+def read(path: pathlib.Path) -> dict[str, Any]:
+    """The history at `path`; a new one where there is none, or one that cannot be understood."""
+    try:
+        history = host_folder.read_json(path)
+    except host_folder.RecordError:
+        history = None
+    if not isinstance(history, dict) or history.get("schema") != SCHEMA_HISTORY:
+        return {"schema": SCHEMA_HISTORY, "run_id": None, "since": None, "drift": [], "audits": [], "seen": {}}
+    return history
+
+
+def add(history: dict[str, Any], document: dict[str, Any], run_id: str, stage: str) -> dict[str, Any]:
+    """The history with this audit in it.
+
+    A run may audit a host twice, before and after it changes something. Drift is what differs at its first audit from
+    the last one of the run before: what somebody else did, never what the run itself did.
+    """
+    seen = snapshot(document["findings"])
+    started = history["run_id"] != run_id
+    audit = {"run_id": run_id, "stage": stage, "at": document["collected_at"], "profile": document["profile"],
+             "failing": document["summary"]["failing"], "unknown": document["summary"]["verdicts"]["unknown"],
+             "said": ""}
+    last = [one["at"] for one in history["audits"] if one["stage"] != VERIFY][-1:]
+    return {
+        "schema": SCHEMA_HISTORY, "run_id": run_id,
+        "since": (last[0] if last else None) if started else history["since"],
+        "drift": drift(history["seen"], seen) if started else history["drift"],
+        "audits": [*history["audits"], audit][-KEPT_AUDITS:], "seen": seen,
+    }
+
+
+def verified(history: dict[str, Any], run_id: str | None, at: str, said: str) -> dict[str, Any]:
+    """The history with a verify in it: it judges nothing, so that what was seen and what drifted stay."""
+    entry = {"run_id": run_id or "", "stage": VERIFY, "at": at, "profile": "", "failing": {}, "unknown": 0,
+             "said": said}
+    return {**history, "audits": [*history["audits"], entry][-KEPT_AUDITS:]}
+
+
+def snapshot(findings: list[dict[str, Any]]) -> dict[str, dict[str, list]]:
+    """`{check: {subject: [verdict, value, settable]}}`; the subject of the host itself is an empty text."""
+    seen: dict[str, dict[str, list]] = {}
+    for finding in findings:
+        shown = one_line(show(finding["actual"]))[:_LONGEST]
+        seen.setdefault(finding["check"], {})[clean(finding["subject"] or "")] = [
+            finding["verdict"], shown, finding["fix"]["class"] == "runtime"]
+    return seen
+
+
+def drift(before: dict[str, dict[str, list]], now: dict[str, dict[str, list]]) -> list[dict[str, Any]]:
+    """What differs, among checks that both audits judged. A check that came or went is the user's choice of checks,
+    a subject that came or went is the host's."""
+    found = []
+    for check in now:
+        was = before.get(check, {})
+        for subject in dict.fromkeys([*was, *now[check]]) if was else ():
+            old, new = was.get(subject), now[check].get(subject)
+            if _differs(old, new):
+                found.append({"check": check, "subject": subject, "was": old and old[:2], "now": new and new[:2]})
+    return found
+
+
+def _differs(old: list | None, new: list | None) -> bool:
+    if old is None or new is None:
+        return old is not new
+    if old[0] != new[0]:
+        return True
+    # A measured value that is fine both times goes up and down by itself; what can be set does not.
+    return old[1] != new[1] and (new[0] != "pass" or new[2])

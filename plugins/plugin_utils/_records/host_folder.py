@@ -1,0 +1,182 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""The folder of records and reports on the controller: who may be named in it, and how a file gets there whole."""
+from __future__ import annotations
+
+import contextlib
+import datetime
+import io
+import json
+import os
+import pathlib
+import re
+import secrets
+import tempfile
+from collections.abc import Iterable, Iterator
+from typing import Any, BinaryIO
+
+# What an audit leaves in a host's folder beside audit.json and its reports.
+LINES, HISTORY, ROW, OUTCOME = "findings.jsonl", "history.json", "fleet.json", "outcome.json"
+SCHEMA_VALUES = "gpuhost.values/1"
+SCHEMA_AUDIT = "gpuhost.audit/1"
+SCHEMA_OUTCOME = "gpuhost.outcome/1"
+RUN_ID = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{4}")
+# What lies beside the folders of the hosts, so that no host can have such a name.
+FLEET_FILES = ("index.html", "fleet.md", "findings.jsonl", ".fleet.lock")
+
+
+class RecordError(Exception):
+    """A record cannot be written or read; the message says which, why and what to do."""
+
+
+def new_run_id(now: datetime.datetime | None = None) -> str:
+    """`20261129T183000Z-4f2a`: the time in UTC, and four random digits for two runs in one second."""
+    now = now or datetime.datetime.now(datetime.timezone.utc)
+    return f"{now.strftime('%Y%m%dT%H%M%SZ')}-{secrets.token_hex(2)}"
+
+
+def check_run_id(text: str) -> str:
+    if not RUN_ID.fullmatch(text):
+        raise RecordError(f"run id {text!r} does not have the form 20261129T183000Z-4f2a")
+    return text
+
+
+class HostFolder:
+    """`<report_dir>/<inventory_hostname>`: the records of one host."""
+
+    def __init__(self, report_dir: str, host: str) -> None:
+        if host in ("", ".", "..", *FLEET_FILES) or "/" in host or "\0" in host:
+            raise RecordError(f"inventory_hostname {host!r} cannot be a folder's name: rename the host in the "
+                              "inventory")
+        self.path = pathlib.Path(os.path.abspath(os.path.expanduser(report_dir))) / host
+
+    def run(self, run_id: str) -> pathlib.Path:
+        return self.path / check_run_id(run_id)
+
+    def runs(self) -> list[str]:
+        """Ids of the runs recorded here, the oldest first."""
+        try:
+            names = os.listdir(self.path)
+        except FileNotFoundError:
+            return []
+        return sorted(name for name in names if RUN_ID.fullmatch(name))
+
+
+def write_text(path: pathlib.Path, text: str) -> None:
+    """Put `text` at `path` as a whole or not at all."""
+    write_bytes(path, text.encode("utf-8"))
+
+
+def write_bytes(path: pathlib.Path, data: bytes) -> None:
+    """Put `data` at `path` as a whole or not at all."""
+    with _replacing(path) as stream:
+        stream.write(data)
+
+
+@contextlib.contextmanager
+def _replacing(path: pathlib.Path) -> Iterator[BinaryIO]:
+    """A file that takes the place of the one at `path` once all is written."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        try:
+            with os.fdopen(handle, "wb") as stream:
+                yield stream
+            publish(name, path)
+        except BaseException:
+            os.unlink(name)
+            raise
+    except OSError as error:
+        raise RecordError(f"cannot write {path}: {error.strerror}. Choose another folder with "
+                          "gpuhost_report_dir") from error
+
+
+def publish(name: str, path: pathlib.Path) -> None:
+    """Put a finished temporary file at `path`, readable for whom other files of the user are."""
+    os.chmod(name, 0o666 & ~_umask())
+    os.replace(name, path)
+
+
+def write_json(path: pathlib.Path, document: Any) -> None:
+    write_text(path, json.dumps(document, indent=1, sort_keys=False, ensure_ascii=False) + "\n")
+
+
+def write_audit(path: pathlib.Path, document: dict[str, Any]) -> None:
+    """An audit document with a line for each section of the facts and for each finding: lines can be compared and
+    searched, and unlike an indented document a fleet of them is written in no time."""
+    with _replacing(path) as stream, io.TextIOWrapper(stream, encoding="utf-8", newline="\n") as text:
+        text.writelines(_lines(document))
+
+
+def _lines(document: dict[str, Any]) -> Iterator[str]:
+    # A host with 256 CPUs and 40 containers has tens of thousands of values: blanks between them are a tenth of it all.
+    encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
+    start = "{\n"
+    for key, part in document.items():
+        yield f"{start} {encode(key)}: "
+        if isinstance(part, dict):
+            yield from _apart("{", (f"{encode(name)}: {encode(found)}" for name, found in part.items()), "}")
+        elif isinstance(part, list):
+            yield from _apart("[", map(encode, part), "]")
+        else:
+            yield encode(part)
+        start = ",\n"
+    yield "\n}\n"
+
+
+def _apart(left: str, entries: Iterable[str], right: str) -> Iterator[str]:
+    """Each entry on a line of its own."""
+    yield left
+    comma = ""
+    for entry in entries:
+        yield f"{comma}\n  {entry}"
+        comma = ","
+    yield right
+
+
+def write_compact(path: pathlib.Path, document: Any) -> None:
+    """What only programs of this collection read; ASCII, so that any text of a host can be written."""
+    write_text(path, json.dumps(document, separators=(",", ":")) + "\n")
+
+
+def read_json(path: pathlib.Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise RecordError(f"cannot read {path}: {error.strerror}") from error
+    except ValueError as error:
+        raise RecordError(f"{path} is not JSON: {error}") from error
+
+
+def identity(path: pathlib.Path) -> list[int]:
+    """Which state of a file something was made from: another size or time makes it anew."""
+    status = os.stat(path)
+    return [status.st_size, status.st_mtime_ns]
+
+
+def read_document(path: pathlib.Path, schema: str) -> dict[str, Any] | None:
+    """A record of this schema; None where there is no file. A RecordError says what it is instead."""
+    if not path.exists():
+        return None
+    document = read_json(path)
+    found = document.get("schema") if isinstance(document, dict) else type(document).__name__
+    if found != schema:
+        raise RecordError(f"{path} has the schema {found!r}, wanted {schema!r}: measure again")
+    return document
+
+
+def _umask() -> int:
+    # The umask can only be read by setting it; the worker process is single-threaded here.
+    mask = os.umask(0o022)
+    os.umask(mask)
+    return mask
+
+
+def shown_path(path: pathlib.Path) -> str:
+    """A path below the current folder is shown from there."""
+    try:
+        return str(path.relative_to(os.getcwd()))
+    except ValueError:
+        return str(path)

@@ -1,0 +1,67 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""What a run changed, as a section of system-improve.md: before and after of every tunable, and how to make it last."""
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from .text import clean, code, count, escape, one_line, show, table
+
+
+def change_section(run: dict[str, Any]) -> list[str]:
+    """`run` is `{run_id, time, planned, changes, harm, notes}`: the plan's changes, those that the setters returned,
+    and what the guard saw."""
+    changes = run["changes"] + [change for change in run["planned"] if change["outcome"] == "skipped"]
+    lines = [f"## What run {code(run['run_id'])} changed", "", f"{run['time']}: {escape(outcome_counts(changes))}.", ""]
+    lines += [f"> {escape(entry['device'])}: {escape(entry['what'])}. The run was undone." for entry in run["harm"]]
+    lines += [f"- while the run lasted: {escape(note)}" for note in run["notes"]]
+    lines += [""] if run["harm"] or run["notes"] else []
+    if not changes:
+        return lines
+    rows = [[code(change["address"]), code(show(change["before"])), code(show(change["wanted"])),
+             code(show(change["after"])), change["outcome"], escape(change.get("reason") or "")] for change in changes]
+    lines += [*table(("tunable", "before", "wanted", "after", "outcome", "reason"), rows), ""]
+    return lines + _lasting(changes, run["planned"])
+
+
+def change_lines(changes: list[dict]) -> list[str]:
+    """One line a change, `sysctl:vm.swappiness: changed: 60 -> 10`; many alike are one line with their number."""
+    alike: dict[tuple, list[str]] = {}
+    for change in changes:
+        kind, _colon, name = change["address"].partition(":")
+        alike.setdefault((kind, name.rpartition("/")[2] if kind == "sysfs" else name, _what(change)), []).append(
+            change["address"])
+    return [f"{addresses[0]}{f' and {len(addresses) - 1} more' if len(addresses) > 1 else ''}: {key[2]}"
+            for key, addresses in alike.items()]
+
+
+def _what(change: dict) -> str:
+    outcome = change["outcome"].replace("_", " ")
+    if change["outcome"] in ("changed", "would_change", "reverted"):
+        after = change["wanted"] if change["after"] is None else change["after"]
+        text = f"{outcome}: {show(change['before'])} -> {show(after)}"
+    elif change["outcome"] == "refused":
+        text = f"{outcome}: wanted {show(change['wanted'])}, found {show(change['after'] or change['before'])}"
+    else:
+        text = f"{outcome}: {show(change['before'])}" if change["outcome"] == "unchanged" else outcome
+    return clean(f"{text}: {change['reason']}" if change.get("reason") else text)
+
+
+def outcome_counts(changes: list[dict]) -> str:
+    """`11 changed, 2 refused, 1 skipped`; `nothing to change` for none."""
+    tally = Counter(change["outcome"].replace("_", " ") for change in changes)
+    return ", ".join(f"{number} {outcome}" for outcome, number in tally.items()) or "nothing to change"
+
+
+def _lasting(changes: list[dict], planned: list[dict]) -> list[str]:
+    """The text for sysctl.d, tmpfiles.d or udev of what was changed. It is shown, never written."""
+    changed = {change["address"] for change in changes if change["outcome"] == "changed"}
+    texts = dict.fromkeys(line.rstrip() for plan in planned if plan["address"] in changed
+                          for line in (plan.get("persist") or "").strip().splitlines())
+    if not texts:
+        return []
+    return [f"{count(len(changed), 'change')} will be gone after the next boot or reset. To keep them:", "", "```text",
+            *(one_line(line) for line in texts), "```", ""]

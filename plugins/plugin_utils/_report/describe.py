@@ -1,0 +1,46 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""One line that says which machine this is, made from its facts."""
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from .._checks.findings import value
+from .._render.text import binary_size, clean, count
+
+_KINDS = {"vm": "a virtual machine", "container": "a container", "unknown": "a machine of unknown kind"}
+
+
+def describe(facts: dict[str, Any]) -> list[str]:
+    """The parts of that line: processors, memory, GPUs, kernel, Proxmox VE, kind of machine where it is not metal."""
+    parts = [_processors(facts["cpu"]), _memory(facts["memory"]), _gpus(facts["gpus"]),
+             f"kernel {value(facts['kernel']['release'], 'unknown')}"]
+    if facts["identity"]["proxmox"]["installed"]:
+        parts.append(f"Proxmox VE {value(facts['identity']['proxmox']['version'], '')}".strip())
+    kind = _KINDS.get(facts["identity"]["kind"])
+    if kind:
+        technology = facts["identity"]["technology"]
+        parts.append(kind + (f" ({technology})" if technology else ""))
+    return [clean(part) for part in parts if part]
+
+
+def _processors(cpu: dict[str, Any]) -> str:
+    name = (cpu["model_name"] or cpu["vendor"] or "unknown processor").replace("(R)", "").replace("(TM)", "")
+    name = " ".join(name.replace("-Core Processor", " cores").split())
+    sockets = cpu["sockets"] or 1
+    return f"{f'{sockets} x ' if sockets > 1 else ''}{name}, {count(cpu['logical'], 'CPU')}"
+
+
+def _memory(memory: dict[str, Any]) -> str:
+    kib = value(memory["total_kib"])
+    return "" if kib is None else f"{binary_size(kib * 1024)} memory"
+
+
+def _gpus(gpus: list[dict[str, Any]]) -> str:
+    if not gpus:
+        return "no GPU"
+    models = Counter(gpu["model"] or f"{gpu['vendor']}:{gpu['device']}" for gpu in gpus)
+    return ", ".join(f"{number} x {model}" for model, number in models.most_common())

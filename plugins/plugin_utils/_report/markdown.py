@@ -1,0 +1,164 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""system-improve.md: what to do on this host, first things first, to be handed to a colleague."""
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from .._checks.findings import PRIORITIES, gpu_addresses, to_do, value
+from .._render.changes import change_section
+from .._render.section import Section
+from .._render.text import code, count, escape, one_line, show, table
+from . import evidence
+from .commands import command
+from .describe import describe
+from .groups import Group, group
+from .measured_here import measured_lines, measured_section
+from .p2p import p2p_section
+from .terminal import counts_line, notes
+
+_CLASSES = (
+    ("runtime", "Now, without a restart"),
+    ("manual", "By hand"),
+    ("reload", "With a reload of a module"),
+    ("reboot", "With a reboot"),
+    ("firmware", "In the firmware or the hardware"),
+    ("none", "To know"),
+)
+
+
+def markdown_report(document: dict[str, Any], run: dict[str, Any] | None = None,
+                    shown: Iterable[Section] = ()) -> str:
+    """The report of one audit document; `run` adds what a tune changed: `{run_id, time, planned, changes}`, `shown`
+    what was measured."""
+    findings = document["findings"]
+    gpus = gpu_addresses(document["facts"])
+    failed = group(to_do(findings), findings)
+    lines = [f"# {escape(document['host'])}: what to improve", "", *_summary(document, failed, gpus)]
+    if run:
+        lines += change_section(run)
+    for name, heading in _CLASSES:
+        lines += _actions(heading, [one for one in failed if one.first["fix"]["class"] == name], gpus)
+    lines += evidence.markdown(shown) + measured_section(document)
+    lines += _unknown(findings, gpus) + _optimal(findings, gpus) + _not_applicable(findings, gpus)
+    lines += _waived(findings, gpus) + _gpu_table(document["facts"])
+    lines += p2p_section(document["facts"])
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _summary(document: dict[str, Any], failed: list[Group], gpus: set[str]) -> list[str]:
+    lines = [f"{escape('; '.join(describe(document['facts'])))}.", "",
+             f"Audited {document['collected_at']} with the profile {code(document['profile'])}: "
+             f"{escape(counts_line(document['summary']))}.", ""]
+    for text in notes(document):
+        lines += [f"> {escape(text)}", ""]
+    if not failed:
+        return [*lines, "Nothing to improve among what could be judged.", ""]
+    rows = []
+    for priority in PRIORITIES:
+        for one in (one for one in failed if one.first["priority"] == priority):
+            first = one.first
+            rows.append([priority, escape(first["title"]), escape(one.who(gpus)) or "host", code(show(first["actual"])),
+                         code(show(first["recommended"])), first["fix"]["class"]])
+    return [*lines, "## Summary", "", *table(("priority", "what", "where", "is", "wanted", "fix"), rows), ""]
+
+
+def _actions(heading: str, groups: list[Group], gpus: set[str]) -> list[str]:
+    if not groups:
+        return []
+    lines = [f"## {heading}", ""]
+    for priority in PRIORITIES:
+        for one in (one for one in groups if one.first["priority"] == priority):
+            lines += _action(one, gpus)
+    return lines
+
+
+def _action(one: Group, gpus: set[str]) -> list[str]:
+    first, fix = one.first, one.first["fix"]
+    lines = [f"### {first['priority']} {escape(first['title'])}", "",
+             f"- check: {code(first['check'])}, evidence: {first['evidence']}",
+             f"- is: {code(show(first['actual']))}, wanted: {code(show(first['recommended']))}"]
+    if one.subjects:
+        lines.append(f"- where: {escape(one.who(gpus))}" + (f": {code(one.names())}" if one.of > 1 else ""))
+    if first["reason"]:
+        lines.append(f"- finding: {escape(first['reason'])}")
+    lines += measured_lines(one.findings)
+    lines.append(f"- why: {escape(first['why'])}")
+    if first["contested"]:
+        by = ", ".join(first["contested"]["by"])
+        lines.append(f"- contested by {escape(by)}: {escape(first['contested']['why'])}")
+    for label, key in (("risk", "risk"), ("undo", "undo")):
+        if fix[key]:
+            lines.append(f"- {label}: {escape(fix[key])}")
+    if fix["not_planned_because"]:
+        lines.append(f"- not planned: {escape(fix['not_planned_because'])}")
+    lines += ["- sources: " + "; ".join(escape(source) for source in first["sources"]), ""]
+    lines += _block("Do", _distinct(one, "how") or _commands(one))
+    return lines + _block("Keep it after a reboot", _distinct(one, "persist"))
+
+
+def _distinct(one: Group, key: str) -> str:
+    """The texts of all the subjects, each line once: eight GPUs have eight commands but one remark."""
+    texts = dict.fromkeys(line.rstrip() for finding in one.findings
+                          for line in (finding["fix"][key] or "").strip().splitlines())
+    return "\n".join(texts)
+
+
+def _commands(one: Group) -> str:
+    changes = [finding["fix"]["change"] for finding in one.findings if finding["fix"]["change"]]
+    return "\n".join(command(change["address"], change["value"]) for change in changes)
+
+
+def _block(heading: str, text: str) -> list[str]:
+    if not text:
+        return []
+    fence = "```" if "```" not in text else "~~~~"
+    return [f"{heading}:", "", f"{fence}text", *(one_line(line) for line in text.splitlines()), fence, ""]
+
+
+def _with_verdict(findings: list[dict], verdict: str) -> list[Group]:
+    return group([finding for finding in findings if finding["verdict"] == verdict], findings)
+
+
+def _unknown(findings: list[dict], gpus: set[str]) -> list[str]:
+    rows = [[code(one.first["check"]), escape(one.who(gpus)) or "host", escape(one.first["reason"])]
+            for one in _with_verdict(findings, "unknown")]
+    return ["## Could not be judged", "", *table(("check", "where", "why"), rows), ""] if rows else []
+
+
+def _optimal(findings: list[dict], gpus: set[str]) -> list[str]:
+    rows = [[code(one.first["check"]), escape(one.who(gpus)) or "host", code(show(one.first["actual"])),
+             escape(one.first["reason"] or one.first["title"])] for one in _with_verdict(findings, "pass")]
+    return ["## As it should be", "", *table(("check", "where", "is", "what"), rows), ""] if rows else []
+
+
+def _not_applicable(findings: list[dict], gpus: set[str]) -> list[str]:
+    rows = [[code(one.first["check"]), escape(one.who(gpus)) or "host", escape(one.first["reason"])]
+            for one in _with_verdict(findings, "not_applicable")]
+    return ["## Does not apply here", "", *table(("check", "where", "why"), rows), ""] if rows else []
+
+
+def _waived(findings: list[dict], gpus: set[str]) -> list[str]:
+    rows = [[code(one.first["check"]), escape(one.who(gpus)) or "host", escape(one.first["waived"]["reason"]),
+             escape(one.first["waived"]["expires"])]
+            for one in group([finding for finding in findings if finding["waived"]], findings)]
+    return ["## Waived", "", *table(("check", "where", "reason", "until"), rows), ""] if rows else []
+
+
+def _gpu_table(facts: dict[str, Any]) -> list[str]:
+    rows = []
+    for gpu in facts["gpus"]:
+        pcie = value(gpu["pcie"])
+        link = pcie and pcie["link"]
+        rows.append([code(gpu["bdf"]), escape(gpu["model"] or f"{gpu['vendor']}:{gpu['device']}"),
+                     escape(gpu["driver"] or "none"), show(value(gpu["numa_node"])),
+                     f"{link['speed_gts']} GT/s x{link['width']}" if link else "-",
+                     f"{link['max_speed_gts']} GT/s x{link['max_width']}" if link else "-",
+                     show(pcie and pcie["max_payload"]), show(pcie and pcie["max_read_request"]), gpu["state"]])
+    head = ("GPU", "model", "driver", "NUMA node", "link now", "link possible", "MaxPayload", "MaxReadReq", "state")
+    if not rows:
+        return []
+    return [f"## {count(len(rows), 'GPU')}", "", *table(head, rows), ""]

@@ -1,0 +1,71 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""How the NVIDIA GPUs of a host reach each other, as a matrix for the report."""
+from __future__ import annotations
+
+from typing import Any
+
+from .._derive.derive import reaches_peers
+from .._derive.p2p import peer_to_peer
+from .._render.text import code, count, table
+
+_RELATIONS = {
+    "same_switch": ("switch", "below one switch or port: transfers can stay below it"),
+    "same_root_complex": ("bridge", "on one host bridge: transfers go up to it and down again"),
+    "same_socket": ("node", "on one NUMA node, through the fabric of the processor"),
+    "across": ("across", "on two NUMA nodes, through the link between them"),
+    "unknown": ("?", "no NUMA node is known: nobody can tell"),
+}
+_FOLLOWS = {
+    "direct": ("direct", "go straight: neither translated nor sent on a detour"),
+    "detour": ("detour", "are sent up to the root by ACS instead of across the switch"),
+    "translated": ("translated", "are translated by the IOMMU, which CUDA does not support on bare metal"),
+    "may_hang": ("may hang", "are translated by the IOMMU and redirected by ACS: collectives may hang"),
+    "unknown": ("unknown", "could not be judged: registers of a port or the type of a group are unread"),
+}
+
+
+def p2p_section(facts: dict[str, Any]) -> list[str]:
+    """The matrix, what its words mean, and which ports redirect; nothing for a host with fewer than two such GPUs."""
+    peers = [gpu for gpu in facts["gpus"] if reaches_peers(gpu)]
+    found = peer_to_peer(peers, {port["bdf"]: port for port in facts["ports"]}, facts["cpu"]["sockets"],
+                         facts["pcie"]["nvswitches"])
+    if not found["wanted"]:
+        return []
+    pairs = found["pairs"]
+    outcomes = [outcome for outcome in _FOLLOWS if any(pair["follows"] == outcome for pair in pairs)]
+    lines = ["## How GPUs reach each other", "", *_matrix([gpu["bdf"] for gpu in peers], pairs, len(outcomes) > 1), ""]
+    lines += [f"- {word}: {meaning}" for relation, (word, meaning) in _RELATIONS.items()
+              if any(pair["relation"] == relation for pair in pairs)]
+    lines += [f"- {_those(outcome, pairs, outcomes)} {_FOLLOWS[outcome][1]}" for outcome in outcomes]
+    return [*lines, *_places(found), ""]
+
+
+def _matrix(names: list[str], pairs: list[dict], mixed: bool) -> list[str]:
+    """A row and a column a GPU; the outcome stands in the cells only where pairs have different ones."""
+    cells = {}
+    for pair in pairs:
+        text = _RELATIONS[pair["relation"]][0]
+        if mixed and pair["follows"] != "direct":
+            text += f", {_FOLLOWS[pair['follows']][0]}"
+        cells[pair["a"], pair["b"]] = cells[pair["b"], pair["a"]] = text
+    rows = [[code(row), *(cells.get((row, column), "-") for column in names)] for row in names]
+    return table(("", *map(code, names)), rows)
+
+
+def _those(outcome: str, pairs: list[dict], outcomes: list[str]) -> str:
+    if len(outcomes) == 1:
+        return f"transfers of {'all ' if len(pairs) > 1 else ''}{count(len(pairs), 'pair')}"
+    return f"{_FOLLOWS[outcome][0]}: transfers of {count(sum(pair['follows'] == outcome for pair in pairs), 'pair')}"
+
+
+def _places(found: dict[str, Any]) -> list[str]:
+    lines = ["- NVLink joins them: that is how they talk, and over PCI Express with network cards"] if found[
+        "nvlink"] else []
+    kinds = sorted({kind or "none" for pair in found["pairs"] for kind in pair["types"]})
+    lines += [f"- type of their IOMMU groups: {', '.join(map(code, kinds))}"]
+    if found["redirect_ports"]:
+        lines.append(f"- ports between them that redirect: {', '.join(map(code, found['redirect_ports']))}")
+    return lines

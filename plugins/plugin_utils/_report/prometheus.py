@@ -1,0 +1,50 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""gpuhost.prom: the findings of one host for the textfile collector of Prometheus' node_exporter."""
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from .._render.text import one_line
+
+# name, help, as the text format wants them before the samples.
+_FINDING = ("gpuhost_finding", "1 for a finding to improve, 0 for any other; the label verdict says which")
+_TIME = ("gpuhost_audit_timestamp_seconds", "When the audit was judged, by the clock of the controller")
+_INFO = ("gpuhost_audit_info", "The audit that the findings come from")
+
+
+def prometheus(document: dict[str, Any], run_id: str, written_at: float) -> str:
+    """The text format, version 0.0.4. Every sample names the host, so that one collector may read many such files."""
+    host = document["host"]
+    lines = _head(*_FINDING)
+    for finding in document["findings"]:
+        to_improve = finding["verdict"] == "fail" and not finding["waived"]
+        lines.append(_sample(_FINDING[0], int(to_improve), host=host, check=finding["check"],
+                             subject=finding["subject"] or "", priority=finding["priority"],
+                             verdict=finding["verdict"], waived="yes" if finding["waived"] else "no"))
+    lines += [*_head(*_TIME), _sample(_TIME[0], f"{written_at:.3f}", host=host)]
+    lines += [*_head(*_INFO), _sample(_INFO[0], 1, host=host, profile=document["profile"], run_id=run_id)]
+    return "\n".join(lines) + "\n"
+
+
+def _head(name: str, what: str) -> list[str]:
+    return [f"# HELP {name} {what}", f"# TYPE {name} gauge"]
+
+
+def _sample(name: str, value: object, **labels: str) -> str:
+    pairs = ",".join(f'{key}="{_label(text)}"' for key, text in labels.items())
+    return f"{name}{{{pairs}}} {value}"
+
+
+# The same few texts come hundreds of times in one file.
+@functools.lru_cache(maxsize=1024)
+def _label(text: str) -> str:
+    return _encodable(one_line(text)).replace("\\", "\\\\").replace('"', '\\"')
+
+
+def _encodable(text: str) -> str:
+    # A name in an odd encoding reaches us with surrogates, which UTF-8 cannot hold.
+    return text.encode("utf-8", "replace").decode("utf-8")

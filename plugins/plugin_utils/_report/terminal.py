@@ -1,0 +1,115 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""The audit in a terminal: at most 100 columns, what to do first."""
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable
+from typing import Any
+
+from .._checks.findings import PRIORITIES, gpu_addresses, to_do
+from .._render.text import clean, count, one_line, show
+from .describe import describe
+from .groups import Group, group
+from .measured_here import planned_all_the_same
+
+WIDTH = 100
+_COLOURS = {"P0": "red", "P1": "yellow", "P2": "cyan", "info": "dark gray"}
+Paint = Callable[[str, str], str]
+
+
+def no_paint(text: str, _colour: str) -> str:
+    return text
+
+
+def full_report(document: dict[str, Any], paths: dict[str, str], paint: Paint = no_paint) -> str:
+    """The whole report of one host: what fails by priority, what could not be read, the counts, where the rest is."""
+    findings, facts = document["findings"], document["facts"]
+    gpus = gpu_addresses(facts)
+    lines = ["", *_wrap(f"{document['host']}: {'; '.join(describe(facts))}"), f"profile {document['profile']}", ""]
+    failed = group(to_do(findings), findings)
+    for priority in PRIORITIES:
+        for one in (one for one in failed if one.first["priority"] == priority):
+            lines += _finding(one, gpus, paint)
+    if not failed:
+        lines.append("Nothing to improve among what could be judged.")
+    lines += ["", *_unknown(findings, gpus), *_wrap(counts_line(document["summary"]))]
+    lines += [line for text in notes(document) for line in _wrap(text)]
+    return "\n".join(lines + [f"{name}: {path}" for name, path in paths.items()])
+
+
+def _finding(one: Group, gpus: set[str], paint: Paint) -> list[str]:
+    first = one.first
+    label = paint(f"{first['priority']:<4}", _COLOURS[first["priority"]])
+    head = _wrap(first["title"])
+    lines = [f"{label}  {head[0]}", *(f"      {line}" for line in head[1:])]
+    facts = [f"{first['check']}: {show(first['actual'])}"]
+    if first["recommended"] is not None:
+        facts.append(f"wanted {show(first['recommended'])}")
+    who = one.who(gpus)
+    fix = first["fix"]["class"] + (", contested" if first["contested"] else "")
+    lines += _indented(", ".join(facts) + (f" ({who})" if who else "") + f" [{fix}]")
+    if one.subjects and len(one.subjects) < one.of:
+        lines += _indented(one.names())
+    if first["reason"]:
+        lines += _indented(first["reason"])
+    return lines
+
+
+def _unknown(findings: list[dict], gpus: set[str]) -> list[str]:
+    unknown = group([finding for finding in findings if finding["verdict"] == "unknown"], findings)
+    if not unknown:
+        return []
+    lines = ["Could not be judged:"]
+    for one in unknown:
+        who = one.who(gpus)
+        lines += _indented(f"{one.first['check']}{f' ({who})' if who else ''}: {one.first['reason']}")
+    return [*lines, ""]
+
+
+def counts_line(summary: dict[str, Any]) -> str:
+    """`2 findings to improve (1 P1, 1 P2), 20 as they should be, 12 not applicable, 1 unknown`."""
+    failing = summary["failing"]
+    by_priority = ", ".join(f"{failing[name]} {name}" for name in PRIORITIES if failing[name])
+    parts = [f"{count(sum(failing.values()), 'finding')} to improve" + (f" ({by_priority})" if by_priority else ""),
+             f"{summary['verdicts']['pass']} as they should be",
+             f"{summary['verdicts']['not_applicable']} not applicable", f"{summary['verdicts']['unknown']} unknown"]
+    if summary["waived"]:
+        parts.append(f"{summary['waived']} waived")
+    return ", ".join(parts)
+
+
+def notes(document: dict[str, Any]) -> list[str]:
+    """What the reader must know about this run: PARTIAL without root, waivers that ran out, harm that is planned."""
+    facts = document["facts"]
+    said = []
+    if not facts["privileged"]:
+        missing = sorted({entry["fact"] for entry in facts["unread"]})
+        said.append(f"PARTIAL: run without root, {count(len(missing), 'fact')} could not be read"
+                    + (f" ({', '.join(missing[:4])}{', ...' if len(missing) > 4 else ''})" if missing else "")
+                    + ". Run it as root, or with a user who may use sudo, for the rest.")
+    said += [f"waiver of {entry['check']} expired on {entry['expires']}: {one_line(entry['reason'])}"
+             for entry in document["summary"].get("expired_waivers", [])]
+    said += planned_all_the_same(document["findings"])
+    return said
+
+
+def short_line(document: dict[str, Any]) -> str:
+    """One host of many on one line."""
+    line = f"{document['host']}: {counts_line(document['summary'])}"
+    if not document["facts"]["privileged"]:
+        line += ", PARTIAL (no root)"
+    worst = group(to_do(document["findings"]), document["findings"])[:3]
+    if worst:
+        line += "; first: " + ", ".join(one.first["check"] for one in worst)
+    return clean(line)
+
+
+def _indented(text: str) -> list[str]:
+    return [f"      {line}" for line in _wrap(text)]
+
+
+def _wrap(text: str) -> list[str]:
+    return textwrap.wrap(one_line(text), WIDTH - 6, break_long_words=False, break_on_hyphens=False) or [""]

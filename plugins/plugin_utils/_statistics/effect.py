@@ -1,0 +1,176 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""How much B differs from A, from blocks in each of which both were measured, and how sure that is.
+
+Each block gives the log ratio of its second run to its first. In blocks that ran A first it holds the effect, in the
+others its opposite, and in both whatever makes a second run differ from a first: drift, a warm cache. So half of the
+shift between the two kinds of blocks is the effect alone. It is estimated by the median of the differences of all pairs
+(Hodges and Lehmann), its interval is that of the rank sum test (Mann, Whitney, Wilcoxon) with the exact distribution.
+Nothing is assumed of the noise: the chance is the one by which it was drawn which blocks run A first (`_blocks.order`).
+
+Sources: Hollander, Wolfe, Chicken, Nonparametric Statistical Methods, chapter 4; Koch, The use of non-parametric
+methods in the statistical analysis of the two-period change-over design, Biometrics 28 (1972).
+"""
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._statistics.blocks import BEFORE, Block
+
+HELPS, HURTS, NOTHING, INCONCLUSIVE = "helps", "hurts", "no measurable effect", "inconclusive"
+CONFIDENCE = 0.95
+HIGHER, LOWER = "higher", "lower"
+
+
+class Interval(NamedTuple):
+    """In log ratios B / A; without an end where the blocks are too few for the confidence. `chance`: of a shift as
+    large as this one where nothing differs (two-sided)."""
+
+    estimate: float
+    low: float
+    high: float
+    chance: float
+
+
+def effect(blocks: Sequence[Block], better: str, matters: float = 2.0) -> dict[str, Any]:
+    """What became of one metric:
+    `{verdict, percent, low, high, blocks, chance, smallest_seen, more_blocks, more_runs, said}`.
+
+    `better` is HIGHER or LOWER. Percents are of A: `percent` the estimate, `low` and `high` the ends of its 95 %
+    interval (null without enough blocks). An effect below `matters` percent is of no interest; `smallest_seen` is what
+    the interval rules out where nothing was found. ValueError: a value that no ratio can be made of.
+    """
+    if better not in (HIGHER, LOWER):
+        raise ValueError(f"better is {better!r}: {HIGHER} or {LOWER} is wanted")
+    for one in (value for block in blocks for value in (block.before, block.after)):
+        if isinstance(one, bool) or not (isinstance(one, (int, float)) and math.isfinite(one) and one > 0):
+            raise ValueError(f"{one!r} is not a positive number: no ratio can be made of it")
+    found = interval(*_by_order(blocks))
+    more = blocks_missing(found, len(blocks), matters)
+    verdict = _verdict(found, better, more)
+    result = {
+        "verdict": verdict, "blocks": len(blocks), "chance": round(found.chance, 6),
+        "percent": _percent(found.estimate), "low": _percent(found.low), "high": _percent(found.high),
+        "smallest_seen": _percent(_farthest(found)) if verdict == NOTHING else None,
+        "more_blocks": more if verdict == INCONCLUSIVE else None,
+        "more_runs": 2 * more if verdict == INCONCLUSIVE else None,
+    }
+    return {**result, "said": describe(result)}
+
+
+def interval(first_before: Sequence[float], first_after: Sequence[float], confidence: float = CONFIDENCE) -> Interval:
+    """Half of the shift between two samples, the log ratios second run / first run of either kind of blocks."""
+    halves = sorted((one - other) / 2 for one in first_before for other in first_after)
+    if not halves:
+        return Interval(math.nan, -math.inf, math.inf, 1.0)
+    middle = (halves[(len(halves) - 1) // 2] + halves[len(halves) // 2]) / 2
+    counts = len(first_before), len(first_after)
+    against = min(sum(one <= 0 for one in halves), sum(one >= 0 for one in halves))     # a tie speaks against a shift
+    chance = min(1.0, 2 * sum(_ways(*counts)[:against + 1]) / math.comb(sum(counts), counts[0]))
+    cut = critical_rank(*counts, confidence)
+    if cut == 0:
+        return Interval(middle, -math.inf, math.inf, chance)
+    return Interval(middle, halves[cut - 1], halves[-cut], chance)
+
+
+@functools.cache
+def critical_rank(first: int, second: int, confidence: float = CONFIDENCE) -> int:
+    """How many differences lie outside each end: the largest c with P(U < c) at most half of what is left over.
+
+    0 where even U = 0 is likelier than that, as with fewer than eight blocks at 95 percent.
+    """
+    allowed, seen = (1 - confidence) / 2 * math.comb(first + second, first), 0
+    for total, number in enumerate(_ways(first, second)):
+        seen += number
+        if seen > allowed:
+            return total
+    return 0
+
+
+@functools.cache
+def _ways(first: int, second: int) -> list[int]:
+    """[u]: orders of two samples in which u pairs stand the other way round; the coefficients of Gauss's binomial."""
+    ways = [1] + [0] * (first * second)
+    for count in range(1, first + 1):
+        for total in range(first * second, second + count - 1, -1):
+            ways[total] -= ways[total - second - count]
+        for total in range(count, first * second + 1):
+            ways[total] += ways[total - count]
+    return ways
+
+
+def fewest_blocks(confidence: float = CONFIDENCE) -> int:
+    """The blocks without which no interval has both ends: 8 at 95 percent."""
+    return next(count for count in range(2, 64) if critical_rank(count // 2, count - count // 2, confidence))
+
+
+def blocks_missing(found: Interval, blocks: int, matters: float) -> int:
+    """How many more blocks would decide it, as far as these tell: an interval narrows with the root of their number.
+
+    Decided is what leaves zero outside, or all that matters; 0: it is. For an effect near `matters` either needs many.
+    """
+    wanted = math.log1p(matters / 100)
+    if math.isinf(found.low):
+        return max(fewest_blocks() - blocks, 1)
+    if _farthest(found) <= wanted or not found.low <= 0 <= found.high:
+        return 0
+    nearest = max(abs(found.estimate), wanted - abs(found.estimate))
+    return max(math.ceil(blocks * ((found.high - found.low) / 2 / nearest) ** 2) - blocks, 1)
+
+
+def stand_together(chances: Sequence[float]) -> list[bool]:
+    """Which of several differences stand when all are judged together, by Holm's method: where nothing differs
+    anywhere, one or more of them stand in at most 5 of 100 experiments."""
+    stand, allowed = [False] * len(chances), 1 - CONFIDENCE
+    for rank, number in enumerate(sorted(range(len(chances)), key=lambda position: chances[position])):
+        if chances[number] > allowed / (len(chances) - rank) + 1e-12:
+            break
+        stand[number] = True
+    return stand
+
+
+def describe(result: dict[str, Any]) -> str:
+    """`helps: +4.1 % (+3.2 % to +5.0 %, 12 blocks of 2 runs)`."""
+    blocks = result["blocks"]
+    if result["verdict"] == INCONCLUSIVE:
+        in_all = blocks + result["more_blocks"]
+        said = f"{INCONCLUSIVE}: needs {result['more_runs']} more runs ({blocks} blocks of 2 runs were measured, "
+        if result["low"] is None:
+            return f"{said}fewer than {in_all} tell nothing)"
+        return f"{said}about {in_all} are wanted; so far {_span(result)})"
+    said = f"{result['verdict']}: {_span(result)[:-1]}, {blocks} blocks of 2 runs)"
+    if result["verdict"] != NOTHING:
+        return said
+    if result["low"] == result["high"] == 0:
+        return f"{said}; most runs gave the same value, so the metric may be too coarse to tell"
+    return f"{said}; one beyond {result['smallest_seen']:.1f} % would have been seen"
+
+
+def _span(result: dict[str, Any]) -> str:
+    percent, low, high = (round(result[key], 1) + 0.0 for key in ("percent", "low", "high"))     # -0.0 becomes 0.0
+    return f"{percent:+.1f} % ({low:+.1f} % to {high:+.1f} %)"
+
+
+def _by_order(blocks: Sequence[Block]) -> tuple[list[float], list[float]]:
+    """Log ratios second run / first run: of blocks that ran A first, and of the others."""
+    return ([math.log(block.after / block.before) for block in blocks if block.first == BEFORE],
+            [math.log(block.before / block.after) for block in blocks if block.first != BEFORE])
+
+
+def _verdict(found: Interval, better: str, more: int) -> str:
+    if found.low <= 0 <= found.high:
+        return INCONCLUSIVE if more else NOTHING
+    return HELPS if (found.low > 0) == (better == HIGHER) else HURTS
+
+
+def _farthest(found: Interval) -> float:
+    return max(-found.low, found.high)
+
+
+def _percent(value: float) -> float | None:
+    return round(math.expm1(value) * 100, 2) if math.isfinite(value) else None

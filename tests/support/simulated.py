@@ -1,0 +1,104 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Benchmarks with a known effect and known noise, to find out how often what is said of them is right."""
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+Noise = Callable[[random.Random, int], list[float]]
+
+
+class World(NamedTuple):
+    """What a host does to a benchmark besides the change. `noise(draw, runs)` is added to the log of each run's value,
+    `second` to that of the second run of every block; `discarded` is the share of runs that do not count."""
+
+    what: str
+    noise: Noise
+    second: float = 0.0
+    discarded: float = 0.0
+
+
+def gaussian(sigma: float = 0.03) -> Noise:
+    return lambda draw, runs: [draw.gauss(0, sigma) for number in range(runs)]
+
+
+def drifting(draw: random.Random, runs: int) -> list[float]:
+    """Each run is 2 percent slower than the one before it."""
+    return [value - 0.02 * number for number, value in enumerate(gaussian()(draw, runs))]
+
+
+def stepping(draw: random.Random, runs: int) -> list[float]:
+    """A quarter slower from somewhere in the middle on."""
+    start = draw.randrange(runs // 3, 2 * runs // 3)
+    return [value - 0.25 * (number >= start) for number, value in enumerate(gaussian()(draw, runs))]
+
+
+def autocorrelated(draw: random.Random, runs: int) -> list[float]:
+    """Each run's deviation keeps 0.9 of that of the run before it."""
+    values = [draw.gauss(0, 0.03)]
+    while len(values) < runs:
+        values.append(0.9 * values[-1] + draw.gauss(0, 0.03 * math.sqrt(1 - 0.9 ** 2)))
+    return values
+
+
+def heavy_tailed(draw: random.Random, runs: int) -> list[float]:
+    """Cauchy's distribution, which has no variance, cut where a run takes a hundred times as long."""
+    return [max(-4.6, min(4.6, 0.02 * math.tan(math.pi * (draw.random() - 0.5)))) for number in range(runs)]
+
+
+def outlying(draw: random.Random, runs: int) -> list[float]:
+    """One run in ten takes a third longer."""
+    return [value - 0.3 * (draw.random() < 0.1) for value in gaussian()(draw, runs)]
+
+
+def waving(draw: random.Random, runs: int) -> list[float]:
+    """Up and down by 10 percent every seven runs, as with another job of the host's."""
+    start = draw.random()
+    return [value + 0.1 * math.sin(2 * math.pi * (number / 7 + start))
+            for number, value in enumerate(gaussian()(draw, runs))]
+
+
+WORLDS = {
+    "plain": World("independent noise of 3 %", gaussian()),
+    "drift": World("each run 2 % slower than the one before it", drifting),
+    "warm_cache": World("the second run of each block 10 % faster", gaussian(), second=0.1),
+    "step": World("a quarter slower from somewhere in the middle on", stepping),
+    "autocorrelated": World("noise of 3 % of which 0.9 stays from run to run", autocorrelated),
+    "heavy_tails": World("noise without a variance (Cauchy)", heavy_tailed),
+    "outliers": World("one run in ten takes a third longer", outlying),
+    "wave": World("10 % up and down every seven runs", waving),
+    "discarded": World("one run in ten is discarded", gaussian(), discarded=0.1),
+}
+
+
+def runs(world: World, seed: object, blocks: int, percent: float = 0.0) -> list[dict[str, Any]]:
+    """The runs of an experiment's document with one arm and one metric; B is `percent` more than A."""
+    from ansible_collections.gpuhost.tuning.plugins.plugin_utils._statistics.blocks import order
+
+    draw = random.Random(f"{world.what} {seed}")
+    states = [state for block in order(blocks, f"order {world.what} {seed}") for state in block]
+    logs = world.noise(draw, len(states))
+    return [{
+        "number": number, "arm": "one", "block": number // 2, "state": state,
+        "discarded": "simulated" if draw.random() < world.discarded else None,
+        "values": {"speed": 100 * math.exp(logs[number] + world.second * (number % 2)) * (
+            1 + percent / 100 if state == "B" else 1)},
+    } for number, state in enumerate(states)]
+
+
+def results(world: World, experiments: int, blocks: int, percent: float = 0.0) -> Iterator[dict[str, Any]]:
+    """What is said of so many experiments."""
+    from ansible_collections.gpuhost.tuning.plugins.plugin_utils._statistics.blocks import complete_blocks
+    from ansible_collections.gpuhost.tuning.plugins.plugin_utils._statistics.effect import effect
+
+    for seed in range(experiments):
+        yield effect(complete_blocks(runs(world, seed, blocks, percent), "one", "speed"), "higher")
+
+
+def false_claims(world: World, experiments: int, blocks: int) -> int:
+    """How many of so many experiments in which nothing differs are said to help or to hurt."""
+    return sum(found["verdict"] in ("helps", "hurts") for found in results(world, experiments, blocks))

@@ -1,0 +1,187 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+import time
+
+import pytest
+from ansible_collections.gpuhost.tuning.plugins.module_utils._change.journal import (
+    Journal,
+    JournalError,
+    check_run_id,
+    new_run_id,
+    parse_journal,
+    read_journal,
+)
+from ansible_collections.gpuhost.tuning.plugins.module_utils._host.host import Host
+
+START = {"address": "sysctl:vm.swappiness", "before": "60", "wanted": "10", "identity": None, "restores": False}
+END = {"address": "sysctl:vm.swappiness", "after": "10", "outcome": "changed"}
+
+
+@pytest.fixture
+def journal(tree, host):
+    tree.sysctl("kernel.random.boot_id", "boot-1")
+    return Journal(host, "run-1", lock_timeout=0.2)
+
+
+def write_once(journal):
+    with journal:
+        journal.start([START])
+        journal.end([END])
+
+
+def test_a_write_has_a_line_before_and_after(journal, host):
+    write_once(journal)
+    start, end = read_journal(host).value
+    assert start.pop("at") <= end.pop("at")
+    assert start == {"event": "start", "run": "run-1", "boot": "boot-1", "pid": os.getpid(), **START}
+    assert end == {"event": "end", "run": "run-1", "boot": "boot-1", "pid": os.getpid(), **END}
+
+
+def test_folder_and_files_are_ours_alone(journal, tree):
+    write_once(journal)
+    modes = {name: stat.S_IMODE(tree.path(f"/run/gpuhost/{name}").stat().st_mode)
+             for name in ("", "journal.jsonl", "lock")}
+    assert modes == {"": 0o700, "journal.jsonl": 0o600, "lock": 0o600}
+
+
+def test_the_journal_only_grows(journal, tree, host):
+    write_once(journal)
+    first = tree.path("/run/gpuhost/journal.jsonl").read_bytes()
+    write_once(Journal(host, "run-2"))
+    both = tree.path("/run/gpuhost/journal.jsonl").read_bytes()
+    assert both.startswith(first)
+    assert [line["run"] for line in read_journal(host).value] == ["run-1", "run-1", "run-2", "run-2"]
+
+
+def test_a_torn_last_line_is_left_out_and_spoils_nothing(journal, tree, host):
+    write_once(journal)
+    path = tree.path("/run/gpuhost/journal.jsonl")
+    path.write_bytes(path.read_bytes() + b'{"event": "start", "address": "sysctl:vm.sw')
+    write_once(Journal(host, "run-2"))
+    assert [(line["run"], line["event"]) for line in read_journal(host).value] == [
+        ("run-1", "start"), ("run-1", "end"), ("run-2", "start"), ("run-2", "end")]
+
+
+@pytest.mark.parametrize("line", [b"[]", b"17", b"null", b"{}", b'{"event": "start"}', b"\xff\xfe\x00",
+                                  b'{"event": "x", "address": "a"}'])
+def test_lines_that_are_no_records_are_left_out(line):
+    good = json.dumps({"event": "end", "address": "sysctl:a.b"}).encode()
+    assert parse_journal(line + b"\n" + good + b"\n") == [{"event": "end", "address": "sysctl:a.b"}]
+
+
+def test_no_journal_is_absent(host):
+    assert read_journal(host).status == "absent"
+
+
+def test_a_second_writer_hears_who_holds_it_and_since_when(journal, host):
+    with journal:
+        before = time.monotonic()
+        with pytest.raises(JournalError) as caught, Journal(host, "run-2", lock_timeout=0.3):
+            pass
+        waited = time.monotonic() - before
+    said = str(caught.value)
+    assert re.search(rf"run run-1 \(pid {os.getpid()}\) holds it since \d{{4}}-\d\d-\d\dT\d\d:\d\d:\d\dZ", said)
+    assert 0.3 <= waited < 2
+
+
+def test_a_second_writer_gets_it_when_the_first_lets_go(journal, host):
+    child = os.fork()
+    if child == 0:
+        with journal:
+            time.sleep(0.4)
+        os._exit(0)
+    time.sleep(0.1)
+    write_once(Journal(host, "run-2", lock_timeout=5))
+    assert os.waitpid(child, 0)[1] == 0
+    assert [line["run"] for line in read_journal(host).value] == ["run-2", "run-2"]
+
+
+def test_a_killed_writer_leaves_no_lock(journal, host):
+    child = os.fork()
+    if child == 0:
+        journal.__enter__()
+        os.kill(os.getpid(), 9)
+    os.waitpid(child, 0)
+    write_once(Journal(host, "run-2", lock_timeout=0))
+    assert len(read_journal(host).value) == 2
+
+
+@pytest.mark.parametrize("name", ["journal.jsonl", "lock"])
+def test_a_link_in_the_place_of_a_file_is_not_followed(tree, host, journal, name):
+    tree.file("/etc/victim", "mine")
+    tree.folder("/run/gpuhost").link(f"/run/gpuhost/{name}", str(tree.path("/etc/victim")))
+    tree.path("/run/gpuhost").chmod(0o700)
+    with pytest.raises(JournalError, match="no record, so no write"):
+        write_once(journal)
+    assert tree.path("/etc/victim").read_text() == "mine\n"
+
+
+def test_a_second_name_of_another_file_is_not_written(tree, journal):
+    tree.file("/etc/victim", "mine", mode=0o600)
+    tree.folder("/run/gpuhost")
+    os.link(tree.path("/etc/victim"), tree.path("/run/gpuhost/journal.jsonl"))
+    tree.path("/run/gpuhost").chmod(0o700)
+    with pytest.raises(JournalError, match="not a file of its own"):
+        write_once(journal)
+    assert tree.path("/etc/victim").read_text() == "mine\n"
+
+
+def test_a_link_in_the_place_of_the_folder_is_not_followed(tree, host, journal):
+    tree.folder("/tmp/elsewhere").folder("/run").link("/run/gpuhost", str(tree.path("/tmp/elsewhere")))
+    assert "no record, so no write" in journal.obstacle()
+    with pytest.raises(JournalError):
+        write_once(journal)
+    assert read_journal(host).status == "denied"
+    assert list(tree.path("/tmp/elsewhere").iterdir()) == []
+
+
+def test_a_folder_that_others_may_write_is_refused(tree, journal):
+    tree.folder("/run/gpuhost")
+    tree.path("/run/gpuhost").chmod(0o777)
+    assert "0777" in journal.obstacle()
+    with pytest.raises(JournalError, match="0777"):
+        write_once(journal)
+
+
+def test_a_fifo_does_not_hang(tree, host, journal):
+    tree.folder("/run/gpuhost")
+    tree.path("/run/gpuhost").chmod(0o700)
+    os.mkfifo(tree.path("/run/gpuhost/journal.jsonl"), 0o600)
+    with pytest.raises(JournalError):
+        write_once(journal)
+    assert read_journal(host).status == "denied"
+
+
+def test_a_folder_without_the_marker_gets_no_journal(tree, journal):
+    tree.remove("/.gpuhost-sysroot")
+    assert ".gpuhost-sysroot" in journal.obstacle()
+    with pytest.raises(JournalError, match="EROFS"):
+        write_once(journal)
+    assert not tree.path("/run").exists()
+
+
+def test_looking_for_an_obstacle_creates_nothing(tree, journal):
+    assert journal.obstacle() is None
+    assert not tree.path("/run").exists()
+
+
+def test_run_ids():
+    assert re.fullmatch(r"\d{8}T\d{6}Z-[0-9a-f]{4}", new_run_id())
+    assert check_run_id("20261129T183000Z-4f2a") == "20261129T183000Z-4f2a"
+    for bad in ("", "a/b", "../x", "x" * 65, "a b", "-x", "a\n"):
+        with pytest.raises(ValueError, match="run_id"):
+            check_run_id(bad)
+
+
+def test_the_boot_is_that_of_the_write(tree, host, journal):
+    write_once(journal)
+    tree.sysctl("kernel.random.boot_id", "boot-2")
+    write_once(Journal(Host(str(tree.root)), "run-2"))
+    assert [line["boot"] for line in read_journal(host).value] == ["boot-1", "boot-1", "boot-2", "boot-2"]

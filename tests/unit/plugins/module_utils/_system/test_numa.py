@@ -1,0 +1,69 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import pytest
+from ansible_collections.gpuhost.tuning.plugins.module_utils._host.host import Host
+from ansible_collections.gpuhost.tuning.plugins.module_utils._system.numa import parse_meminfo, parse_numbers, read
+
+from hosts.numa import plant_nodes
+
+
+def test_two_nodes_with_one_cpu_offline(tree, host):
+    plant_nodes(tree, ("0-63,128-191", "64-127,192-238,240-255"), memory_kib=792244224, free_kib=789052416)
+    assert read(host) == {"nodes": [
+        {"node": "node0", "id": 0, "cpus": "0-63,128-191", "memory_kib": ("ok", 792244224, None),
+         "free_kib": ("ok", 789052416, None), "distances": [10, 32]},
+        {"node": "node1", "id": 1, "cpus": "64-127,192-238,240-255", "memory_kib": ("ok", 792244224, None),
+         "free_kib": ("ok", 789052416, None), "distances": [32, 10]},
+    ]}
+
+
+def test_node_of_memory_only(tree, host):
+    plant_nodes(tree, ("0-71", ""), distances=((10, 80), (80, 10)))
+    nodes = read(host)["nodes"]
+    assert [(node["cpus"], node["distances"]) for node in nodes] == [("0-71", [10, 80]), ("", [80, 10])]
+
+
+def test_nodes_with_a_gap(tree, host):
+    plant_nodes(tree, ("0", "1", "2"))
+    tree.file("/sys/devices/system/node/online", "0,2")
+    assert [node["id"] for node in read(host)["nodes"]] == [0, 2]
+
+
+def test_kernel_without_numa(host):
+    assert read(host) == {"nodes": []}
+
+
+def test_node_whose_files_are_missing(tree, host):
+    tree.file("/sys/devices/system/node/online", "0")
+    node, = read(host)["nodes"]
+    assert (node["cpus"], node["distances"], node["memory_kib"].status) == ("", [], "absent")
+
+
+def test_node_whose_memory_lines_are_missing(tree, host):
+    plant_nodes(tree, ("0",))
+    tree.file("/sys/devices/system/node/node0/meminfo", "Node 0 HugePages_Total:     0")
+    node, = read(host)["nodes"]
+    assert (node["memory_kib"].status, node["memory_kib"].detail) == ("absent", "no line MemTotal")
+
+
+@pytest.mark.parametrize(("text", "values"), [
+    ("MemTotal:       527765504 kB\nHugePages_Total:       0\n", {"MemTotal": 527765504, "HugePages_Total": 0}),
+    ("Node 0 MemTotal:       792244224 kB\nNode 0 Active(anon):  8 kB", {"MemTotal": 792244224, "Active(anon)": 8}),
+    ("\nnonsense\nNode 12 MemFree: 3 kB", {"MemFree": 3}),
+    ("", {}),
+])
+def test_lines_of_meminfo(text, values):
+    assert parse_meminfo(text) == values
+
+
+def test_distances_of_nine_nodes():
+    assert parse_numbers("10 11 12 12 32 32 32 32 255") == [10, 11, 12, 12, 32, 32, 32, 32, 255]
+
+
+def test_this_machine():
+    for node in read(Host())["nodes"]:
+        assert node["distances"]
+        assert node["memory_kib"].value >= node["free_kib"].value >= 0

@@ -1,0 +1,186 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The next boot: loader and the place to edit, the kernel that starts, what of the command line has no effect."""
+from __future__ import annotations
+
+import pytest
+from ansible_collections.gpuhost.tuning.plugins.module_utils._kernel.release import parse_cmdline
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._derive.boot import boot, version_key
+
+import neutral_facts as neutral
+from neutral_facts import ABSENT, lacking, merge, ok
+
+GRUB_LINE = "BOOT_IMAGE=/boot/vmlinuz ro"
+EFI_LINE = r"initrd=\EFI\proxmox\6.14.11-4-pve\initrd.img-6.14.11-4-pve root=ZFS=rpool/ROOT/pve-1 boot=zfs"
+
+
+def derived(line=GRUB_LINE, os="debian", kernels=(), unknown=(), vendor="AuthenticAMD", **of_boot):
+    facts = merge(neutral.epyc(), {
+        "kernel": {"cmdline": ok(line), "release": ok("6.8.12-9-pve"), "unknown_parameters": ok(list(unknown))},
+        "identity": {"os": {"id": os}}, "cpu": {"vendor": vendor}, "boot": of_boot})
+    facts["kernel"]["parameters"] = parse_cmdline(line)
+    facts["nvidia"]["kernels"] = [{"release": release, "bootable": True, "built": ok(True)} for release in kernels]
+    return boot(facts)
+
+
+@pytest.mark.parametrize("line, os, tool, file, edit", [
+    (GRUB_LINE, "debian", False, "/etc/default/grub",
+     "edit GRUB_CMDLINE_LINUX_DEFAULT in /etc/default/grub, then run update-grub"),
+    (GRUB_LINE, "ubuntu", False, "/etc/default/grub",
+     "edit GRUB_CMDLINE_LINUX_DEFAULT in /etc/default/grub, then run update-grub"),
+    (GRUB_LINE, "debian", True, "/etc/default/grub",
+     "edit GRUB_CMDLINE_LINUX_DEFAULT in /etc/default/grub, then run proxmox-boot-tool refresh"),
+    (GRUB_LINE, "rocky", False, None, "run grubby --update-kernel=ALL with --args=PARAMETER to add one, with "
+                                      "--remove-args=PARAMETER to remove one"),
+    (GRUB_LINE, "arch", False, "/etc/default/grub",
+     "edit GRUB_CMDLINE_LINUX_DEFAULT in /etc/default/grub, then run grub-mkconfig -o /boot/grub/grub.cfg"),
+    (EFI_LINE, "debian", True, "/etc/kernel/cmdline",
+     "edit the one line of /etc/kernel/cmdline, then run proxmox-boot-tool refresh"),
+    (EFI_LINE, "debian", False, "/etc/kernel/cmdline",
+     "edit the one line of /etc/kernel/cmdline, then run kernel-install add RELEASE IMAGE for each kernel"),
+    ("console=ttyS0 initrd=/boot/initrd", "debian", False, None,
+     "edit it where the boot loader of this host has it (the running command line does not tell which loader that is)"),
+])
+def test_each_boot_loader_has_a_place_of_its_own(line, os, tool, file, edit):
+    found = derived(line, os, proxmox_boot_tool=tool)
+    assert (found["file"], found["edit"]) == (file, edit)
+
+
+def test_the_drop_in_that_wins_is_the_one_to_edit():
+    found = derived(grub={"file": "/etc/default/grub.d/50-cloudimg-settings.cfg"})
+    assert found["edit"].startswith("edit GRUB_CMDLINE_LINUX_DEFAULT in /etc/default/grub.d/50-cloudimg-settings.cfg,")
+
+
+OLD, NEW, DEBIAN = "6.8.12-9-pve", "6.14.11-4-pve", "6.16.12+deb13-amd64"
+ENTRY = "gnulinux-advanced-0-1>gnulinux-6.8.12-9-pve-advanced-0-1"
+
+
+@pytest.mark.parametrize("of_boot, release, because", [
+    ({}, DEBIAN, "the newest that is installed"),
+    ({"proxmox_boot_tool": True}, NEW, "the newest that is installed"),
+    ({"pinned": ok(OLD)}, OLD, "pinned by proxmox-boot-tool"),
+    ({"pinned": ok(OLD), "pinned_once": ok(NEW)}, NEW, "pinned for the next boot by proxmox-boot-tool"),
+    ({"grub": {"default": ok(ENTRY)}}, OLD, f"the default entry of the boot loader ({ENTRY})"),
+    ({"grub": {"default": ok("saved"), "entry": ok(f"0123456789abcdef-{NEW}")}}, NEW,
+     f"the default entry of the boot loader (0123456789abcdef-{NEW})"),
+    ({"grub": {"default": ok("saved")}}, DEBIAN, "the newest that is installed"),
+    ({"grub": {"default": ABSENT}}, DEBIAN, "the newest that is installed"),
+    ({"grub": {"flavours": ["nvidia", "pve"]}}, NEW, "the newest that is installed"),
+    ({"grub": {"flavours": ["nvidia"]}}, DEBIAN, "the newest that is installed"),
+    ({"grub": {"top_level": "/boot/vmlinuz-6.8.12-9-pve"}}, OLD,
+     "the default entry of the boot loader (/boot/vmlinuz-6.8.12-9-pve)"),
+    ({"grub": {"default": ok("saved"), "entry": ok(NEW), "top_level": "/boot/vmlinuz-6.8.12-9-pve"}}, NEW,
+     f"the default entry of the boot loader ({NEW})"),
+])
+def test_the_kernel_that_starts_next(of_boot, release, because):
+    found = derived(kernels=(NEW, OLD, DEBIAN), **of_boot)
+    assert (found["next"], found["because"], found["next_has_nvidia"]) == (ok(release), because, ok(True))
+
+
+@pytest.mark.parametrize("kernels, of_boot, status", [
+    ((), {}, "absent"), ((OLD,), {"pinned": lacking("denied")}, "denied"),
+    ((OLD,), {"pinned": ok("5.15.108-1-pve")}, "unparsable"),
+    ((OLD,), {"grub": {"default": lacking("denied")}}, "denied"),
+    ((OLD,), {"grub": {"default": ok("saved"), "entry": lacking("denied")}}, "denied"),
+    ((OLD,), {"grub": {"default": ok("1>2")}}, "unparsable"),
+    ((OLD,), {"grub": {"default": ok("Windows Boot Manager")}}, "unparsable"),
+    ((OLD,), {"grub": {"default": ok("with Linux 6.8.12-9-pve.1")}}, "unparsable"),
+    ((OLD,), {"grub": {"default": ok("with Linux 16.8.12-9-pve")}}, "unparsable"),
+])
+def test_nobody_knows_which_kernel_starts_next(kernels, of_boot, status):
+    found = derived(kernels=kernels, **of_boot)
+    assert (found["next"]["status"], found["next_has_nvidia"]["status"]) == (status, status)
+
+
+@pytest.mark.parametrize("older, newer", [
+    ("6.8.12-9-pve", "6.8.12-10-pve"), ("6.9.1", "6.11.0"), ("6.17.0-8-generic", "7.0.0-1-generic"),
+    ("6.1.0-37-amd64", "6.12.48+deb13-amd64"), ("6.8.12-9-pve", "6.14.11-4-pve")])
+def test_releases_in_their_order(older, newer):
+    assert version_key(older) < version_key(newer)
+
+
+def test_a_host_of_proxmox_boot_tool_without_a_kernel_of_proxmox():
+    assert derived(kernels=(DEBIAN,), proxmox_boot_tool=True)["next"] == ok(DEBIAN)
+
+
+def test_the_risk_of_a_reboot_names_the_other_kernel_and_the_majors():
+    assert "device majors of nvidia-uvm" in derived(kernels=(OLD,))["risk"]
+    assert "starts then" not in derived(kernels=(OLD,))["risk"]
+    assert derived(kernels=(OLD, NEW))["risk"].endswith(f"Kernel {NEW} starts then, not {OLD}.")
+
+
+# -- the command line -------------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("words, vendor, ignored", [
+    ("iommu=pt amd_pstate=active mitigations=off", "AuthenticAMD", {}),
+    ("intel_iommu=on,sm_on iommu=pt", "GenuineIntel", {}),
+    ("amd_iommu=on iommu=pt", "AuthenticAMD", {"amd_iommu=on": "the IOMMU of AMD processors is on"}),
+    ("amd_iommu=pt", "AuthenticAMD", {"amd_iommu=pt": "passthrough is iommu=pt"}),
+    ("amd_iommu=fullflush,on", "AuthenticAMD", {"amd_iommu=fullflush,on": "no option of it"}),
+    ("intel_iommu=on intel_idle.max_cstate=1", "AuthenticAMD",
+     {"intel_iommu=on": "another vendor", "intel_idle.max_cstate=1": "another vendor"}),
+    ("amd_iommu=on amd-pstate=active", "GenuineIntel",
+     {"amd_iommu=on": "another vendor", "amd-pstate=active": "another vendor"}),
+    ("intel_idle.max_cstate=0", "GenuineIntel", {"intel_idle.max_cstate=0": "acpi_idle offers those"}),
+    ("pci=noacs,realloc", "AuthenticAMD", {"pci=noacs,realloc": "pci=config_acs="}),
+    ("numa_balancing=0 transparent_hugepage=off amd_pstate=on", "AuthenticAMD",
+     {"numa_balancing=0": "enable, disable and nothing else", "transparent_hugepage=off": "always, madvise, never",
+      "amd_pstate=on": "disable, passive, active, guided"}),
+    ("elevator=none", "AuthenticAMD", {"elevator=none": "since Linux 5.4"}),
+    ("mitigations=off mitigations=auto", "AuthenticAMD", {"mitigations=off": "mitigations=auto comes later and wins"}),
+    ("hugepagesz=1G hugepages=4 hugepagesz=2M hugepages=8 console=tty0 console=ttyS0", "AuthenticAMD", {}),
+    ("amd_iommu=off iommu=pt", "AuthenticAMD", {"iommu=pt": "no IOMMU to pass anything through with amd_iommu=off"}),
+    ("iommu=pt -- amd_iommu=on", "AuthenticAMD", {}),
+])
+def test_parameters_without_effect(words, vendor, ignored):
+    said = derived(f"{GRUB_LINE} {words}", vendor=vendor)["ignored"]["value"]
+    found = {entry["parameter"]: entry["why"] for entry in said}
+    assert set(found) == set(ignored)
+    assert all(ignored[parameter] in why for parameter, why in found.items())
+
+
+@pytest.mark.parametrize("unknown, why", [
+    ("pcie_acs_override=downstream", "this kernel lacks the patch that it belongs to"),
+    ("amd_iommu=fullfush", "the kernel says that it does not know the option"),
+    ("pci=noresacs", "the kernel says that it does not know the option"),
+    ("hugepage=16", "the kernel does not know it; hugepages is meant?"),
+    ("transparent-hugepages=never", "the kernel does not know it; transparent_hugepage is meant?"),
+])
+def test_a65_what_the_kernel_does_not_know_is_named(unknown, why):
+    """A-65: present on the command line, ignored by this kernel."""
+    assert derived(f"{GRUB_LINE} {unknown}", unknown=[unknown])["ignored"] == ok([{"parameter": unknown, "why": why}])
+
+
+@pytest.mark.parametrize("unknown", [
+    "spectre_v2=off", "spec_store_bypass_disable=off", "splash", "boot=zfs", "BOOT_IMAGE=/vmlinuz", "nomodeset=1"])
+def test_a65_what_user_space_takes_or_the_kernel_finds_early_is_no_mistake(unknown):
+    """A-65: the kernel lists these as unknown on the public host, and most of them have effect."""
+    assert derived(f"{GRUB_LINE} {unknown}", unknown=[unknown])["ignored"] == ok([])
+
+
+def test_a_log_that_is_denied_leaves_the_question_open_and_one_that_wrapped_does_not():
+    facts = merge(neutral.epyc(), {"kernel": {"parameters": [{"name": "amd_iommu", "value": "on"}]}})
+    for status, known in (("denied", None), ("absent", ["amd_iommu=on"])):
+        facts["kernel"]["unknown_parameters"] = lacking(status)
+        ignored = boot(facts)["ignored"]
+        assert (ignored["status"], ignored["value"] and [entry["parameter"] for entry in ignored["value"]]) == (
+            "ok" if known else status, known)
+
+
+def test_words_of_the_file_that_wait_for_a_reboot():
+    found = derived(f"{GRUB_LINE} mem-encrypt=off", grub={"cmdline": ok(
+        "root=/dev/sda2 quiet mem_encrypt=off iommu=pt crashkernel=$SIZE iommu=pt")})["configured"]["value"]
+    assert found == {"waiting": ["iommu=pt"], "elsewhere": [],
+                     "says": "iommu=pt in /etc/default/grub waits for a reboot"}
+
+
+def test_words_in_the_file_of_another_boot_loader():
+    found = derived(EFI_LINE, proxmox_boot_tool=True, cmdline_file=ok("root=ZFS=rpool/ROOT/pve-1 boot=zfs"),
+                    grub={"cmdline": ok("quiet amd_pstate=active")})["configured"]["value"]
+    assert found == {"waiting": [], "elsewhere": ["amd_pstate=active"],
+                     "says": "amd_pstate=active in /etc/default/grub is never used"}
+
+
+def test_a_file_that_is_denied_leaves_it_open():
+    assert derived(grub={"cmdline": lacking("denied")})["configured"] == lacking("denied")

@@ -1,0 +1,74 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Nodes, sockets, memory and interrupts."""
+from __future__ import annotations
+
+import pytest
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._derive.numa import numa, remote_interrupts
+
+from neutral_facts import ABSENT, lacking, node, ok
+
+CPUS = [f"{8 * number}-{8 * number + 7}" for number in range(8)]
+
+
+def nodes(*gib, cpus=None):
+    return [node(number, CPUS[number] if cpus is None else cpus[number], [10], size) for number, size in enumerate(gib)]
+
+
+@pytest.mark.parametrize("sizes, cpus, sockets, per_socket, without, uneven", [
+    ((503, 503), None, 2, ok(1), [], []),
+    ((504, 496), None, 2, ok(1), [], []),
+    ((64,) * 8, None, 2, ok(4), [], []),
+    ((64, 64, 64, 64), None, 1, ok(4), [], []),
+    ((503, 377), None, 2, ok(1), [], ["node1 has 377 GiB, the largest node 503 GiB"]),
+    ((503, 0), None, 2, ok(1), ["node1 (CPUs 8-15)"], []),
+    ((503, 503, 256), ("0-7", "8-15", ""), 2, ok(1), [], []),      # a node of CXL memory
+    ((503, 503, 503), None, 2, lacking("absent"), [], []),
+    ((503,), None, None, lacking("absent"), [], []),
+])
+def test_nodes_and_their_memory(sizes, cpus, sockets, per_socket, without, uneven):
+    found = numa(nodes(*sizes, cpus=cpus), {"sockets": sockets})
+    assert found == {"per_socket": per_socket, "without_memory": ok(without), "uneven": ok(uneven)}
+
+
+def test_memory_that_could_not_be_read_leaves_all_open():
+    some = nodes(503, 503)
+    some[1]["memory_kib"] = lacking("denied")
+    assert set(map(str, numa(some, {"sockets": 2}).values())) == {str(lacking("denied"))}
+
+
+def test_a_kernel_without_numa():
+    assert numa([], {"sockets": 1})["per_socket"] == lacking("absent")
+
+
+NEAR = ok("0-31,64-95")
+
+
+def interrupts(*pairs, local=None):
+    return remote_interrupts({"local_cpus": local or NEAR, "interrupts": [
+        {"irq": 200 + number, "affinity": affinity, "effective": effective, "node": ok(0)}
+        for number, (affinity, effective) in enumerate(pairs)]})
+
+
+@pytest.mark.parametrize("affinity, effective, remote", [
+    (ok("0-127"), ok("64"), []), (ok("0-31"), ok("3"), []), (ok("0-127"), ok("32"), ["32"]),
+    (ok("32-63"), ABSENT, ["32-63"]), (ok("0-127"), ABSENT, []), (ok("32-63"), ok(""), ["32-63"]),
+    (ok("0-127"), ok("31-33"), []), (ABSENT, ABSENT, []),
+])
+def test_what_counts_is_who_takes_an_interrupt(affinity, effective, remote):
+    found = interrupts((affinity, effective))["value"]
+    assert [entry["cpus"] for entry in found] == remote
+
+
+def test_each_remote_interrupt_has_its_command():
+    found = interrupts((ok("0-127"), ok("5")), (ok("0-127"), ok("100")))
+    assert found == ok([{"irq": 201, "cpus": "100",
+                         "command": "echo 0-31,64-95 > /proc/irq/201/smp_affinity_list"}])
+
+
+@pytest.mark.parametrize("pair, local, status", [
+    ((ok("0-127"), lacking("denied")), ok("0-31"), "denied"), ((lacking("denied"), ok("5")), ok("0-31"), "denied"),
+    ((ok("0-127"), ok("100")), lacking("denied"), "denied"), ((ok("0-127"), ok("100")), ABSENT, "absent")])
+def test_what_could_not_be_read_makes_no_remote_interrupt(pair, local, status):
+    assert interrupts(pair, local=local) == lacking(status)
