@@ -15,7 +15,7 @@ from ansible.utils.display import Display
 
 from ..plugin_utils._ansible import piped_reader, variables
 from ..plugin_utils._ansible.packed_facts import unpack
-from ..plugin_utils._ansible.plain import plain
+from ..plugin_utils._ansible.untag import untag
 from ..plugin_utils._audit.audit import PROBLEMS, Audit
 from ..plugin_utils._experiment.record import cut_short
 from ..plugin_utils._records.host_folder import RecordError
@@ -59,7 +59,7 @@ class ActionModule(ActionBase):
         result = super().run(tmp, task_vars)
         self._take_variables(task_vars)
         _checked, arguments = self.validate_argument_spec(argument_spec=ARGUMENTS)
-        host, arguments = plain(task_vars["inventory_hostname"]), {**plain(arguments), "check": self._task.check_mode}
+        host, arguments = untag(task_vars["inventory_hostname"]), {**untag(arguments), "check": self._task.check_mode}
         try:
             for warning in variables.check(task_vars, self._templar.template):
                 Display().warning(warning)
@@ -69,7 +69,7 @@ class ActionModule(ActionBase):
             if read.get("failed") or "facts_packed" not in read:
                 _note(host, arguments, rollout.FAILED, read.get("msg", "host_info failed without a message"))
                 return {**result, **read}
-            outcome = audit.judge(unpack(plain(read["facts_packed"])))
+            outcome = audit.judge(unpack(untag(read["facts_packed"])))
         except AnsibleConnectionFailure as lost:
             _note(host, arguments, rollout.UNREACHABLE, str(lost))
             raise
@@ -97,14 +97,14 @@ class ActionModule(ActionBase):
         if self._task.delegate_to:
             return None
         configured = C.config.get_config_value("INTERPRETER_PYTHON", variables=task_vars)
-        python = plain(self._templar.template(configured))
+        python = untag(self._templar.template(configured))
         if python.startswith("auto"):
-            python = plain(task_vars.get("ansible_facts", {}).get("discovered_interpreter_python"))
+            python = untag(task_vars.get("ansible_facts", {}).get("discovered_interpreter_python"))
         return python
 
     def _take_variables(self, task_vars: dict[str, Any]) -> None:
         """Give the task the options that it leaves to variables."""
-        named = plain(self._task.args.get("variables", {}))
+        named = untag(self._task.args.get("variables", {}))
         try:
             self._task.args = {**variables.options(named, task_vars, self._templar.template), **self._task.args}
         except ValueError as problem:
@@ -113,16 +113,16 @@ class ActionModule(ActionBase):
     def _tell_of_experiment(self, audit: Audit, task_vars: dict[str, Any]) -> None:
         """What is about to be changed may be what an experiment left in the middle."""
         def left_behind(run_id: str) -> dict[str, Any]:
-            return plain(self._execute_module(
+            return untag(self._execute_module(
                 module_name="gpuhost.tuning.journal_info", task_vars=task_vars,
                 module_args={"sysroot": audit.arguments["sysroot"], "run_id": run_id})).get("restore_values", {})
 
         try:
-            said = cut_short(audit.folder, audit.document["boot_id"], left_behind)
+            message = cut_short(audit.folder, audit.document["boot_id"], left_behind)
         except RecordError as problem:
-            said = str(problem)
-        if said:
-            Display().warning(clean(f"{audit.host}: {said}"))
+            message = str(problem)
+        if message:
+            Display().warning(clean(f"{audit.host}: {message}"))
 
     def _show(self, audit: Audit, outcome: dict[str, Any], alone: bool) -> None:
         display = Display()
@@ -139,6 +139,6 @@ def _note(host: str, arguments: dict[str, Any], state: str, reason: str) -> None
     """Put down that this run ended here, where it is part of a rollout."""
     if not arguments["run_id"] or arguments["stage"] not in ("before", "after"):
         return
-    said = f"{'not audited after its changes: ' if arguments['stage'] == 'after' else ''}{clean(one_line(reason))}"
+    message = f"{'not audited after its changes: ' if arguments['stage'] == 'after' else ''}{clean(one_line(reason))}"
     with contextlib.suppress(*PROBLEMS):    # the problem itself may be the folder or the id
-        rollout.note(arguments["report_dir"], arguments["run_id"], host, state, reasons=[said])
+        rollout.note(arguments["report_dir"], arguments["run_id"], host, state, reasons=[message])

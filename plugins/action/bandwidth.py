@@ -9,8 +9,8 @@ from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
-from ..plugin_utils._ansible.plain import plain
-from ..plugin_utils._ansible.variables import heed
+from ..plugin_utils._ansible.untag import untag
+from ..plugin_utils._ansible.variables import check_variables
 from ..plugin_utils._audit.audit import PROBLEMS
 from ..plugin_utils._bandwidth.expected import SLOW_BELOW_PERCENT
 from ..plugin_utils._bandwidth.run import Measurement
@@ -43,16 +43,16 @@ class ActionModule(ActionBase):
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         result = super().run(tmp, task_vars)
-        heed(task_vars, self._templar.template, "bandwidth", "benchmark")
+        check_variables(task_vars, self._templar.template, "bandwidth", "benchmark")
         _checked, arguments = self.validate_argument_spec(argument_spec=ARGUMENTS)
-        host, arguments = plain(task_vars["inventory_hostname"]), plain(arguments)
+        host, arguments = untag(task_vars["inventory_hostname"]), untag(arguments)
         try:
             measurement = Measurement(host, arguments)
             read = self._execute_module(module_name="gpuhost.tuning.host_info", task_vars=task_vars,
                                         module_args={"sysroot": arguments["sysroot"]})
             if read.get("failed") or "facts" not in read:
                 return {**result, **read}
-            measurement.look(plain(read["facts"]))
+            measurement.take_facts(untag(read["facts"]))
             if measurement.nothing_to_do:
                 return {**result, **self._skip(host, measurement.nothing_to_do)}
             return {**result, "changed": False, **self._measure(measurement, task_vars)}
@@ -73,7 +73,7 @@ class ActionModule(ActionBase):
             return answer       # as it is: ansible-core shows more of an error than its message
         if self._task.check_mode:
             return self._skip(measurement.host, f"check mode: {answer['msg']}")
-        harm = measurement.keep(plain(answer))
+        harm = measurement.keep(untag(answer))
         Display().display("\n".join(clean(line) for line in measurement.lines()))
         outcome = {"run_id": measurement.run_id, "record": shown_path(measurement.path), **measurement.outcome()}
         return {**outcome, "failed": True, "msg": f"{'; '.join(harm)}. See {outcome['record']}"} if harm else outcome

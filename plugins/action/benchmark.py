@@ -9,8 +9,8 @@ from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
-from ..plugin_utils._ansible.plain import plain
-from ..plugin_utils._ansible.variables import heed
+from ..plugin_utils._ansible.untag import untag
+from ..plugin_utils._ansible.variables import check_variables
 from ..plugin_utils._audit.audit import PROBLEMS
 from ..plugin_utils._benchmark import definition
 from ..plugin_utils._benchmark import run as benchmark_run
@@ -35,17 +35,17 @@ class ActionModule(ActionBase):
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         result = super().run(tmp, task_vars)
-        heed(task_vars, self._templar.template, "bandwidth", "benchmark")
+        check_variables(task_vars, self._templar.template, "bandwidth", "benchmark")
         _checked, arguments = self.validate_argument_spec(argument_spec=ARGUMENTS)
-        host = plain(task_vars["inventory_hostname"])
+        host = untag(task_vars["inventory_hostname"])
         try:
-            benchmark = definition.load_benchmark(plain(arguments["benchmark"]))
+            benchmark = definition.load_benchmark(untag(arguments["benchmark"]))
             folder = host_folder.HostFolder(arguments["report_dir"], host)
             run_id = host_folder.check_run_id(arguments["run_id"]) if arguments["run_id"] else host_folder.new_run_id()
             if self._task.check_mode:
-                said = f"{host}: would make {benchmark.described()}"
-                Display().display(one_line(said))
-                return {**result, "changed": False, "run_id": run_id, "msg": said}
+                message = f"{host}: would make {benchmark.described()}"
+                Display().display(one_line(message))
+                return {**result, "changed": False, "run_id": run_id, "msg": message}
             series = Series(benchmark, folder.path, run_id, Display().display, loud=_loud(task_vars))
             series.measure(self._executor(benchmark.where, arguments["sysroot"], run_id, task_vars))
         except PROBLEMS as problem:
@@ -54,7 +54,7 @@ class ActionModule(ActionBase):
 
     def _executor(self, where: str, sysroot: str, run_id: str, task_vars: dict[str, Any]) -> benchmark_run.Execute:
         def ask(arguments: dict[str, Any]) -> dict[str, Any]:
-            return plain(self._execute_module(module_name="gpuhost.tuning.workload", task_vars=task_vars,
+            return untag(self._execute_module(module_name="gpuhost.tuning.workload", task_vars=task_vars,
                                               module_args={"sysroot": sysroot, "run_id": run_id, **arguments}))
 
         return executor(where, ask)

@@ -11,8 +11,8 @@ from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
-from ..plugin_utils._ansible.plain import plain
-from ..plugin_utils._ansible.variables import heed
+from ..plugin_utils._ansible.untag import untag
+from ..plugin_utils._ansible.variables import check_variables
 from ..plugin_utils._audit.audit import PROBLEMS
 from ..plugin_utils._experiment.machine import Machine
 from ..plugin_utils._experiment.prepare import Prepared, prepare, read_before, schedule_lines
@@ -50,18 +50,18 @@ class ActionModule(ActionBase):
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         result = super().run(tmp, task_vars)
-        heed(task_vars, self._templar.template, "benchmark", "experiment")
+        check_variables(task_vars, self._templar.template, "benchmark", "experiment")
         _checked, arguments = self.validate_argument_spec(argument_spec=ARGUMENTS)
-        arguments, host = plain(arguments), plain(task_vars["inventory_hostname"])
+        arguments, host = untag(arguments), untag(task_vars["inventory_hostname"])
         checked = self._task.check_mode
         try:
             run_id = check_run_id(arguments["run_id"])
             folder = HostFolder(arguments["report_dir"], host)
             machine = Machine(self._asker(arguments["sysroot"], task_vars), run_id, arguments["allow_busy"])
             with contextlib.nullcontext() if checked else hold(folder.path / LOCK, run_id):
-                said = cut_short(folder, read_before(folder, run_id)["boot_id"], machine.left_behind)
-                if said:
-                    raise AnsibleActionFail(f"the experiment is not begun: {said}")
+                message = cut_short(folder, read_before(folder, run_id)["boot_id"], machine.left_behind)
+                if message:
+                    raise AnsibleActionFail(f"the experiment is not begun: {message}")
                 prepared = prepare(folder, run_id, arguments)
                 Display().display("\n".join(schedule_lines(host, run_id, prepared)))
                 if checked:
@@ -77,7 +77,7 @@ class ActionModule(ActionBase):
             # A setter that is only asked what it would do runs in check mode, whatever the play does.
             self._task.check_mode = check
             try:
-                return plain(self._execute_module(module_name=module, task_vars=task_vars,
+                return untag(self._execute_module(module_name=module, task_vars=task_vars,
                                                   module_args={"sysroot": sysroot, **arguments}))
             finally:
                 self._task.check_mode = False

@@ -44,7 +44,7 @@ class ActionModule(ActionBase):
         if rollout.runs:
             lines = [f"Rollout {rollout.run_id} is under way: its table comes when it ends."]
         else:
-            states = gate.judge(rollout, set(rollout.document["hosts"]))
+            states = gate.decide(rollout, set(rollout.document["hosts"]))
             lines = table.rollout_table(rollout, states, every=Display().verbosity > 0)
             rollout.tell()
         Display().display("\n".join(lines))

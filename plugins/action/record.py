@@ -9,8 +9,8 @@ from typing import Any
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 
-from ..plugin_utils._ansible.plain import plain
-from ..plugin_utils._ansible.variables import heed
+from ..plugin_utils._ansible.untag import untag
+from ..plugin_utils._ansible.variables import check_variables
 from ..plugin_utils._audit.audit import PROBLEMS
 from ..plugin_utils._checks import catalogue
 from ..plugin_utils._records import host_folder
@@ -35,18 +35,18 @@ class ActionModule(ActionBase):
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         result = super().run(tmp, task_vars)
-        heed(task_vars, self._templar.template, "record")
+        check_variables(task_vars, self._templar.template, "record")
         _checked, arguments = self.validate_argument_spec(argument_spec=ARGUMENTS)
         try:
-            folder = host_folder.HostFolder(arguments["report_dir"], plain(task_vars["inventory_hostname"]))
-            asked = catalogue.asked_tunables(catalogue.load(plain(arguments["checks"])))
+            folder = host_folder.HostFolder(arguments["report_dir"], untag(task_vars["inventory_hostname"]))
+            asked = catalogue.asked_tunables(catalogue.load(untag(arguments["checks"])))
             read = self._execute_module(
                 module_name="gpuhost.tuning.host_record", task_vars=task_vars,
                 module_args={**{name: arguments[name] for name in FORWARDED}, "tunables": asked})
             if read.get("failed") or "archive" not in read:
                 return {**result, **read}
             path = folder.path / "recording.tar.gz"
-            host_folder.write_bytes(path, base64.b64decode(plain(read["archive"])))
+            host_folder.write_bytes(path, base64.b64decode(untag(read["archive"])))
         except PROBLEMS as problem:
             raise AnsibleActionFail(str(problem)) from problem
         return {**result, "changed": False, "recording": shown_path(path), "files": read["files"],

@@ -9,8 +9,8 @@ from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
-from ..plugin_utils._ansible.plain import plain
-from ..plugin_utils._ansible.variables import heed
+from ..plugin_utils._ansible.untag import untag
+from ..plugin_utils._ansible.variables import check_variables
 from ..plugin_utils._plan import drift
 from ..plugin_utils._records.host_folder import HostFolder, RecordError, new_run_id
 from ..plugin_utils._render.text import clean
@@ -32,10 +32,10 @@ class ActionModule(ActionBase):
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         result = super().run(tmp, task_vars)
-        heed(task_vars, self._templar.template)
+        check_variables(task_vars, self._templar.template)
         _checked, arguments = self.validate_argument_spec(argument_spec=ARGUMENTS)
-        host = plain(task_vars["inventory_hostname"])
-        journal = plain(self._execute_module(
+        host = untag(task_vars["inventory_hostname"])
+        journal = untag(self._execute_module(
             module_name="gpuhost.tuning.journal_info", task_vars=task_vars,
             module_args={"sysroot": arguments["sysroot"], "run_id": arguments["run_id"]}))
         if journal.get("failed"):
@@ -43,15 +43,15 @@ class ActionModule(ActionBase):
         if journal["status"] not in ("ok", "absent"):
             raise AnsibleActionFail(f"the journal of the host cannot be read: {journal['detail']}")
         try:
-            values = drift.leave(drift.force(journal["restore_values"], plain(arguments["force"])),
-                                     plain(arguments["leave"]))
-            said = self._nothing(journal, host, arguments) if not values else drift.to_restore(values)
+            values = drift.leave(drift.force(journal["restore_values"], untag(arguments["force"])),
+                                     untag(arguments["leave"]))
+            message = self._nothing(journal, host, arguments) if not values else drift.to_restore(values)
         except (RecordError, ValueError) as problem:
             raise AnsibleActionFail(str(problem)) from problem
-        shown = [f"{host}: {said}"] + [f"  {entry['address']}: left alone: {entry['reason']}"
+        shown = [f"{host}: {message}"] + [f"  {entry['address']}: left alone: {entry['reason']}"
                                        for entry in journal["left_alone"]]
         Display().display("\n".join(clean(line) for line in shown))
-        return {**result, "changed": False, "run_id": new_run_id(), "values": values, "said": said,
+        return {**result, "changed": False, "run_id": new_run_id(), "values": values, "said": message,
                 "left_alone": journal["left_alone"]}
 
     def _nothing(self, journal: dict[str, Any], host: str, arguments: dict[str, Any]) -> str:
@@ -60,5 +60,5 @@ class ActionModule(ActionBase):
         if any(run["this_boot"] for run in journal["runs"]):
             return "nothing to restore: everything is back at what it was"
         folder = HostFolder(arguments["report_dir"], host)
-        _lines, said = drift.without_journal(folder, arguments["run_id"], journal["boot_id"])
-        return f"nothing to restore: {said}"
+        _lines, message = drift.without_journal(folder, arguments["run_id"], journal["boot_id"])
+        return f"nothing to restore: {message}"

@@ -11,7 +11,7 @@ from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
 from ..plugin_utils._ansible.packed_facts import unpack
-from ..plugin_utils._ansible.plain import plain
+from ..plugin_utils._ansible.untag import untag
 from ..plugin_utils._records import host_folder
 from ..plugin_utils._render.text import clean, count, one_line
 from ..plugin_utils._rollout import batches, gate, recheck
@@ -39,14 +39,14 @@ class ActionModule(ActionBase):
         result = super().run(tmp, task_vars)
         _checked, arguments = self.validate_argument_spec(argument_spec=ARGUMENTS)
         try:
-            return {**result, "changed": False, **getattr(self, f"_{arguments['stage']}")(plain(arguments), task_vars)}
+            return {**result, "changed": False, **getattr(self, f"_{arguments['stage']}")(untag(arguments), task_vars)}
         except (host_folder.RecordError, ValueError) as problem:
             raise AnsibleActionFail(str(problem)) from problem
 
     # -- begin ------------------------------------------------------------------------------------------------
 
     def _begin(self, arguments: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
-        hosts, batch = plain(task_vars["ansible_play_hosts_all"]), plain(task_vars["ansible_play_batch"])
+        hosts, batch = untag(task_vars["ansible_play_hosts_all"]), untag(task_vars["ansible_play_batch"])
         folder = self._under_way(hosts[:hosts.index(batch[0])], task_vars)
         if folder is None:
             rollout = rollout_state.start(arguments["report_dir"], arguments["run_id"] or host_folder.new_run_id(),
@@ -67,14 +67,14 @@ class ActionModule(ActionBase):
         for host in reversed(earlier):
             registered = task_vars["hostvars"][host].get(REGISTERED)
             if registered and "folder" in registered:
-                return plain(registered["folder"])
+                return untag(registered["folder"])
         return None
 
     # -- between batches --------------------------------------------------------------------------------------
 
     def _soak(self, arguments: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         rollout = rollout_state.load(arguments["folder"])
-        states = gate.judge(rollout, self._alive(task_vars))
+        states = gate.decide(rollout, self._alive(task_vars))
         good = (rollout_state.CHANGED, rollout_state.UNCHANGED)
         fine = {host for host, entry in states.items() if entry["state"] in good}
         changed = [host for host in rollout.batches[-1] if states[host]["state"] == rollout_state.CHANGED]
@@ -107,7 +107,7 @@ class ActionModule(ActionBase):
         changed = entry.get("changed", {})
         try:
             before = host_folder.read_json(rollout.records_of(host).run(rollout.run_id) / "before.json")
-            read = plain(self._execute_module(
+            read = untag(self._execute_module(
                 module_name="gpuhost.tuning.host_info", task_vars=task_vars,
                 module_args={"sysroot": entry["sysroot"], "tunables": sorted(changed), "packed": True}))
         except AnsibleConnectionFailure as lost:
@@ -125,7 +125,7 @@ class ActionModule(ActionBase):
 
     def _gate(self, arguments: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         rollout = rollout_state.load(arguments["folder"])
-        states = gate.judge(rollout, self._alive(task_vars))
+        states = gate.decide(rollout, self._alive(task_vars))
         stopped = gate.verdict(rollout, states, arguments["max_failed"])
         gate.record(rollout, states, stopped)
         if len(states) > 1 and not stopped:
@@ -135,13 +135,13 @@ class ActionModule(ActionBase):
         return {**answer, "failed": True, "msg": stopped} if stopped else answer
 
     def _restored(self, arguments: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
-        host = plain(task_vars["inventory_hostname"])
+        host = untag(task_vars["inventory_hostname"])
         rollout_state.note(arguments["report_dir"], arguments["run_id"], host, rollout_state.RESTORED)
         return {}
 
     @staticmethod
     def _alive(task_vars: dict[str, Any]) -> set[str]:
-        return set(plain(task_vars["ansible_play_hosts"]))
+        return set(untag(task_vars["ansible_play_hosts"]))
 
     @staticmethod
     def _say(text: str) -> None:

@@ -9,8 +9,8 @@ from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
-from ..plugin_utils._ansible.plain import plain
-from ..plugin_utils._ansible.variables import heed
+from ..plugin_utils._ansible.untag import untag
+from ..plugin_utils._ansible.variables import check_variables
 from ..plugin_utils._audit.outputs import note_verify
 from ..plugin_utils._plan import drift
 from ..plugin_utils._plan import reboot as plan_reboot
@@ -32,21 +32,21 @@ class ActionModule(ActionBase):
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         result = super().run(tmp, task_vars)
-        heed(task_vars, self._templar.template)
+        check_variables(task_vars, self._templar.template)
         _checked, arguments = self.validate_argument_spec(argument_spec=ARGUMENTS)
-        host = plain(task_vars["inventory_hostname"])
+        host = untag(task_vars["inventory_hostname"])
         # The setters are only asked what they would do.
         self._task.check_mode = True
         try:
             folder = HostFolder(arguments["report_dir"], host)
             journal = self._ask("gpuhost.tuning.journal_info", {"run_id": arguments["run_id"]}, arguments, task_vars)
-            lines, said = self._compare(journal, folder, arguments, task_vars)
+            lines, message = self._compare(journal, folder, arguments, task_vars)
             lines += drift.driver_lines(journal["driver_mismatch"])
             reboot = self._after_reboot(journal["boot_id"], folder, arguments, task_vars)
-            note_verify(folder, arguments["run_id"], drift.tally(lines) + (f" ({said})" if said else ""))
+            note_verify(folder, arguments["run_id"], drift.tally(lines) + (f" ({message})" if message else ""))
         except (RecordError, ValueError) as problem:
             raise AnsibleActionFail(str(problem)) from problem
-        return {**result, "changed": False, **self._answer(host, lines, said, reboot)}
+        return {**result, "changed": False, **self._answer(host, lines, message, reboot)}
 
     def _compare(self, journal: dict[str, Any], folder: HostFolder, arguments: dict[str, Any],
                  task_vars: dict[str, Any]) -> tuple[list[dict[str, Any]], str | None]:
@@ -60,7 +60,7 @@ class ActionModule(ActionBase):
             if kind == "pcie_maxreadreq":
                 options["allow_busy"] = True    # nothing is written: a GPU at work is verified like any other
             changes += self._ask(drift.MODULES[kind], options, arguments, task_vars)["changes"]
-        return drift.compare(journal["expected_values"], changes), None
+        return drift.find_drift(journal["expected_values"], changes), None
 
     def _after_reboot(self, boot_id: str | None, folder: HostFolder, arguments: dict[str, Any],
                       task_vars: dict[str, Any]) -> dict[str, Any]:
@@ -69,19 +69,19 @@ class ActionModule(ActionBase):
         if document is None:
             return {"since": None, "broken": [], "changed": []}
         read = self._ask("gpuhost.tuning.host_info", {"tunables": []}, arguments, task_vars)
-        return plan_reboot.compare(document, read["facts"])
+        return plan_reboot.compare_boots(document, read["facts"])
 
     def _ask(self, module: str, options: dict[str, Any], arguments: dict[str, Any],
              task_vars: dict[str, Any]) -> dict[str, Any]:
-        answer = plain(self._execute_module(module_name=module, task_vars=task_vars,
+        answer = untag(self._execute_module(module_name=module, task_vars=task_vars,
                                             module_args={"sysroot": arguments["sysroot"], **options}))
         if answer.get("failed"):
             raise AnsibleActionFail(f"{module}: {answer.get('msg', 'failed without a message')}")
         return answer
 
-    def _answer(self, host: str, lines: list[dict[str, Any]], said: str | None,
+    def _answer(self, host: str, lines: list[dict[str, Any]], message: str | None,
                 reboot: dict[str, Any]) -> dict[str, Any]:
-        shown = [f"{host}: {drift.tally(lines)}" + (f" ({said})" if said else "")]
+        shown = [f"{host}: {drift.tally(lines)}" + (f" ({message})" if message else "")]
         shown += [f"  {drift.describe(line)}" for line in lines if line["state"] != drift.FINE]
         broken = [text for one in reboot["broken"] for text in plan_reboot.describe(**one)]
         if reboot["since"]:
@@ -89,5 +89,5 @@ class ActionModule(ActionBase):
             shown += [f"  {text}" for text in [*reboot["changed"], *broken]]
         Display().display("\n".join(clean(line) for line in shown))
         by_state = {state: [line for line in lines if line["state"] == state] for state in drift.STATES}
-        return {**by_state, "said": said, "broken": reboot["broken"], "changed_by_reboot": reboot["changed"],
+        return {**by_state, "said": message, "broken": reboot["broken"], "changed_by_reboot": reboot["changed"],
                 "broken_msg": "\n".join(broken), "msg": "\n".join(map(drift.describe, by_state[drift.DRIFT]))}

@@ -25,7 +25,7 @@ import os
 from typing import Any
 
 from ansible.plugins.callback import CallbackBase
-from ansible_collections.gpuhost.tuning.plugins.plugin_utils._ansible.plain import plain
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._ansible.untag import untag
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._fleet import table
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._fleet.files import write_fleet
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._records import host_folder
@@ -68,9 +68,9 @@ class CallbackModule(CallbackBase):
 
     def _see(self, result: Any) -> None:
         if result.task.action == AUDIT and "summary" in result.result:
-            self._audits[result.host.get_name()] = plain(result.result["summary"])
+            self._audits[result.host.get_name()] = untag(result.result["summary"])
         elif result.task.action == ROLLOUT and "folder" in result.result:
-            folder = plain(result.result["folder"])
+            folder = untag(result.result["folder"])
             if folder not in self._folders:
                 self._folders.append(folder)
 
@@ -87,7 +87,7 @@ class CallbackModule(CallbackBase):
         for folder in self._folders:
             try:
                 rollout = rollout_state.load(folder)
-                states = gate.judge(rollout, set(rollout.document["hosts"]) - self._lost)
+                states = gate.decide(rollout, set(rollout.document["hosts"]) - self._lost)
             except host_folder.RecordError as problem:
                 self._display.warning(str(problem))
                 continue

@@ -7,14 +7,14 @@ from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
-from ..plugin_utils._ansible.plain import plain
+from ..plugin_utils._ansible.untag import untag
 from ..plugin_utils._rollout.batches import sizes
 
 
 def batches(asked: Any, hosts: int) -> list[int]:
     """Batch sizes for `serial`, none above 25."""
     try:
-        return sizes(plain(asked), int(hosts))
+        return sizes(untag(asked), int(hosts))
     except ValueError as error:
         raise AnsibleFilterError(str(error)) from error
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..plugin_utils._ansible.plain import plain
+from ..plugin_utils._ansible.untag import untag
 from ..plugin_utils._render import changes as render_changes
 
 
 def change_lines(changes: list[dict[str, Any]], planned: list[dict[str, Any]] | None = None) -> list[str]:
     """One line a change, those that the plan skipped included."""
-    skipped = [change for change in plain(planned or []) if change["outcome"] == "skipped"]
-    return render_changes.change_lines(plain(changes) + skipped)
+    skipped = [change for change in untag(planned or []) if change["outcome"] == "skipped"]
+    return render_changes.change_lines(untag(changes) + skipped)
 
 
 class FilterModule:

@@ -9,7 +9,7 @@ from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
-from ..plugin_utils._ansible.plain import plain
+from ..plugin_utils._ansible.untag import untag
 from ..plugin_utils._checks import catalogue as checks_catalogue
 from ..plugin_utils._checks import judge as checks_judge
 from ..plugin_utils._expressions.errors import MissingPackage
@@ -19,11 +19,11 @@ def judge(facts: Mapping[str, Any], profile: str = "inference", checks: list[str
           today: str | None = None, **choices: Any) -> list[dict[str, Any]]:
     """The findings of saved facts, or of the facts in a saved audit.json; `choices` are those of _checks.judge()."""
     try:
-        document = plain(facts)
-        catalogue = checks_catalogue.load(plain(checks or []))
-        chosen = checks_catalogue.load_profile(plain(profile), catalogue)
-        day = datetime.date.fromisoformat(plain(today)) if today else None
-        return checks_judge.judge(document.get("facts", document), catalogue, chosen, today=day, **plain(choices))
+        document = untag(facts)
+        catalogue = checks_catalogue.load(untag(checks or []))
+        chosen = checks_catalogue.load_profile(untag(profile), catalogue)
+        day = datetime.date.fromisoformat(untag(today)) if today else None
+        return checks_judge.judge(document.get("facts", document), catalogue, chosen, today=day, **untag(choices))
     except (ValueError, MissingPackage) as error:
         raise AnsibleFilterError(f"gpuhost.tuning.judge: {error}") from error
 

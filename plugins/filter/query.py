@@ -7,7 +7,7 @@ from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
-from ..plugin_utils._ansible.plain import plain
+from ..plugin_utils._ansible.untag import untag
 from ..plugin_utils._expressions.errors import ExpressionError, MissingPackage
 from ..plugin_utils._expressions.expression import compile_expression, evaluate
 
@@ -15,7 +15,7 @@ from ..plugin_utils._expressions.expression import compile_expression, evaluate
 def query(data: Any, expression: str) -> Any:
     """The answer of a strict jmespath expression over `data`."""
     try:
-        return evaluate(compile_expression(plain(expression), "gpuhost.tuning.query"), plain(data))
+        return evaluate(compile_expression(untag(expression), "gpuhost.tuning.query"), untag(data))
     except (ExpressionError, MissingPackage) as error:
         raise AnsibleFilterError(str(error)) from error
 

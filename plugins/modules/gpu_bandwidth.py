@@ -285,7 +285,7 @@ msg:
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils._bandwidth.gpus import Unfit
+from ..module_utils._bandwidth.gpus import NotMeasurable
 from ..module_utils._bandwidth.module import measure
 from ..module_utils._host.host import Host
 
@@ -310,7 +310,7 @@ def main() -> None:
         module.exit_json(changed=False, skipped=True, msg="needs a live host")
     try:
         module.exit_json(changed=False, **measure(Host("/"), module.params, module.check_mode))
-    except (Unfit, ValueError) as problem:
+    except (NotMeasurable, ValueError) as problem:
         module.fail_json(msg=str(problem))
 
 

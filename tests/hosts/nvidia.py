@@ -170,30 +170,30 @@ def smi_xml(gpus, version: str) -> str:
 
 def _smi_gpu(gpu: Gpu, version: str) -> str:
     domain, rest = gpu.bdf.split(":", 1)
-    said = {**HEALTHY, **gpu.smi}
+    answers = {**HEALTHY, **gpu.smi}
     branch = int(version.partition(".")[0])
     process = "<process_info><pid>1</pid></process_info>" * gpu.processes
     return (f'<gpu id="{int(domain, 16):08X}:{rest.upper()}">\n'
             f"<product_name>{gpu.model}</product_name>\n"
-            f"<display_active>{said['display_active']}</display_active>\n"
-            f"<persistence_mode>{said['persistence_mode']}</persistence_mode>\n"
-            f"<mig_mode><current_mig>{said['current_mig']}</current_mig>"
-            f"<pending_mig>{said['pending_mig']}</pending_mig></mig_mode>\n"
+            f"<display_active>{answers['display_active']}</display_active>\n"
+            f"<persistence_mode>{answers['persistence_mode']}</persistence_mode>\n"
+            f"<mig_mode><current_mig>{answers['current_mig']}</current_mig>"
+            f"<pending_mig>{answers['pending_mig']}</pending_mig></mig_mode>\n"
             f"<uuid>{gpu.uuid}</uuid>\n<minor_number>{gpu.minor}</minor_number>\n"
-            f"<vbios_version>{said['vbios_version']}</vbios_version>\n"
-            f"{_recovery(said, branch)}"
+            f"<vbios_version>{answers['vbios_version']}</vbios_version>\n"
+            f"{_recovery(answers, branch)}"
             f"<performance_state>{gpu.pstate}</performance_state>\n"
-            f"{_reasons(said['reasons'], branch)}"
+            f"{_reasons(answers['reasons'], branch)}"
             f"<fb_memory_usage><total>{gpu.memory_mib} MiB</total></fb_memory_usage>\n"
-            f"<bar1_memory_usage><total>{gpu.bar1_mib} MiB</total><used>{said['bar1_used']} MiB</used>"
-            f"</bar1_memory_usage>\n<compute_mode>{said['compute_mode']}</compute_mode>\n"
+            f"<bar1_memory_usage><total>{gpu.bar1_mib} MiB</total><used>{answers['bar1_used']} MiB</used>"
+            f"</bar1_memory_usage>\n<compute_mode>{answers['compute_mode']}</compute_mode>\n"
             f"<utilization><gpu_util>{gpu.utilization} %</gpu_util></utilization>\n"
-            f"{_ecc(said, branch)}"
-            f"{_repairs(said)}<temperature><gpu_temp>{said['temperature']} C</gpu_temp>"
+            f"{_ecc(answers, branch)}"
+            f"{_repairs(answers)}<temperature><gpu_temp>{answers['temperature']} C</gpu_temp>"
             "<gpu_temp_tlimit>N/A</gpu_temp_tlimit></temperature>\n"
-            f"{_fabric(said['fabric'], branch)}"
-            f"{_power(said, branch)}<clocks><graphics_clock>{said['sm_clock']} MHz</graphics_clock>"
-            f"<sm_clock>{said['sm_clock']} MHz</sm_clock></clocks>\n"
+            f"{_fabric(answers['fabric'], branch)}"
+            f"{_power(answers, branch)}<clocks><graphics_clock>{answers['sm_clock']} MHz</graphics_clock>"
+            f"<sm_clock>{answers['sm_clock']} MHz</sm_clock></clocks>\n"
             f"<processes>{process}</processes>\n</gpu>\n")
 
 
@@ -203,10 +203,10 @@ def _fabric(fabric: tuple[str, str, str], branch: int) -> str:
     return f"<fabric><state>{state}</state><status>{status}</status>{more}</fabric>\n" if branch >= 535 else ""
 
 
-def _recovery(said: Mapping, branch: int) -> str:
+def _recovery(answers: Mapping, branch: int) -> str:
     if branch >= 560:
-        return f"<gpu_recovery_action>{said['recovery']}</gpu_recovery_action>\n"
-    reset, drain = (("Yes" if said["recovery"] == name else "No") for name in ("Reset", "Drain and Reset"))
+        return f"<gpu_recovery_action>{answers['recovery']}</gpu_recovery_action>\n"
+    reset, drain = (("Yes" if answers["recovery"] == name else "No") for name in ("Reset", "Drain and Reset"))
     return (f"<gpu_reset_status><reset_required>{reset}</reset_required>"
             f"<drain_and_reset_recommended>{drain}</drain_and_reset_recommended></gpu_reset_status>\n")
 
@@ -219,38 +219,38 @@ def _reasons(active, branch: int) -> str:
     return f"<clocks_{word}_reasons>{lines}</clocks_{word}_reasons>\n"
 
 
-def _ecc(said: Mapping, branch: int) -> str:
+def _ecc(answers: Mapping, branch: int) -> str:
     """Driver 545 counts SRAM errors in two kinds."""
-    sram = said["sram_uncorrectable"]
+    sram = answers["sram_uncorrectable"]
     split = "N/A" if sram == "N/A" else 0
     kinds = (f"<sram_uncorrectable_parity>{split}</sram_uncorrectable_parity>"
              f"<sram_uncorrectable_secded>{sram}</sram_uncorrectable_secded>" if branch >= 545
              else f"<sram_uncorrectable>{sram}</sram_uncorrectable>")
     counts = (f"<sram_correctable>{split}</sram_correctable>{kinds}<dram_correctable>{split}</dram_correctable>"
-              f"<dram_uncorrectable>{said['dram_uncorrectable']}</dram_uncorrectable>")
-    repair = (f"<channel_repair_pending>{said['channel_repair_pending']}</channel_repair_pending>"
+              f"<dram_uncorrectable>{answers['dram_uncorrectable']}</dram_uncorrectable>")
+    repair = (f"<channel_repair_pending>{answers['channel_repair_pending']}</channel_repair_pending>"
               "<tpc_repair_pending>No</tpc_repair_pending>" if branch >= 570 else "")
-    return (f"<ecc_mode><current_ecc>{said['current_ecc']}</current_ecc>"
-            f"<pending_ecc>{said['pending_ecc']}</pending_ecc></ecc_mode>\n"
+    return (f"<ecc_mode><current_ecc>{answers['current_ecc']}</current_ecc>"
+            f"<pending_ecc>{answers['pending_ecc']}</pending_ecc></ecc_mode>\n"
             f"<ecc_errors><volatile>{counts}</volatile><aggregate>{counts}</aggregate>{repair}"
             "</ecc_errors>\n")
 
 
-def _repairs(said: Mapping) -> str:
+def _repairs(answers: Mapping) -> str:
     """A GPU without a row remapper has a text in the place of the rows."""
-    pending, failure = said["remapped_row_pending"], said["remapped_row_failure"]
+    pending, failure = answers["remapped_row_pending"], answers["remapped_row_failure"]
     rows = "N/A" if pending == "N/A" else (
         "<remapped_row_corr>0</remapped_row_corr><remapped_row_unc>0</remapped_row_unc>"
         f"<remapped_row_pending>{pending}</remapped_row_pending><remapped_row_failure>{failure}</remapped_row_failure>")
-    return (f"<retired_pages><pending_blacklist>{said['pending_retirement']}</pending_blacklist>"
-            f"<pending_retirement>{said['pending_retirement']}</pending_retirement></retired_pages>\n"
+    return (f"<retired_pages><pending_blacklist>{answers['pending_retirement']}</pending_blacklist>"
+            f"<pending_retirement>{answers['pending_retirement']}</pending_retirement></retired_pages>\n"
             f"<remapped_rows>{rows}</remapped_rows>\n")
 
 
-def _power(said: Mapping, branch: int) -> str:
+def _power(answers: Mapping, branch: int) -> str:
     """Driver 535 renamed the readings and added those of the module, driver 570 split the draw."""
-    draw, limit = f"{said['power_draw']} W", f"{said['power_limit']:.2f} W"
-    default = f"<default_power_limit>{said['default_power_limit']:.2f} W</default_power_limit>"
+    draw, limit = f"{answers['power_draw']} W", f"{answers['power_limit']:.2f} W"
+    default = f"<default_power_limit>{answers['default_power_limit']:.2f} W</default_power_limit>"
     if branch < 535:
         return (f"<power_readings><power_draw>{draw}</power_draw><power_limit>{limit}</power_limit>{default}"
                 f"<enforced_power_limit>{limit}</enforced_power_limit></power_readings>\n")

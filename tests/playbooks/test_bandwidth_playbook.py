@@ -49,8 +49,8 @@ def test_a_folder_is_not_measured_and_a_host_that_is_kept_is_refused(controller,
     assert f"idle: bandwidth was not measured: {skipped[0].result['msg']}" in run.stdout
     assert (run.stats["idle"]["failures"], run.stats["kept"]["failures"]) == (0, 1)
 
-    said = run.one("kept", action="bandwidth")["msg"]
-    assert said == ("high availability keeps 1 guest of this node (lxc:101): if a GPU hangs the host, the cluster "
+    message = run.one("kept", action="bandwidth")["msg"]
+    assert message == ("high availability keeps 1 guest of this node (lxc:101): if a GPU hangs the host, the cluster "
                     "fences it. To measure all the same: gpuhost_bandwidth_despite: [ha]; to leave it out: "
                     "gpuhost_bandwidth: false")
     assert not (controller.reports / "kept" / "bandwidth.json").exists()

@@ -142,9 +142,9 @@ def test_from_the_controller(controller, bench, make_tree):
     assert (raw / "001.stdout").read_text() == f"{controller.folder}\n"
     assert json.loads((raw / "001.file").read_text().splitlines()[-1])["speed"] == 101
 
-    said = run.one("hot", action="benchmark")
+    message = run.one("hot", action="benchmark")
     reason = f"{min(GPUS)} had 91 degrees before it, at most 85 count"
-    assert said["msg"] == f"no run of 'small' counts: {reason}. Wait, or set other limits"
+    assert message["msg"] == f"no run of 'small' counts: {reason}. Wait, or set other limits"
     hot_runs = record(controller, "hot")["runs"]
     assert [(one["discarded"], one["values"]["speed"]) for one in hot_runs] == [(reason, 101.0), (reason, 101.0)]
 
@@ -166,19 +166,20 @@ def test_what_fails_is_one_message_and_is_kept(controller, bench, make_tree):
     inventory["folder"] = {"gpuhost_benchmark": bench(), "gpuhost_sysroot": str(tree.root)}
     inventory["nothing"] = {"gpuhost_bandwidth": False}
     run = controller.play("benchmark.yml", inventory, "--forks", "4").failed()
-    said = {name: run.one(name, action="benchmark").get("msg", "") for name in inventory}
+    message = {name: run.one(name, action="benchmark").get("msg", "") for name in inventory}
     first = "run 1 of 'small': "
-    assert said["hangs"] == f"{first}timeout: sleep did not end within 1 s and was ended"
-    assert said["dies"] == f"{first}sh was killed by SIGKILL: working"
-    assert said["babbles"].startswith(f"{first}metric speed: wanted a number by json 'speed' in stdout, found no JSON. "
+    assert message["hangs"] == f"{first}timeout: sleep did not end within 1 s and was ended"
+    assert message["dies"] == f"{first}sh was killed by SIGKILL: working"
+    assert message["babbles"].startswith(
+        f"{first}metric speed: wanted a number by json 'speed' in stdout, found no JSON. "
                                       "stdout begins 'Model loaded, all fine'")
-    assert "found nothing (null). " in said["lacks"]
-    assert said["stopped"].startswith(f"{first}container 4711 ")
-    assert said["wrong"] == "gpuhost_benchmark: unknown key 'comand': did you mean 'command'?"
-    assert said["unwritten"].startswith(f"{first}true ended, but it wrote no file {never}")
-    assert said["folder"].startswith(f"{first}skipped: python3 needs a live host")
+    assert "found nothing (null). " in message["lacks"]
+    assert message["stopped"].startswith(f"{first}container 4711 ")
+    assert message["wrong"] == "gpuhost_benchmark: unknown key 'comand': did you mean 'command'?"
+    assert message["unwritten"].startswith(f"{first}true ended, but it wrote no file {never}")
+    assert message["folder"].startswith(f"{first}skipped: python3 needs a live host")
     assert run.of("nothing", action="benchmark")[0].outcome == "skipped"
     for name in ("hangs", "dies", "babbles", "lacks", "stopped", "unwritten", "folder"):
         document = record(controller, name)
-        assert (document["stopped"], document["summary"], len(document["runs"])) == (said[name], {}, 1)
+        assert (document["stopped"], document["summary"], len(document["runs"])) == (message[name], {}, 1)
     assert not (controller.reports / "wrong" / "benchmark.json").exists()

@@ -102,9 +102,9 @@ def test_hosts_that_fail_and_hosts_that_refuse(controller, plant, benchmark):
                     "gpuhost_benchmark": benchmark(trees[name], misdeed, timeout=2)}
              for name, (misdeed, given, _said) in told.items()}
     run = controller.play("experiment.yml", hosts, timeout=600, variables={"gpuhost_experiment_end": "after"}).failed()
-    for name, (_misdeed, _given, said) in told.items():
+    for name, (_misdeed, _given, message) in told.items():
         (failed,) = [one for one in run.of(name) if one.outcome == "failed"]
-        assert said in failed.result["msg"], failed.result["msg"]
+        assert message in failed.result["msg"], failed.result["msg"]
         begun = name in ("hang", "meddle")
         assert trees[name].path("/run/gpuhost").exists() == begun
         assert (controller.reports / name / "experiment.json").exists() == begun
@@ -148,12 +148,12 @@ HANGING = {"gpuhost_values": {"sysctl": {"vm.swappiness": "10"}}, "gpuhost_exper
            "gpuhost_experiment_seed": 1}
 
 
-@pytest.mark.parametrize(("end", "said", "status"), [
+@pytest.mark.parametrize(("end", "message", "status"), [
     (lambda told: os.killpg(told.main.pid, signal.SIGINT), "interrupted by SIGINT", 99),
     (lambda told: told.main.terminate(), "interrupted by SIGTERM", -signal.SIGTERM),
     (lambda told: told.main.kill(), "interrupted: ansible-playbook was killed", -signal.SIGKILL),
 ], ids=["ctrl-c", "sigterm", "killed"])
-def test_an_end_in_the_middle_brings_everything_back(controller, plant, benchmark, end, said, status):
+def test_an_end_in_the_middle_brings_everything_back(controller, plant, benchmark, end, message, status):
     tree = plant("pve1")
     told = Interrupted(controller, tree, {**HANGING, "gpuhost_benchmark": benchmark(tree, "slow")})
     end(told)
@@ -163,7 +163,7 @@ def test_an_end_in_the_middle_brings_everything_back(controller, plant, benchmar
     told.wait_for(lambda: record(controller)["ended"] is not None)
     found = record(controller)
     # Its worker may see that ansible-playbook is gone before it is told by a signal itself.
-    assert found["ended"] in (said, "interrupted: ansible-playbook was killed")
+    assert found["ended"] in (message, "interrupted: ansible-playbook was killed")
     assert found["end_state"] == "before"
     assert found["state"] == {SWAPPINESS: "60"}
     assert sysctl(tree, "vm.swappiness") == "60"
@@ -181,14 +181,14 @@ def test_a_killed_worker_is_noticed_and_restored(controller, plant, benchmark):
     assert (sysctl(tree, "vm.swappiness"), record(controller)["ended"]) == ("10", None)
 
     # The next experiment is refused, the next tune says it, and restore brings it back.
-    said = f"experiment {run_id} of "
+    message = f"experiment {run_id} of "
     again = controller.play("experiment.yml", {"pve1": tree}, variables=variables).failed()
     (failed,) = [one for one in again.of("pve1") if one.outcome == "failed"]
-    assert said in failed.result["msg"]
+    assert message in failed.result["msg"]
     assert f"restore.yml -e gpuhost_run_id={run_id}" in failed.result["msg"]
     tune = controller.play("tune_runtime.yml", {"pve1": tree}, "--check").succeeded()
-    assert f"pve1: {said}" in " ".join(tune.stderr.split())
+    assert f"pve1: {message}" in " ".join(tune.stderr.split())
     controller.play("restore.yml", {"pve1": tree}, variables={"gpuhost_run_id": run_id}).succeeded()
     assert sysctl(tree, "vm.swappiness") == "60"
     tune = controller.play("tune_runtime.yml", {"pve1": tree}, "--check").succeeded()
-    assert said not in " ".join(tune.stderr.split())
+    assert message not in " ".join(tune.stderr.split())

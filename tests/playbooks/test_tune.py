@@ -160,10 +160,10 @@ def test_a32_a_verify_fails_while_driver_and_libraries_differ(controller, story)
     """A-32: against the journal, which has nothing to hold, and against the profile; a tune leaves GPUs alone."""
     hosts = {"pve1": story}
     plant_libraries(story, "580.95.05")
-    said = "the loaded driver is 570.133.20, libnvidia-ml"
-    assert said in controller.play("verify.yml", hosts).failed().stdout
+    reason = "the loaded driver is 570.133.20, libnvidia-ml"
+    assert reason in controller.play("verify.yml", hosts).failed().stdout
     profile = controller.play("verify.yml", hosts, variables={"gpuhost_verify_against": "profile"}).failed()
-    assert said in profile.stdout
+    assert reason in profile.stdout
     tuned = controller.play("tune_runtime.yml", hosts).succeeded()
     assert outcomes(tuned) == {f"sysctl:{key}": "changed" for key in SYSCTLS}
     assert [read_request_code(story, address) for address in GPUS] == [2] * 8

@@ -10,14 +10,15 @@ RUN, LATER = "20261129T183000Z-4f2a", "20261130T080000Z-0001"
 BOOT = "6f1c1d0e-5a43-4d6a-9a53-0f6b8a7c2e11"
 
 
-def gpu_answer(bdf, verdict="healthy", said="4 sizes, data compared", h2d=55.3, d2h=52.9, name="NVIDIA RTX PRO 6000"):
-    return {"bdf": bdf, "uuid": f"GPU-{bdf}", "name": name, "numa_node": 0, "verdict": verdict, "said": said,
+def gpu_answer(bdf, verdict="healthy", message="4 sizes, data compared", h2d=55.3, d2h=52.9,
+               name="NVIDIA RTX PRO 6000"):
+    return {"bdf": bdf, "uuid": f"GPU-{bdf}", "name": name, "numa_node": 0, "verdict": verdict, "said": message,
             "h2d": h2d and {"gb_s": h2d}, "d2h": d2h and {"gb_s": d2h}, "d2d": {"gb_s": 1512.4},
             "link": {"speed_gt_s": 32.0, "width": 16}}
 
 
-def pair_answer(source, target, verdict="healthy", said="4 sizes, data compared", write=51.2, read=48.7):
-    return {"from": source, "to": target, "can_access": verdict != "unsupported", "verdict": verdict, "said": said,
+def pair_answer(source, target, verdict="healthy", message="4 sizes, data compared", write=51.2, read=48.7):
+    return {"from": source, "to": target, "can_access": verdict != "unsupported", "verdict": verdict, "said": message,
             "read": read and {"gb_s": read, "latency_us": 1.9}, "write": write and {"gb_s": write, "latency_us": 1.4}}
 
 

@@ -8,9 +8,9 @@ TOO_HOT = "0000:01:00.0 is 91 °C, the limit is 85"
 RUN = "20261130T010000Z-4f2a"
 
 
-def found(verdict, said, percent=None, low=None, high=None, *, blocks=10, chance=1.0, seen=None, more=None):
+def found(verdict, message, percent=None, low=None, high=None, *, blocks=10, chance=1.0, seen=None, more=None):
     return {"verdict": verdict, "blocks": blocks, "chance": chance, "percent": percent, "low": low, "high": high,
-            "smallest_seen": seen, "more_blocks": more, "more_runs": more and 2 * more, "said": said}
+            "smallest_seen": seen, "more_blocks": more, "more_runs": more and 2 * more, "said": message}
 
 
 HELPS = found("helps", "helps: +12.4 % (+10.9 % to +13.8 %, 10 blocks of 2 runs)", 12.4, 10.9, 13.8, chance=0.007937)

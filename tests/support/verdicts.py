@@ -38,13 +38,13 @@ def lines(found: dict[tuple[str, str | None], dict]) -> dict[tuple[str, str | No
 
 def line(finding: dict) -> str:
     """`fail P1: 1 -> 0, planned`; what does not apply or is unknown has no value to show."""
-    said = f"{finding['verdict']} {finding['priority']}"
+    message = f"{finding['verdict']} {finding['priority']}"
     if finding["verdict"] in ("not_applicable", "unknown"):
-        return said
-    said += f": {_text(finding['actual'])}"
+        return message
+    message += f": {_text(finding['actual'])}"
     if finding["verdict"] == "fail":
-        said += f" -> {_text(finding['recommended'])}"
-    return f"{said}, planned" if finding["fix"]["planned"] else said
+        message += f" -> {_text(finding['recommended'])}"
+    return f"{message}, planned" if finding["fix"]["planned"] else message
 
 
 def _text(value: Any) -> str:
@@ -56,8 +56,8 @@ def _text(value: Any) -> str:
 def expand(table: dict[str, str | dict[tuple[str, ...], str]]) -> dict[tuple[str, str | None], str]:
     """A table's lines by check and subject, in the form of lines()."""
     expanded: dict[tuple[str, str | None], str] = {}
-    for check, said in table.items():
-        for subjects, text in ({(None,): said} if isinstance(said, str) else said).items():
+    for check, message in table.items():
+        for subjects, text in ({(None,): message} if isinstance(message, str) else message).items():
             expanded.update({(check, subject): text for subject in subjects})
     return expanded
 

@@ -163,21 +163,21 @@ def without_libraries(tree):
         tree.remove(f"/usr/lib/x86_64-linux-gnu/{library}.1")
 
 
-@pytest.mark.parametrize("changes, said", [
+@pytest.mark.parametrize("changes, message", [
     ((newer_library,), "the loaded driver is 570.133.20, libnvidia-ml is 580.95.05 and libcuda is 580.95.05"),
     ((newer_library, without_libraries), "the loaded driver is 570.133.20, nvidia-smi says: no XML: Failed to "
                                          "initialize NVML: Driver/library version mismatch; NVML library version: "
                                          "580.95"),
 ])
-def test_a32_both_versions_are_a_finding_and_nothing_of_a_gpu_is_planned(facts_of, changes, said):
+def test_a32_both_versions_are_a_finding_and_nothing_of_a_gpu_is_planned(facts_of, changes, message):
     """A-32: critical with both versions; sysctls are still planned, registers of GPUs are not."""
     facts = facts_of(changed_by(*changes))
     finding = judged(facts)["nvidia_library", None]
     assert (finding["verdict"], finding["priority"]) == ("fail", "P0")
-    assert finding["reason"] == f"{said}: nothing new can use a GPU"
+    assert finding["reason"] == f"{message}: nothing new can use a GPU"
     assert set(planned(facts)) == {"sysctl"}
     assert skipped(facts, judged(facts), "pcie_maxreadreq") == dict.fromkeys(
-        ALL, f"{said}: reboot or reload the driver first")
+        ALL, f"{message}: reboot or reload the driver first")
     assert {judged(facts)["nvidia_container_library", name]["verdict"] for name in ("lxc:101", "lxc:102")} == {"pass"}
 
 
@@ -316,8 +316,8 @@ def held_at_gen2(tree):
 
 def test_a52_a_speed_that_is_held_down_is_a_finding_at_rest_too(facts_of):
     """A-52: Hardware Autonomous Speed Disable is set, 5 of 32 GT/s."""
-    said = gpu_reasons(facts_of(changed_by(held_at_gen2)), "pcie_link_speed")
-    assert {gpu: line for gpu, line in said.items() if line[0] != "pass"} == {
+    message = gpu_reasons(facts_of(changed_by(held_at_gen2)), "pcie_link_speed")
+    assert {gpu: line for gpu, line in message.items() if line[0] != "pass"} == {
         SIXTH: ("fail", "5.0 of 32.0 GT/s, locked: Hardware Autonomous Speed Disable is set (LnkCtl2)")}
 
 

@@ -45,7 +45,7 @@ def story(facts_of):
     return judged(facts_of(with_container(RIGHT)))
 
 
-def said(facts_of, story, text, change=None):
+def message(facts_of, story, text, change=None):
     """What is different about container 101."""
     found = changes(story, judged(facts_of(with_container(text, change))))
     assert {subject for _check, subject in found if subject} <= {"lxc:101"}
@@ -101,7 +101,7 @@ def test_a68_as_it_was_reported(facts_of, field_files):
 def test_a68_before_the_reboot_every_number_of_a_driver_that_moves_is_named(facts_of, story):
     """A-68: 509 and 235 are handed out anew; 195 is NVIDIA's own."""
     text = MOUNTED + allow("c 235:* rwm") + "lxc.mount.entry: /dev/nvidia-caps dev/nvidia-caps none bind,create=dir\n"
-    assert said(facts_of, story, text) == {
+    assert message(facts_of, story, text) == {
         "lxc_survives_reboot": 'fail info: ["c 509:* rwm is nvidia-uvm in this boot only", '
                                '"c 235:* rwm is nvidia-caps in this boot only"] -> empty true'}
 
@@ -109,7 +109,7 @@ def test_a68_before_the_reboot_every_number_of_a_driver_that_moves_is_named(fact
 def test_a69_rules_of_the_other_version_are_named_one_by_one(facts_of, story):
     """A-69: with : and with =, neither allows anything."""
     text = RIGHT + "lxc.cgroup.devices.allow: c 195:* rwm\nlxc.cgroup.devices.allow = c 509:0 rw\n"
-    assert said(facts_of, story, text) == {
+    assert message(facts_of, story, text) == {
         "lxc_ignored_settings": 'fail P2: ["lxc.cgroup.devices.allow: c 195:* rwm", '
                                 '"lxc.cgroup.devices.allow: c 509:0 rw"] -> empty true'}
 
@@ -163,7 +163,7 @@ def test_a76_majors_of_others_are_named_with_their_owner(facts_of):
      {"lxc_shm_size": "pass P1: 16384"}),
 ])
 def test_another_configuration(facts_of, story, text, checks):
-    assert said(facts_of, story, text) == checks
+    assert message(facts_of, story, text) == checks
 
 
 FAR = ("bound to 40-47, but 0000:01:00.0 is at node0 (0-31,64-95); 0000:11:00.0 is at node0 (0-31,64-95); "

@@ -136,24 +136,25 @@ def real_time(tree):
     (real_time, {"kernel_preemption": "fail P1: true -> false"}),
 ], ids=lambda value: getattr(value, "__name__", ""))
 def test_only_that_setting_changes(facts_of, story, change, lines):
-    found = {pair: said for pair, said in changes(story, judged(facts_of(variant(change)))).items() if said is not None}
+    found = {pair: message for pair, message in changes(story, judged(facts_of(variant(change)))).items()
+             if message is not None}
     assert found == expand(lines)
 
 
 def test_settings_in_words(facts_of):
-    def said(change, check, subject=None):
+    def message(change, check, subject=None):
         return judged(facts_of(variant(change)))[check, subject]["reason"]
 
-    assert said(zfs_at_half, "zfs_arc_max") == "ZFS's cache may take 50.1 percent of 503 GiB (zfs_arc_max is 0)"
-    assert said(pages_for_nobody, "hugepages_unused") == (
+    assert message(zfs_at_half, "zfs_arc_max") == "ZFS's cache may take 50.1 percent of 503 GiB (zfs_arc_max is 0)"
+    assert message(pages_for_nobody, "hugepages_unused") == (
         "16384 of 16384 pages of 2048 KiB are free: 32768 MiB that nothing else can use")
-    assert said(tuned, "other_managers", "tuned") == (
+    assert message(tuned, "other_managers", "tuned") == (
         "tuned runs with the profile throughput-performance: it sets governors, sysctls and huge pages as its profile "
         "says")
-    assert said(tuned, "sysctl_at_boot") == "tuned runs, and its profile sets sysctls after the files do"
-    assert said(set_by_hand, "sysctl_at_boot", "vm.dirty_ratio") == (
+    assert message(tuned, "sysctl_at_boot") == "tuned runs, and its profile sets sysctls after the files do"
+    assert message(set_by_hand, "sysctl_at_boot", "vm.dirty_ratio") == (
         "/etc/sysctl.d/50-x.conf, line 1, sets 5 at boot; now it is 20")
-    assert said(real_time, "kernel_preemption") == f"a PREEMPT_RT kernel runs: {RT}"
+    assert message(real_time, "kernel_preemption") == f"a PREEMPT_RT kernel runs: {RT}"
 
 
 # -- merging of pages: whether it may be stopped depends on who is there ------------------------------------------

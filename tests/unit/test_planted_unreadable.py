@@ -52,7 +52,7 @@ def without(facts: dict, lost: dict[tuple, str]) -> dict:
     return spoiled
 
 
-def said(finding: dict) -> str:
+def message(finding: dict) -> str:
     """What it says of what is: verdict, priority and value, not what would be better, nor what explains the value."""
     if finding["check"] in EXPLAINING:
         finding = {**finding, "actual": [sentence.partition(": ")[0] for sentence in finding["actual"] or []]}
@@ -61,9 +61,9 @@ def said(finding: dict) -> str:
 
 def invented(before: dict, found: dict) -> dict:
     """The verdicts that were not there, or were other ones, before readings were lost."""
-    return {pair: (pair in before and said(before[pair]), said(finding)) for pair, finding in found.items()
+    return {pair: (pair in before and message(before[pair]), message(finding)) for pair, finding in found.items()
             if finding["verdict"] in ("pass", "fail") and pair[0] not in COMPARING
-            and not (pair in before and said(before[pair]) == said(finding))}
+            and not (pair in before and message(before[pair]) == message(finding))}
 
 
 @pytest.fixture(scope="module", params=[small_story, sick, workstation], ids=lambda plant: plant.__name__)

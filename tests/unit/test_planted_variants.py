@@ -309,7 +309,7 @@ def four_nodes_a_socket(tree):
 
 def test_a_socket_in_quarters_one_of_them_empty(facts_of, story):
     found = changes(story, judged(facts_of(four_nodes_a_socket)))
-    assert {pair: said for pair, said in found.items() if pair[0].startswith("numa_")} == {
+    assert {pair: message for pair, message in found.items() if pair[0].startswith("numa_")} == {
         ("numa_node_memory", None): 'fail P1: ["node1 (CPUs 8-15)"] -> empty true',
         ("numa_nodes_per_socket", None): "fail info: 4 -> at_most 1"}
 

@@ -42,8 +42,8 @@ def moved(guest):
     """`(major before, major after, what opening said after)`."""
     before, *opened = guest.run(PLANT).split("\n")
     assert opened == ["opened", "opened", ""]
-    *said, after = guest.run(f"set -- {before}\n{MOVE}").split()
-    return int(before), int(after), " ".join(said)
+    *message, after = guest.run(f"set -- {before}\n{MOVE}").split()
+    return int(before), int(after), " ".join(message)
 
 
 @pytest.fixture(scope="module")
@@ -52,9 +52,9 @@ def facts(play, moved):
 
 
 def test_container_loses_the_node(moved):
-    _before, _after, said = moved
-    assert said.startswith("opened ")
-    assert said.endswith("Operation not permitted")
+    _before, _after, message = moved
+    assert message.startswith("opened ")
+    assert message.endswith("Operation not permitted")
 
 
 def test_major_moved(moved):

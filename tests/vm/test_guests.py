@@ -124,18 +124,18 @@ def test_sleeping_gpu_is_not_woken(gpus, every_word, release):
 
 
 def test_max_read_request_is_what_lspci_says(facts, every_word, release):
-    said, device = {}, None
+    message, device = {}, None
     for word, value in re.findall(r"^(device|MaxReadReq) (\S+)$", every_word[release], re.MULTILINE):
         if word == "device":
             device = value
         else:
-            said[device] = int(value)
+            message[device] = int(value)
     devices = facts["gpus"] + facts["ports"]
     assert {one["bdf"]: one["pcie"]["status"] for one in devices if one["pcie"]["status"] != "ok"} == {
         GONE: "gone", ASLEEP: "asleep", PORT_ASLEEP: "asleep"}
     read = {one["bdf"]: one["pcie"]["value"]["max_read_request"] for one in devices if one["pcie"]["status"] == "ok"}
     assert len(read) == 17
-    assert read == {bdf: said[bdf] for bdf in read}
+    assert read == {bdf: message[bdf] for bdf in read}
     assert read["0001:01:00.0"] == 4096
     assert read["0001:03:00.0"] == 128
 

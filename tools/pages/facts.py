@@ -30,20 +30,20 @@ def description(path: str) -> str:
 
     A file that only a description above it names is added.
     """
-    said: list[str] = []
+    message: list[str] = []
     places: list[Place] = []
     for quoted, name, elements in STEP.findall(path):
         if not places and name in ROOTS:
             places = ROOTS[name]
             continue
         places = _elements(places) if elements else _field(places, quoted or name)
-        if path.startswith("host.gpus[") and elements and len(said) == 1:
+        if path.startswith("host.gpus[") and elements and len(message) == 1:
             places = [*places, OF_GPU]
-        said.append(_said(places))
-    if said and not said[-1] and (above := next(filter(None, reversed(said)), "")):
+        message.append(_said(places))
+    if message and not message[-1] and (above := next(filter(None, reversed(message)), "")):
         return f"part of: {above}"
-    own = said[-1] if said else ""
-    files = [found[0].rstrip(".") for text in said if (found := LOCATION.search(text))]
+    own = message[-1] if message else ""
+    files = [found[0].rstrip(".") for text in message if (found := LOCATION.search(text))]
     if LOCATION.search(own) or not files:
         return own
     return f"{own}, in {files[-1]}" if own else files[-1]

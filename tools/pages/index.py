@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._checks.catalogue import Profile
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._checks.check import Check
-from ansible_collections.gpuhost.tuning.plugins.plugin_utils._checks.effective import terms
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._checks.effective import effective_checks
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._checks.findings import PRIORITIES
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._render.text import code, table
 
@@ -18,12 +18,12 @@ from .words import escape, prose
 
 def index_page(checks: Sequence[Check], profiles: Sequence[Profile]) -> str:
     """The Markdown of the page."""
-    said = ["# Checks", "",
+    lines = ["# Checks", "",
             f"The {len(checks)} checks of the catalogue, each on a page of its own. The pages are made from the "
             "catalogue (`make check-pages`), so what they say is what is judged.", "",
             "How to add one: [add-a-check.md](../add-a-check.md).", "",
             *_by_subject(checks), *_by_priority(checks), *_planned(checks, profiles), *_contested(checks, profiles)]
-    return "\n".join(said).rstrip("\n") + "\n"
+    return "\n".join(lines).rstrip("\n") + "\n"
 
 
 def link(check: Check) -> str:
@@ -31,15 +31,16 @@ def link(check: Check) -> str:
 
 
 def _by_subject(checks: Sequence[Check]) -> list[str]:
-    said = ["## By subject", ""]
+    lines = ["## By subject", ""]
     for topic, heading in TOPICS.items():
         rows = [(link(check), prose(check.title, check), _priority(check), check.fix.kind, check.evidence)
                 for check in checks if check.topic == topic]
         if rows:
-            said += [f"### {heading}", "", *table(("check", "what is wanted", "priority", "fix", "evidence"), rows), ""]
+            head = ("check", "what is wanted", "priority", "fix", "evidence")
+            lines += [f"### {heading}", "", *table(head, rows), ""]
     for column, meanings in (("fix", CLASSES), ("evidence", EVIDENCE)):
-        said.append(f"- {column}: " + "; ".join(f"{code(word)} {text}" for word, text in meanings.items()))
-    return [*said, ""]
+        lines.append(f"- {column}: " + "; ".join(f"{code(word)} {text}" for word, text in meanings.items()))
+    return [*lines, ""]
 
 
 def _priority(check: Check) -> str:
@@ -47,20 +48,21 @@ def _priority(check: Check) -> str:
 
 
 def _by_priority(checks: Sequence[Check]) -> list[str]:
-    said = ["## By priority", "", "A finding that fails has this priority, a few a higher one by evidence on the host. "
+    lines = ["## By priority", "",
+             "A finding that fails has this priority, a few a higher one by evidence on the host. "
             "`P0` is broken now or data at risk, `P1` and `P2` deviate, `info` is worth knowing.", ""]
     rows = []
     for priority in PRIORITIES:
         always = [link(check) for check in checks if check.priority == priority]
         rows.append((priority, ", ".join(always) or "-",
                      ", ".join(link(check) for check in checks if check.escalate_to == priority) or "-"))
-    return [*said, *table(("priority", "always", "by evidence"), rows), ""]
+    return [*lines, *table(("priority", "always", "by evidence"), rows), ""]
 
 
 def _plans(check: Check, profile: Profile) -> str:
     if check.fix.kind != "runtime":
         return "-"
-    return "no" if terms([check], profile, {}, [])[check.id].left_out else "yes"
+    return "no" if effective_checks([check], profile, {}, [])[check.id].left_out else "yes"
 
 
 def _planned(checks: Sequence[Check], profiles: Sequence[Profile]) -> list[str]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._checks.catalogue import Profile
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._checks.check import Check
-from ansible_collections.gpuhost.tuning.plugins.plugin_utils._checks.effective import Terms, terms
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._checks.effective import EffectiveCheck, effective_checks
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._render.text import code, one_line, show, table
 
 from .facts import description
@@ -36,11 +36,11 @@ EFFECTS = {
 
 def check_page(check: Check, profiles: Sequence[Profile]) -> str:
     """The Markdown of the page; `profiles` in the order in which they are shown."""
-    said = [f"# {prose(check.title, check)}", "", *_head(check), "## Why", "", prose(check.why, check), "",
+    message = [f"# {prose(check.title, check)}", "", *_head(check), "## Why", "", prose(check.why, check), "",
             *_reading(check), *_applicability(check), *_recommended(check, profiles), *_fix(check),
             *_contested(check), "## Sources", "", *(f"- {escape(source)}" for source in check.sources), "",
             "[All checks](README.md)"]
-    return "\n".join(said) + "\n"
+    return "\n".join(message) + "\n"
 
 
 def _head(check: Check) -> list[str]:
@@ -60,55 +60,55 @@ def _reading(check: Check) -> list[str]:
         for path in paths:
             rows.append((purpose, code(path), escape(description(path))))
             purpose = ""
-    said = ["## How it is read", ""]
+    message = ["## How it is read", ""]
     if rows:
-        said += [*table(("tells", "fact", "what that is"), rows), ""]
-    said += ["What is compared:", "", *expression(check.actual.text), ""]
+        message += [*table(("tells", "fact", "what that is"), rows), ""]
+    message += ["What is compared:", "", *expression(check.actual.text), ""]
     if check.absent_verdict:
         verdict = {"pass": "passes", "fail": "fails", "not_applicable": "does not apply"}[check.absent_verdict]
-        said += [f"Where there is no such thing the check {verdict}: {prose(check.absent_reason, check)}."]
+        message += [f"Where there is no such thing the check {verdict}: {prose(check.absent_reason, check)}."]
     else:
-        said += ["Where it cannot be read the finding is `unknown` and says why."]
-    return [*said, ""]
+        message += ["Where it cannot be read the finding is `unknown` and says why."]
+    return [*message, ""]
 
 
 def _applicability(check: Check) -> list[str]:
-    said = ["## Where it applies", ""]
+    message = ["## Where it applies", ""]
     if check.each is not None:
-        said += [f"There is one finding for each of these (`it`), named by {code(check.subject.text)}:", "",
+        message += [f"There is one finding for each of these (`it`), named by {code(check.subject.text)}:", "",
                  *expression(check.each.text), ""]
     if check.applies is not None:
-        said += ["It applies where this is true:", "", *expression(check.applies.text), ""]
+        message += ["It applies where this is true:", "", *expression(check.applies.text), ""]
     why_not = reasons(check.otherwise, check)
     if not why_not:
-        return [*said, "It applies to every host.", ""]
-    return [*said, "Otherwise the finding is `not_applicable`, with one of these reasons:", "",
+        return [*message, "It applies to every host.", ""]
+    return [*message, "Otherwise the finding is `not_applicable`, with one of these reasons:", "",
             *(f"- {text}" for text in dict.fromkeys(why_not)), ""]
 
 
-def wanted(terms: Terms) -> str:
+def wanted(effective_checks: EffectiveCheck) -> str:
     """What is wanted, in words: `at least 16777216`."""
-    op = terms.check.expect.op
-    value = one_line(terms.source.text) if terms.source is not None else terms.value
+    op = effective_checks.check.expect.op
+    value = one_line(effective_checks.source.text) if effective_checks.source is not None else effective_checks.value
     if op in ("empty", "not_empty", "all_equal"):
         value = True
     return code(show(value if op == "equals" else {op: value}))
 
 
 def _recommended(check: Check, profiles: Sequence[Profile]) -> list[str]:
-    agreed = [(profile.name, terms([check], profile, {}, [])[check.id]) for profile in profiles]
-    said = ["## What is recommended", ""]
-    if len({wanted(one) for _name, one in agreed}) == 1 and check.fix.kind != "runtime":
-        return [*said, f"{wanted(agreed[0][1])}, whatever the profile. No tune changes it.", ""]
+    effective = [(profile.name, effective_checks([check], profile, {}, [])[check.id]) for profile in profiles]
+    message = ["## What is recommended", ""]
+    if len({wanted(one) for _name, one in effective}) == 1 and check.fix.kind != "runtime":
+        return [*message, f"{wanted(effective[0][1])}, whatever the profile. No tune changes it.", ""]
     if check.fix.kind != "runtime":
-        return [*said, *table(("profile", "wanted"), [(code(name), wanted(one)) for name, one in agreed]), ""]
-    said += table(("profile", "wanted", "planned by a tune"),
+        return [*message, *table(("profile", "wanted"), [(code(name), wanted(one)) for name, one in effective]), ""]
+    message += table(("profile", "wanted", "planned by a tune"),
                   [(code(name), wanted(one), escape(f"no: {one.left_out}") if one.left_out else "yes")
-                   for name, one in agreed])
+                   for name, one in effective])
     not_where = [f"- {text}" for condition in check.plan_if for text in _unmet(condition, check)]
     if not_where:
-        said += ["", "Whatever the profile, no tune plans it where", "", *dict.fromkeys(not_where)]
-    return [*said, ""]
+        message += ["", "Whatever the profile, no tune plans it where", "", *dict.fromkeys(not_where)]
+    return [*message, ""]
 
 
 def _unmet(condition, check: Check) -> list[str]:
@@ -119,17 +119,17 @@ def _fix(check: Check) -> list[str]:
     fix = check.fix
     if fix.kind == "none":
         return []
-    said = ["## How to fix it", ""]
+    message = ["## How to fix it", ""]
     if fix.tunable is not None:
-        said += [f"What a tune writes to: {code(block(fix.tunable, check)[1])}.", ""]
+        message += [f"What a tune writes to: {code(block(fix.tunable, check)[1])}.", ""]
     if fix.how is not None:
-        said += [*_paragraphs(lines(fix.how, check)), ""]
+        message += [*_paragraphs(lines(fix.how, check)), ""]
     for label, text in (("Risk", fix.risk), ("Undo", fix.undo)):
         if text is not None:
-            said += [f"{label}: {' '.join(lines(text, check))}", ""]
+            message += [f"{label}: {' '.join(lines(text, check))}", ""]
     if fix.persist is not None:
-        said += ["To keep it after a reboot:", "", *block(fix.persist, check), ""]
-    return said
+        message += ["To keep it after a reboot:", "", *block(fix.persist, check), ""]
+    return message
 
 
 def _paragraphs(texts: list[str]) -> list[str]:

@@ -24,7 +24,7 @@ from .._pve import guests
 UVM = "nvidia_uvm"
 
 
-class Unfit(Exception):
+class NotMeasurable(Exception):
     """Nothing is measured on this host now, in one sentence."""
 
 
@@ -39,7 +39,7 @@ def choose(host: Host, devices: list[str], allow_busy: bool) -> Chosen:
     own = [bdf for bdf, _class in find_gpus(host) if read_id(host, bdf, "vendor") == NVIDIA]
     wanted = _named(host, devices, own) if devices else own
     if not wanted:
-        raise Unfit("no NVIDIA GPU on this host")
+        raise NotMeasurable("no NVIDIA GPU on this host")
     around = Surroundings(host, allow_busy)
     configs = {bdf: read_config(host, bdf) for bdf in own}
     reasons = {bdf: _not_ours(host, bdf, around) or _not_awake(configs[bdf]) for bdf in wanted}
@@ -61,7 +61,8 @@ def choose(host: Host, devices: list[str], allow_busy: bool) -> Chosen:
 
 def _require_any(reasons: dict[str, str | None]) -> None:
     if all(reasons.values()):
-        raise Unfit("no GPU can be measured: " + "; ".join(f"{bdf}: {reason}" for bdf, reason in reasons.items()))
+        named = "; ".join(f"{bdf}: {reason}" for bdf, reason in reasons.items())
+        raise NotMeasurable(f"no GPU can be measured: {named}")
 
 
 def _named(host: Host, devices: Iterable[str], own: list[str]) -> list[str]:
@@ -70,10 +71,10 @@ def _named(host: Host, devices: Iterable[str], own: list[str]) -> list[str]:
         try:
             found.append(find_address(host, name))
         except (ValueError, LookupError) as error:
-            raise Unfit(str(error)) from None
+            raise NotMeasurable(str(error)) from None
     others = [bdf for bdf in found if bdf not in own]
     if others:
-        raise Unfit(f"{', '.join(others)}: no GPU of NVIDIA; this host has {', '.join(own) or 'none'}")
+        raise NotMeasurable(f"{', '.join(others)}: no GPU of NVIDIA; this host has {', '.join(own) or 'none'}")
     return list(dict.fromkeys(found))
 
 
@@ -100,26 +101,27 @@ def _require_well(host: Host, around: Surroundings, configs: dict[str, Reading])
     """The driver's library opens what it finds: it is not called where that may hang, or would load something."""
     hung = reason_to_leave(around.hung)
     if hung is not None:
-        raise Unfit(hung)
+        raise NotMeasurable(hung)
     gone = [bdf for bdf, config in configs.items() if config.status == GONE]
     if gone:
-        raise Unfit(f"{', '.join(gone)} reads all ones: the driver may hang as soon as it is asked")
+        raise NotMeasurable(f"{', '.join(gone)} reads all ones: the driver may hang as soon as it is asked")
     for name in (CORE_MODULE, UVM):
         state = read_module(host, name)["state"]
         if state not in (LIVE, BUILT_IN):
-            raise Unfit(f"the module {name} is {state}, and the driver's library would load it: load it first, "
+            raise NotMeasurable(f"the module {name} is {state}, and the driver's library would load it: load it first, "
                         "with gpuhost.tuning.nvidia_module or nvidia-modprobe -u")
     if around.mismatch is not None:
-        raise Unfit(f"driver and libraries differ: {around.mismatch}: reboot first")
+        raise NotMeasurable(f"driver and libraries differ: {around.mismatch}: reboot first")
 
 
 def _require_idle(fit: list[str], around: Surroundings) -> None:
     for bdf in fit if not around.allow_busy else ():
         users = around.users(bdf)
         if not users.ok:
-            raise Unfit(f"whether {bdf} is in use is unknown: {users.detail or users.status}")
+            raise NotMeasurable(f"whether {bdf} is in use is unknown: {users.detail or users.status}")
         if users.value:
-            raise Unfit(f"{bdf} is busy: in use by {describe_users(users.value)}; stop that first, or set allow_busy")
+            raise NotMeasurable(f"{bdf} is busy: in use by {describe_users(users.value)}; stop that first, or set "
+                                "allow_busy")
 
 
 def _smi_obstacle(host: Host, configs: dict[str, Reading]) -> str | None:

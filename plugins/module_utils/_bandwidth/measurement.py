@@ -18,7 +18,7 @@ from .._change.hung_gpus import mark_hung
 from .._host.host import Host
 from .._host.reading import error_text
 from .._pve.exec import container_prefix
-from .gpus import Chosen, Unfit
+from .gpus import Chosen, NotMeasurable
 from .parent import DIED, ERROR, HUNG, RESULT, Answer, MeasuringChild
 from .result import (
     HANG,
@@ -97,7 +97,7 @@ class Measurement:
             self.not_measured.append({"subject": "temperature", "reason": chosen.watch_heat})
         self.watch = Watch(host, chosen.watch_heat is None)
         if self.watch.blind:
-            raise Unfit(f"{self.watch.blind}: nobody would see what a step does to a GPU")
+            raise NotMeasurable(f"{self.watch.blind}: nobody would see what a step does to a GPU")
         # A container that lacks one of the named GPUs would be shown none: it has to do with those that it is given.
         uuids = [] if options.container else [gpu["uuid"] for gpu in chosen.gpus]
         self._settings = {
@@ -112,16 +112,16 @@ class Measurement:
             prefix = container_prefix(self.host, self.options.container) if self.options.container else []
             child = MeasuringChild(self.host, prefix, self.options.container, self._settings, self._popen)
         except ValueError as error:
-            raise Unfit(str(error)) from None
+            raise NotMeasurable(str(error)) from None
         except OSError as error:
-            raise Unfit(f"no measurement {self.options.place}: {error_text(error)}") from None
+            raise NotMeasurable(f"no measurement {self.options.place}: {error_text(error)}") from None
         try:
             self._ask_all(child)
         finally:
             abandoned = child.end() if self.abandoned is None else None
         if abandoned is not None:
-            said = f"the measuring process {abandoned} does not end and could not be killed"
-            self.hang(tuple(self.bdfs), Answer(HUNG, None, said, abandoned=abandoned))
+            message = f"the measuring process {abandoned} does not end and could not be killed"
+            self.hang(tuple(self.bdfs), Answer(HUNG, None, message, abandoned=abandoned))
         self.stop(self.watch.trouble() if not self.hung else None)
 
     def _ask_all(self, child: MeasuringChild) -> None:
@@ -136,12 +136,12 @@ class Measurement:
 
     def _begin(self, answer: Answer) -> None:
         if answer.kind in (ERROR, DIED) and answer.abandoned is None:
-            raise Unfit(f"no measurement {self.options.place}: {answer.said}")
+            raise NotMeasurable(f"no measurement {self.options.place}: {answer.message}")
         if answer.kind == RESULT:
             self.driver_version = str(answer.result.get("version"))[:20]
         else:
             self.hang(tuple(self.bdfs), answer)
-            self.gpus = {bdf: judged(gpu, HANG, answer.said) for bdf, gpu in self.gpus.items()}
+            self.gpus = {bdf: judged(gpu, HANG, answer.message) for bdf, gpu in self.gpus.items()}
 
     def _tainted(self, step: Step) -> str | None:
         """Data of a pair tells nothing where the way to one of the two already spoils it."""
@@ -162,16 +162,16 @@ class Measurement:
                 record = judged(record, INCONCLUSIVE, NO_MEASUREMENT)
         elif answer.name == "CUDA_ERROR_INVALID_DEVICE" and len(step.bdfs) == 1:
             self._hidden.append(step.bdfs[0])
-            self._leave_out(step, f"not visible {self.options.place}: {answer.said}")
+            self._leave_out(step, f"not visible {self.options.place}: {answer.message}")
         elif answer.kind == ERROR:
             unsupported = answer.name == "CUDA_ERROR_PEER_ACCESS_UNSUPPORTED"
-            record = judged(record, UNSUPPORTED if unsupported else INCONCLUSIVE, answer.said)
+            record = judged(record, UNSUPPORTED if unsupported else INCONCLUSIVE, answer.message)
         elif answer.kind == HUNG or answer.abandoned is not None:
-            record = judged(record, HANG, answer.said)
+            record = judged(record, HANG, answer.message)
             self.hang(step.bdfs, answer)
         else:
-            record = judged(record, INCONCLUSIVE, answer.said)
-            self.stop(f"{step.subject}: {answer.said}")
+            record = judged(record, INCONCLUSIVE, answer.message)
+            self.stop(f"{step.subject}: {answer.message}")
         if len(step.bdfs) == 2:
             self.pairs[step.bdfs] = record
         else:
@@ -180,9 +180,9 @@ class Measurement:
     def hang(self, bdfs: tuple[str, ...], answer: Answer) -> None:
         """Nothing more is measured, and whoever changes this host later leaves these GPUs alone."""
         self.hung, self.abandoned = list(bdfs), answer.abandoned
-        what = f"{' and '.join(bdfs)}: {answer.said}"
+        what = f"{' and '.join(bdfs)}: {answer.message}"
         try:
-            mark_hung(self.host, bdfs, self.options.run_id, answer.said, answer.abandoned)
+            mark_hung(self.host, bdfs, self.options.run_id, answer.message, answer.abandoned)
         except OSError as error:
             what += f"; no mark could be left for those who come later: {error_text(error)}"
         self.stop(f"hang: {what}")

@@ -16,7 +16,7 @@ from typing import Any
 
 from .._host.program import PATH, ProgramResult, run_program
 from .._pve.exec import container_prefix
-from .gpus import Unfit
+from .gpus import NotMeasurable
 from .measurement import Measurement
 from .parent import HUNG, Answer
 from .result import HANG, HEALTHY, INCONCLUSIVE, UNSUPPORTED, WRONG_DATA, empty_pair, judged
@@ -51,7 +51,8 @@ class Nvbandwidth(Measurement):
         buffer = max(1, min(max(self.options.sizes) // _MIB, memory // _SHARE))
         self.options = self.options._replace(sizes=[buffer * _MIB])
         if any(gpu["uuid"] is None for gpu in self.gpus.values()):
-            raise Unfit("the driver does not yet say the UUID of every GPU: run nvidia-smi once, or use tool: driver")
+            raise NotMeasurable("the driver does not yet say the UUID of every GPU: run nvidia-smi once, or use tool: "
+                                "driver")
         visible = ",".join(gpu["uuid"] for gpu in self.gpus.values())
         cases = [*OF_GPU, *(OF_PAIR if self.options.pairs and len(self.bdfs) > 1 else {})]
         for case in cases:
@@ -71,9 +72,9 @@ class Nvbandwidth(Measurement):
             try:
                 return container_prefix(self.host, self.options.container)
             except ValueError as error:
-                raise Unfit(str(error)) from None
+                raise NotMeasurable(str(error)) from None
         if shutil.which(PROGRAM, path=PATH) is None:
-            raise Unfit(self._missing())
+            raise NotMeasurable(self._missing())
         return []
 
     def _missing(self) -> str:
@@ -81,15 +82,16 @@ class Nvbandwidth(Measurement):
 
     def _take_case(self, case: str, result: ProgramResult | None) -> None:
         if result is None:
-            raise Unfit(f"no measurement {self.options.place}: the program timeout is not installed")
+            raise NotMeasurable(f"no measurement {self.options.place}: the program timeout is not installed")
         problem = result.problem or ""
         if result.returncode in _KILLED or problem.startswith("timeout: "):
             self._case_hung(case, problem)
         elif result.returncode == _NOT_FOUND:
-            raise Unfit(self._missing())
+            raise NotMeasurable(self._missing())
         elif _WRONG in result.stdout + result.stderr:
             for record in self._of_case(case):
-                record.update(verdict=WRONG_DATA, said=f"{case}: {_WRONG.lower()}; {PROGRAM} does not say of which GPU")
+                record.update(verdict=WRONG_DATA,
+                              message=f"{case}: {_WRONG.lower()}; {PROGRAM} does not say of which GPU")
             self.stop(f"wrong data in {case}")
         else:
             try:
@@ -99,12 +101,12 @@ class Nvbandwidth(Measurement):
                 self.not_measured.append({"subject": case, "reason": f"{error}{status}"})
 
     def _case_hung(self, case: str, problem: str) -> None:
-        said = f"{PROGRAM} did not answer within {self.options.timeout} s at {case}"
+        message = f"{PROGRAM} did not answer within {self.options.timeout} s at {case}"
         if "abandoned" in problem:
-            said += "; it could not be killed and was left behind"
+            message += "; it could not be killed and was left behind"
         for record in self._of_case(case):
-            record.update(verdict=HANG, said=said)
-        self.hang(tuple(self.bdfs), Answer(HUNG, None, said))
+            record.update(verdict=HANG, message=message)
+        self.hang(tuple(self.bdfs), Answer(HUNG, None, message))
 
     def _of_case(self, case: str) -> list[dict[str, Any]]:
         return list(self.gpus.values()) if case in OF_GPU else self._pairs()
@@ -164,9 +166,9 @@ def read_case(text: str, case: str, gpus: int) -> list[list[float | None]] | Non
         if found is None or found["status"] != "Passed":
             if found is not None and found["status"] == "Waived":
                 return None
-            said = (found or {}).get("error") or document.get("error")
+            message = (found or {}).get("error") or document.get("error")
             raise CaseError(f"{PROGRAM} says: {found['status'] if found else 'no such test case'}"
-                            f"{': ' + str(said)[:300] if said else ''}")
+                            f"{': ' + str(message)[:300] if message else ''}")
         matrix = [[None if cell == "N/A" else float(cell) for cell in row] for row in found["bandwidth_matrix"]]
     except CaseError:
         raise

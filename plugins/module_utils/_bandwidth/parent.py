@@ -37,7 +37,7 @@ class Answer(NamedTuple):
 
     kind: str                       # RESULT, ERROR, HUNG (no answer in time), DIED
     result: dict[str, Any] | None
-    said: str | None                # why there is no result
+    message: str | None             # why there is no result
     name: str | None = None         # of an error: CUDA's, such as CUDA_ERROR_NO_DEVICE
     abandoned: int | None = None    # the process that could not be killed
 
@@ -129,13 +129,13 @@ class MeasuringChild:
 
     def _hung(self, at: str) -> Answer:
         abandoned = self._kill()
-        said = f"no answer within {self._limit} s at {at}"
+        reason = f"no answer within {self._limit} s at {at}"
         if abandoned is not None:
-            said += f"; process {abandoned} could not be killed and was left behind"
+            reason += f"; process {abandoned} could not be killed and was left behind"
         if not self._begun and abandoned is None:
             # A container that is frozen, say: no GPU has been asked for anything.
-            return Answer(DIED, None, f"{said}: the measuring process did not even begin")
-        return Answer(HUNG, None, said, abandoned=abandoned)
+            return Answer(DIED, None, f"{reason}: the measuring process did not even begin")
+        return Answer(HUNG, None, reason, abandoned=abandoned)
 
     def _kill(self) -> int | None:
         """Ends the child and all that it started; the process that does not die, None where none is left."""

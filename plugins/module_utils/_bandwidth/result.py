@@ -34,8 +34,8 @@ def empty_pair(bdf: str, peer: str) -> dict[str, Any]:
             "native_atomics": None, "verdict": None, "said": None, "read": None, "write": None, "wrong": []}
 
 
-def judged(record: dict[str, Any], verdict: str, said: str) -> dict[str, Any]:
-    return {**record, "verdict": verdict, "said": said}
+def judged(record: dict[str, Any], verdict: str, message: str) -> dict[str, Any]:
+    return {**record, "verdict": verdict, "said": message}
 
 
 def gpu_record(record: dict[str, Any], answer: Mapping[str, Any]) -> dict[str, Any]:

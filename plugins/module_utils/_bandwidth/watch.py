@@ -58,7 +58,7 @@ class Watch:
         printed = self._host.run(["nvidia-smi", "-q", "-x"], TIME_LIMIT, recorded=RECORDED)
         if (printed.detail or "").startswith("timeout"):
             return f"nvidia-smi does not answer: {printed.detail}"
-        return next((said for said in parse_heat(printed.value or "") if said), None)
+        return next((message for message in parse_heat(printed.value or "") if message), None)
 
 
 def _key(xid: dict) -> tuple:
@@ -73,8 +73,8 @@ def parse_heat(text: str) -> list[str]:
         root = ElementTree.fromstring(text.strip())
     except ElementTree.ParseError:
         return []
-    return [f"{kernel_address(gpu.get('id') or '') or 'a GPU'} {said}" for gpu in root.iter("gpu")
-            if (said := _too_hot(gpu))]
+    return [f"{kernel_address(gpu.get('id') or '') or 'a GPU'} {message}" for gpu in root.iter("gpu")
+            if (message := _too_hot(gpu))]
 
 
 def _too_hot(gpu: ElementTree.Element) -> str | None:

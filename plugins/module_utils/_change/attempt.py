@@ -11,7 +11,7 @@ from typing import Any
 
 from .._host.reading import ABSENT, GONE, Reading, error_text
 from .journal import Journal, JournalError
-from .preflight import describe_unreadable, judge, satisfied
+from .preflight import describe_unreadable, preflight, satisfied
 from .tunable import (
     CHANGED,
     KERNEL_DECIDES,
@@ -36,11 +36,11 @@ class Attempt:
         self.now: dict[Tunable, Any] = {}           # values before the write
         self.target: dict[Tunable, Any] = {}        # what the members are to be, those that are right already too
         self.changes: dict[Tunable, Change] = {}
-        self.along: dict[Tunable, Change] = {}      # of companions
+        self.side_effects: dict[Tunable, Change] = {}      # of companions
 
     @property
     def all_changes(self) -> dict[Tunable, Change]:
-        return {**self.changes, **self.along}
+        return {**self.changes, **self.side_effects}
 
     @property
     def pending(self) -> bool:
@@ -58,21 +58,21 @@ class Attempt:
 
     # -- before the write ---------------------------------------------------------------------------------------
 
-    def look(self) -> None:
+    def preflight(self) -> None:
         """Read everything, compare, and predict what can be known without a write."""
         self._read(self.group.tunables)
         self.now = self._values()
-        self.target, self.changes, self.along = {}, {}, {}
-        beside = {tunable.address: value for tunable, value in self.now.items()}
-        beside.update((tunable.address, wanted.value) for tunable, wanted in self.group.wanted.items())
+        self.target, self.changes, self.side_effects = {}, {}, {}
+        peers = {tunable.address: value for tunable, value in self.now.items()}
+        peers.update((tunable.address, wanted.value) for tunable, wanted in self.group.wanted.items())
         for tunable, wanted in self.group.wanted.items():
-            change = self.changes[tunable] = judge(tunable, wanted, self.readings[tunable], beside)
+            change = self.changes[tunable] = preflight(tunable, wanted, self.readings[tunable], peers)
             if change.outcome in (UNCHANGED, WOULD_CHANGE):
                 self.target[tunable] = change.after
         self._all_or_nothing()
         if self.pending:
-            foreseen = self.group.foresee(self.now, self.target)
-            self.along = {tunable: self._along(tunable, WOULD_CHANGE, value, self.group.foresight)
+            foreseen = self.group.foresee_side_effects(self.now, self.target)
+            self.side_effects = {tunable: self._side_effect(tunable, WOULD_CHANGE, value, self.group.side_effects_known)
                           for tunable, value in foreseen.items()}
 
     def _all_or_nothing(self) -> None:
@@ -88,14 +88,14 @@ class Attempt:
             if change.outcome == WOULD_CHANGE:
                 change.refuse(why)
                 change.after = change.before
-        self.target, self.along = {}, {}
+        self.target, self.side_effects = {}, {}
 
     # -- the write ----------------------------------------------------------------------------------------------
 
     def apply(self, journal: Journal) -> None:
-        """Write what look() found to be written, with a record before and after. Raises JournalError before a write."""
+        """Write what preflight() foresaw, with a record before and after. Raises JournalError before a write."""
         # The journal's lock is ours by now: what was read before may be old, and this `before` is what restore needs.
-        self.look()
+        self.preflight()
         if not self.pending:
             return
         touched = [*self.target, *(companion for companion in self.group.companions if companion in self.now)]
@@ -103,13 +103,13 @@ class Attempt:
         self._record_start({tunable: self.target.get(tunable) for tunable in touched}, restores, journal)
         self._settle(self._go(self.target, touched))
         self._go_back(touched)
-        self.along = {}
+        self.side_effects = {}
         for tunable in touched:
             found = self.readings[tunable]
             if tunable in self.changes:
                 self.changes[tunable].after = found.value
             elif found.ok and not tunable.same(found.value, self.now[tunable]):
-                self.along[tunable] = self._along(tunable, CHANGED, found.value)
+                self.side_effects[tunable] = self._side_effect(tunable, CHANGED, found.value)
         self._record_end(touched, journal)
 
     def undo(self, journal: Journal, reason: str) -> None:
@@ -203,11 +203,11 @@ class Attempt:
         failure = self._go({tunable: self.now[tunable] for tunable in touched}, touched)
         left = [tunable for tunable in touched
                 if not (self.readings[tunable].ok and tunable.same(self.readings[tunable].value, self.now[tunable]))]
-        said = f" ({failure[1].reason})" if failure is not None else ""
+        message = f" ({failure[1].reason})" if failure is not None else ""
         for tunable in left:
             change = self.all_changes.get(tunable)
             if change is not None:
-                change.add_reason(f"{self.now[tunable]} could not be brought back{said}")
+                change.add_reason(f"{self.now[tunable]} could not be brought back{message}")
         return left
 
     def _record_start(self, wanted: dict[Tunable, Any], restores: bool, journal: Journal) -> None:
@@ -236,7 +236,7 @@ class Attempt:
     def _values(self) -> dict[Tunable, Any]:
         return {tunable: reading.value for tunable, reading in self.readings.items() if reading.ok}
 
-    def _along(self, tunable: Tunable, outcome: str, value: Any, certainty: str | None = None) -> Change:
+    def _side_effect(self, tunable: Tunable, outcome: str, value: Any, certainty: str | None = None) -> Change:
         members = ", ".join(change.address for change in self.changes.values() if change.outcome != UNCHANGED)
         verb = "may change" if certainty == KERNEL_DECIDES else "changes"
         return Change(tunable.address, self.now[tunable], None, value, outcome, f"the kernel {verb} it with {members}",

@@ -22,7 +22,7 @@ ON_REFUSAL = (KEEP, UNDO, REPORT)
 class Converged(NamedTuple):
     changes: list[Change]
     readings: dict[Tunable, Reading]        # of members and companions, as they are at the end
-    befores: dict[Tunable, Any]             # of members and companions, where they could be read
+    baseline: dict[Tunable, Any]             # of members and companions, where they could be read
 
 
 def converge(groups: Sequence[Group], journal: Journal, *, check_mode: bool = False,
@@ -33,7 +33,7 @@ def converge(groups: Sequence[Group], journal: Journal, *, check_mode: bool = Fa
     """
     attempts = [Attempt(group) for group in groups]
     for attempt in attempts:
-        attempt.look()
+        attempt.preflight()
     pending = [attempt for attempt in attempts if attempt.pending]
     refused = _first_refused(attempts)
     obstacle = journal.obstacle() if pending else None

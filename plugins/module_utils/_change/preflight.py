@@ -13,7 +13,7 @@ from .tunable import KERNEL_DECIDES, WOULD_CHANGE, Change, Refused, Tunable
 from .values import Wanted
 
 
-def judge(tunable: Tunable, wanted: Wanted, reading: Reading, beside: dict[str, Any]) -> Change:
+def preflight(tunable: Tunable, wanted: Wanted, reading: Reading, peers: dict[str, Any]) -> Change:
     """The change that is to be made, that is not needed, or that is known to be refused.
 
     `beside` is what the tunables of its group will be, by address.
@@ -24,7 +24,7 @@ def judge(tunable: Tunable, wanted: Wanted, reading: Reading, beside: dict[str, 
         if not satisfied(tunable, wanted, reading.value):
             _require_guards(tunable, wanted, reading.value)
             change.after = str(wanted.value) if wanted.at_least else wanted.value
-            certainty = _predict(tunable, wanted, change, beside)
+            certainty = _predict(tunable, wanted, change, peers)
             change.settle(WOULD_CHANGE, tunable.note)
             change.certainty, change.inexact = certainty, list(tunable.inexact)
     except Refused as why:
@@ -47,9 +47,9 @@ def _require_guards(tunable: Tunable, wanted: Wanted, value: Any) -> None:
         raise Refused(f"changed by somebody else: found {value}, expected {wanted.only_from}")
 
 
-def _predict(tunable: Tunable, wanted: Wanted, change: Change, beside: dict[str, Any]) -> str:
+def _predict(tunable: Tunable, wanted: Wanted, change: Change, peers: dict[str, Any]) -> str:
     try:
-        return tunable.predict(change.before, change.after, beside)
+        return tunable.predict(change.before, change.after, peers)
     except Refused as why:
         # The kernel held this very value before: it knows better what it takes.
         if wanted.restores and (why.but_back or why.number == errno.EINVAL):

@@ -58,11 +58,11 @@ def set_values(kind: Kind, host: Host, values: dict[str, Any], names: list[str],
     done = converge(kind.group(wanted) if wanted else [], Journal(host, run, lock_timeout), check_mode=check_mode,
                     on_refusal=on_refusal)
     readings = {tunable: tunable.read() for tunable in named}
-    befores = {tunable: reading.value for tunable, reading in readings.items() if reading.ok}
+    baseline = {tunable: reading.value for tunable, reading in readings.items() if reading.ok}
     for tunable in named:
-        befores.update((one, one.read().value) for one in kind.beside(tunable))
+        baseline.update((one, one.read().value) for one in kind.peers(tunable))
     readings.update((tunable, done.readings[tunable]) for tunable in wanted)
-    return {**_answer(run, readings, {**befores, **done.befores}, done), **kind.details(list(readings))}
+    return {**_answer(run, readings, {**baseline, **done.baseline}, done), **kind.details(list(readings))}
 
 
 def resolve_values(kind: Kind, values: dict[str, Any]) -> dict[Tunable, Wanted]:
@@ -108,7 +108,7 @@ def find_tunables(kind: Kind, names: list[str]) -> list[Tunable]:
     return list(found.values())
 
 
-def _answer(run: str, readings: dict[Tunable, Reading], befores: dict[Tunable, Any], done: Converged) -> dict:
+def _answer(run: str, readings: dict[Tunable, Reading], baseline: dict[Tunable, Any], done: Converged) -> dict:
     shown = {tunable.address: {"address": tunable.address, **reading._asdict()}
              for tunable, reading in readings.items()}
     return {
@@ -116,7 +116,7 @@ def _answer(run: str, readings: dict[Tunable, Reading], befores: dict[Tunable, A
         "run_id": run,
         "readings": list(shown.values()),
         "changes": [change.as_result() for change in done.changes],
-        "snapshot": {tunable.address.partition(":")[2]: value for tunable, value in befores.items()
+        "snapshot": {tunable.address.partition(":")[2]: value for tunable, value in baseline.items()
                      if value is not None},
         "diff": make_diff(done.changes),
         "msg": "\n".join(change.line() for change in done.changes),

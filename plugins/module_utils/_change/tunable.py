@@ -111,7 +111,7 @@ class Tunable:
         """The value as the number that `at_least` compares. Raises ValueError."""
         raise ValueError(f"{value!r} is not one number")
 
-    def predict(self, now: Any, target: Any, beside: dict[str, Any]) -> str:
+    def predict(self, now: Any, target: Any, peers: dict[str, Any]) -> str:
         """CERTAIN or KERNEL_DECIDES for a write of `target` over `now`; raises Refused for what is known to fail.
 
         Nothing is written to find out. `beside` is what the group's tunables will be, by address.
@@ -130,7 +130,7 @@ class Group:
     change them along: they are read, journalled and put back with the members.
     """
 
-    foresight: str | None = None        # the certainty of what foresee() answers, where it is not plain
+    side_effects_known: str | None = None        # the certainty of what foresee() answers, where it is not plain
     pause: float = 0                    # seconds after a write in which the kernel may still change something along
 
     def __init__(self, wanted: dict[Tunable, Wanted], companions: Sequence[Tunable] = ()) -> None:
@@ -150,7 +150,7 @@ class Group:
         """What is still, or only now, not at its target; those of it that no step wrote are written then."""
         return Group.steps(self, now, target)
 
-    def foresee(self, now: dict[Tunable, Any], target: dict[Tunable, Any]) -> dict[Tunable, Any]:
+    def foresee_side_effects(self, now: dict[Tunable, Any], target: dict[Tunable, Any]) -> dict[Tunable, Any]:
         """The companions that the kernel will change along, with their values to be."""
         return {}
 
@@ -172,7 +172,7 @@ class Kind:
         """The tunables that a name means, one at least: what is not there has the status absent. Raises ValueError."""
         raise NotImplementedError
 
-    def beside(self, tunable: Tunable) -> list[Tunable]:
+    def peers(self, tunable: Tunable) -> list[Tunable]:
         """What a write of a tunable may change along, and a snapshot of it therefore holds too."""
         return []
 

@@ -54,5 +54,5 @@ class Drain(threading.Thread):
         head, tail = b"".join(self._head), b"".join(list(self._tail))
         if not self.left_out:
             return (head + tail).decode("utf-8", "replace")
-        said = f"\n[... {self.left_out} bytes left out ...]\n" if self._limit else ""
-        return head.decode("utf-8", "replace") + said + tail.decode("utf-8", "replace")
+        message = f"\n[... {self.left_out} bytes left out ...]\n" if self._limit else ""
+        return head.decode("utf-8", "replace") + message + tail.decode("utf-8", "replace")

@@ -47,8 +47,8 @@ def run_program(argv: list[str], timeout: float) -> ProgramResult | None:
     stdout, stderr = (stream.text(GRACE) for stream in streams)
     if problem is None and child.returncode != 0:
         # The second line often holds the other half: "Driver/library version mismatch", "NVML library version: ...".
-        said = "; ".join(line.strip() for line in (stderr or stdout).strip().splitlines()[:2])
-        problem = f"{argv[0]} ended with status {child.returncode}: {said or 'no output'}"
+        message = "; ".join(line.strip() for line in (stderr or stdout).strip().splitlines()[:2])
+        problem = f"{argv[0]} ended with status {child.returncode}: {message or 'no output'}"
     return ProgramResult(child.returncode, stdout, stderr, problem)
 
 

@@ -115,9 +115,9 @@ def _describe(host: Host, name: str, loaded: dict[str, LoadedModule], built_in: 
 
 
 def _state(host: Host, name: str, line: LoadedModule | None, built_in: frozenset[str]) -> str:
-    said = host.read(f"/sys/module/{name}/initstate").value
-    if said in (LIVE, COMING, GOING):
-        return said
+    message = host.read(f"/sys/module/{name}/initstate").value
+    if message in (LIVE, COMING, GOING):
+        return message
     if line is not None:
         return line.state
     # Built-in code has a folder in /sys/module only if it has parameters or a version, and never an initstate.

@@ -53,7 +53,7 @@ class KernelModule(Tunable):
             return ok(PRESENT)
         return ok(ABSENT) if state == MODULE_ABSENT else Reading(UNPARSABLE, None, f"the module is {state}")
 
-    def predict(self, now: str, target: str, beside: dict[str, Any]) -> str:
+    def predict(self, now: str, target: str, peers: dict[str, Any]) -> str:
         why = forbidden(self.host, self.name, target == PRESENT)
         if why is not None:
             raise Refused(why)
@@ -93,11 +93,11 @@ class KernelModule(Tunable):
         if value == ABSENT and self.read().value != ABSENT:
             self._require_unused()
 
-    def _failed(self, said: str, before: Reading) -> Refused:
-        self.failure = classify(self.name, said, _newer(before, read_lines(self.host)))
+    def _failed(self, message: str, before: Reading) -> Refused:
+        self.failure = classify(self.name, message, _newer(before, read_lines(self.host)))
         if self.failure.kind == SIGNATURE_REJECTED:
             self.signing = {"secure_boot": read_secure_boot(self.host).value, "signer": self._signer()}
-        return Refused(self.failure.reason(), error=self.failure.said)
+        return Refused(self.failure.reason(), error=self.failure.message)
 
     def _signer(self) -> str | None:
         return (self._run(["modinfo", "-F", "signer", self.name], TIMEOUT).value or "").strip() or None
@@ -107,10 +107,10 @@ class KernelModule(Tunable):
         if facts["state"] == BUILT_IN:
             raise Refused("it is built into the kernel")
         if facts["holders"] or facts["refcount"].value:
-            said = f"used by the modules {', '.join(facts['holders'])}" if facts["holders"] else \
+            message = f"used by the modules {', '.join(facts['holders'])}" if facts["holders"] else \
                 f"{facts['refcount'].value} uses, none of them by a module"
             users = sorted({f"{user['command']} (pid {user['pid']})" for user in read_users(self.host).value or []})
-            self.failure = Failure(IN_USE, said, [], f"processes with a GPU: {', '.join(users)}" if users else None)
+            self.failure = Failure(IN_USE, message, [], f"processes with a GPU: {', '.join(users)}" if users else None)
             raise Refused(self.failure.reason())
 
     def _require_rdma(self) -> None:
@@ -180,7 +180,7 @@ class ModuleKind(Kind):
     def details(self, tunables: list[Tunable]) -> dict:
         return {
             "modules": as_facts(read_modules(self.host, [one.name for one in tunables])),
-            "failures": [{"address": one.address, "class": one.failure.kind, "said": one.failure.said,
+            "failures": [{"address": one.address, "class": one.failure.kind, "said": one.failure.message,
                           "log": one.failure.log, "hint": one.failure.hint, "secure_boot": None, "signer": None,
                           **one.signing} for one in tunables if one.failure is not None],
         }

@@ -65,21 +65,21 @@ QUOTED = 4      # lines of the log
 
 class Failure(NamedTuple):
     kind: str               # one of the classes above
-    said: str               # what the program said
+    message: str               # what the program said
     log: list[str]          # what the kernel logged meanwhile
     hint: str | None
 
     def reason(self) -> str:
-        return "; ".join([f"{self.kind}: {self.said}", *(f"kernel: {line}" for line in self.log[:QUOTED]),
+        return "; ".join([f"{self.kind}: {self.message}", *(f"kernel: {line}" for line in self.log[:QUOTED]),
                           *([self.hint] if self.hint else [])])
 
 
-def classify(name: str, said: str, log: list[str]) -> Failure:
+def classify(name: str, message: str, log: list[str]) -> Failure:
     """`said` is what modprobe or rmmod wrote, `log` the kernel's lines since it was started."""
     spellings = (name, name.replace("_", "-"))
     lines = [line for line in log if line.startswith(spellings) or _RELEVANT.search(line)]
-    found = _SAID.search(said)
-    text = found[1] if found else said.strip()
+    found = _SAID.search(message)
+    text = found[1] if found else message.strip()
     kind = _first(_LOG_RULES, lines) or _first(_TEXT_RULES, [text])
     if kind is None:
         kind = STUB if name == "nvidia_peermem" and _INVALID.search(text) and not lines else UNKNOWN

@@ -53,7 +53,7 @@ class MaxReadRequest(Tunable):
     def note(self) -> str | None:
         return self.surroundings.describe_sharing(self.bdf)
 
-    def predict(self, now: int, target: int, beside: dict[str, Any]) -> str:
+    def predict(self, now: int, target: int, peers: dict[str, Any]) -> str:
         require_allowed(self.host, self.bdf, self.surroundings)
         require_one_version(self.host, self.bdf, self.surroundings)
         return KERNEL_DECIDES

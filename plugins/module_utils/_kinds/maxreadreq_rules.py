@@ -78,9 +78,9 @@ class Surroundings:
     def describe_sharing(self, bdf: str) -> str | None:
         """Which containers are given this GPU, and who uses it at the moment."""
         containers = self.containers(bdf)
-        said = [f"containers {', '.join(containers)} are given this GPU"] if containers else []
+        message = [f"containers {', '.join(containers)} are given this GPU"] if containers else []
         users = self.users(bdf).value
-        return "; ".join([*said, *([f"in use by {describe_users(users)}"] if users else [])]) or None
+        return "; ".join([*message, *([f"in use by {describe_users(users)}"] if users else [])]) or None
 
 
 def require_allowed(host: Host, bdf: str, around: Surroundings) -> None:

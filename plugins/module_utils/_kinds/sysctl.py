@@ -39,7 +39,7 @@ class Sysctl(TextFile):
             return reading._replace(detail=f"{reading.detail}; {MOVED[self.key]}")
         return reading
 
-    def predict(self, now: str, target: str, beside: dict[str, Any]) -> str:
+    def predict(self, now: str, target: str, peers: dict[str, Any]) -> str:
         why = never_written(self.key)
         if why is not None:
             raise Refused(f"never written: {why}")
@@ -58,7 +58,7 @@ class Sysctl(TextFile):
         return self._in_range(numbers[0])
 
     def _in_range(self, number: int) -> str:
-        ratio = next((ratio for ratio, face in PAIRS if face == self.key), None)
+        ratio = next((ratio for ratio, alias in PAIRS if alias == self.key), None)
         if number == 0 and ratio is not None:
             if self.cleared_by is None:
                 raise expected_error(errno.EINVAL, f"0 means that sysctl:{ratio} counts: set that one")
@@ -78,21 +78,21 @@ class Pair(Group):
     only if the ratio really changes.
     """
 
-    def __init__(self, host: Host, ratio: Sysctl, face: Sysctl, wanted: dict[Tunable, Wanted]) -> None:
-        members = {member: wanted[member] for member in (ratio, face) if member in wanted}
-        super().__init__(members, [member for member in (ratio, face) if member not in members])
-        self.host, self.ratio, self.face = host, ratio, face
+    def __init__(self, host: Host, ratio: Sysctl, alias: Sysctl, wanted: dict[Tunable, Wanted]) -> None:
+        members = {member: wanted[member] for member in (ratio, alias) if member in wanted}
+        super().__init__(members, [member for member in (ratio, alias) if member not in members])
+        self.host, self.ratio, self.alias = host, ratio, alias
 
     def steps(self, now: dict[Tunable, Any], target: dict[Tunable, Any]) -> list[tuple[Tunable, Any]]:
-        ratio, face = self.ratio, self.face
-        if not _zero(target.get(face, "0")):
-            return [] if face.same(now.get(face), target[face]) else [(face, target[face])]
+        ratio, alias = self.ratio, self.alias
+        if not _zero(target.get(alias, "0")):
+            return [] if alias.same(now.get(alias), target[alias]) else [(alias, target[alias])]
         last = target.get(ratio, now.get(ratio))
         if last is None:
             return []
         if not ratio.same(now.get(ratio), last):
             return [(ratio, last)]
-        if face in target and not face.same(now.get(face), target[face]):
+        if alias in target and not alias.same(now.get(alias), target[alias]):
             return [(ratio, "2" if last.split() == ["1"] else "1"), (ratio, last)]
         return []
 
@@ -100,7 +100,7 @@ class Pair(Group):
         # A folder has no kernel that clears the other face.
         return [] if self.host.live else super().follow_up(now, target)
 
-    def foresee(self, now: dict[Tunable, Any], target: dict[Tunable, Any]) -> dict[Tunable, Any]:
+    def foresee_side_effects(self, now: dict[Tunable, Any], target: dict[Tunable, Any]) -> dict[Tunable, Any]:
         if not self.host.live:
             return {}
         return {companion: "0" for companion in self.companions if not _zero(now.get(companion, "0"))}
@@ -119,7 +119,7 @@ class SysctlKind(Kind):
     def find(self, name: str) -> list[Tunable]:
         return [Sysctl(self.host, key_to_path(name))]
 
-    def beside(self, tunable: Sysctl) -> list[Tunable]:
+    def peers(self, tunable: Sysctl) -> list[Tunable]:
         return [self.find(key)[0] for key in family(tunable.key) if key != tunable.key]
 
     def group(self, wanted: dict[Tunable, Wanted]) -> list[Group]:
@@ -134,12 +134,12 @@ class SysctlKind(Kind):
                                     [member for member in members if member not in wanted]))
         return groups
 
-    def _pair(self, ratio: Sysctl, face: Sysctl, wanted: dict[Tunable, Wanted]) -> Pair:
-        if ratio in wanted and face in wanted:
-            if not _zero(str(wanted[ratio].value)) and not _zero(str(wanted[face].value)):
-                raise ValueError(f"{ratio.key} and {face.key} are one setting with two faces: one of them is 0")
-            face.cleared_by = ratio.key
-        return Pair(self.host, ratio, face, wanted)
+    def _pair(self, ratio: Sysctl, alias: Sysctl, wanted: dict[Tunable, Wanted]) -> Pair:
+        if ratio in wanted and alias in wanted:
+            if not _zero(str(wanted[ratio].value)) and not _zero(str(wanted[alias].value)):
+                raise ValueError(f"{ratio.key} and {alias.key} are one setting with two faces: one of them is 0")
+            alias.cleared_by = ratio.key
+        return Pair(self.host, ratio, alias, wanted)
 
 
 def family(key: str) -> tuple[str, ...]:

@@ -64,15 +64,15 @@ class Attribute(TextFile):
             return super().same(one, other)
         return one.strip() == other.strip()
 
-    def predict(self, now: str, target: str, beside: dict[str, Any]) -> str:
+    def predict(self, now: str, target: str, peers: dict[str, Any]) -> str:
         why = never_written(self.path)
         if why is not None:
             raise Refused(f"never written: {why}")
         if self.rule.form == NUMBER:
             self._require_number(target)
         self.require_writable()
-        self._require_free_preference(target, beside)
-        if self.rule.limits_files and not self._boost_changes(beside):
+        self._require_free_preference(target, peers)
+        if self.rule.limits_files and not self._boost_changes(peers):
             self._require_in_limits(self.number(target))
         return self._among_choices(target)
 
@@ -92,31 +92,31 @@ class Attribute(TextFile):
 
     def _choices(self) -> list[str]:
         if self.rule.choices_file:
-            return (self._beside(self.rule.choices_file) or "").split()
+            return (self._peer_value(self.rule.choices_file) or "").split()
         if self.rule.form == BRACKETED:
             text = self.host.read(self.path).value or ""
             return choices(text) if "[" in text else []
         return list(self.rule.choices)
 
-    def _beside(self, name: str) -> str | None:
+    def _peer_value(self, name: str) -> str | None:
         return self.host.read(f"{self.folder}/{name}").value
 
-    def _boost_changes(self, beside: dict[str, Any]) -> bool:
+    def _boost_changes(self, peers: dict[str, Any]) -> bool:
         # Then the hardware's limits change before this is written.
         return any(wanted is not None and not super(Attribute, self).same(wanted, self.host.read(path).value)
                    for path in (EVERY_BOOST, f"{self.folder}/{BOOST}")
-                   for wanted in [beside.get(f"sysfs:{path}")])
+                   for wanted in [peers.get(f"sysfs:{path}")])
 
     def _require_in_limits(self, number: int) -> None:
         low, high = (self.host.read_int(f"{self.folder}/{name}").value for name in self.rule.limits_files)
         if low is not None and high is not None and not low <= number <= high:
             raise expected_error(errno.EINVAL, f"the hardware's limits are {low} to {high} kHz")
 
-    def _require_free_preference(self, target: str, beside: dict[str, Any]) -> None:
+    def _require_free_preference(self, target: str, peers: dict[str, Any]) -> None:
         if self.file != PREFERENCE or target in ("performance", "0"):
             return
-        governor = beside.get(f"sysfs:{self.folder}/{GOVERNOR}") or self._beside(GOVERNOR)
-        if governor == "performance" and self._beside("scaling_driver") in _ACTIVE_DRIVERS:
+        governor = peers.get(f"sysfs:{self.folder}/{GOVERNOR}") or self._peer_value(GOVERNOR)
+        if governor == "performance" and self._peer_value("scaling_driver") in _ACTIVE_DRIVERS:
             raise expected_error(errno.EBUSY, "with the governor performance the driver takes no other preference")
 
 
@@ -148,10 +148,10 @@ class Boost(Policy):
     back by themselves.
     """
 
-    foresight = KERNEL_DECIDES
+    side_effects_known = KERNEL_DECIDES
     patience = SETTLE_SECONDS
 
-    def foresee(self, now: dict[Tunable, Any], target: dict[Tunable, Any]) -> dict[Tunable, Any]:
+    def foresee_side_effects(self, now: dict[Tunable, Any], target: dict[Tunable, Any]) -> dict[Tunable, Any]:
         # A driver with a register for it (acpi-cpufreq) leaves them alone, others give the policy new limits.
         return dict.fromkeys(self.companions, "what the kernel makes of it")
 
@@ -188,7 +188,7 @@ class SysfsKind(Kind):
         except OSError:
             return path
 
-    def beside(self, tunable: Attribute) -> list[Tunable]:
+    def peers(self, tunable: Attribute) -> list[Tunable]:
         if tunable.path == EVERY_BOOST:
             return self._set_limits(tunable)
         if not in_policy(tunable):
@@ -227,7 +227,7 @@ class SysfsKind(Kind):
                      [one for one in self._set_limits(boost) if one.path not in paths])
 
     def _policy(self, files: dict[str, Tunable], wanted: dict[Tunable, Wanted]) -> Policy:
-        companions = {one.file: one for tunable in files.values() for one in self.beside(tunable)}
+        companions = {one.file: one for tunable in files.values() for one in self.peers(tunable)}
         return Policy({files[name]: wanted[files[name]] for name in POLICY_FILES if name in files},
                       [companion for name, companion in companions.items() if name not in files])
 

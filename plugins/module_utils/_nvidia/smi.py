@@ -168,9 +168,9 @@ def _modes(gpu: ElementTree.Element) -> dict:
 
 def _recovery_action(gpu: ElementTree.Element) -> str | None:
     """`None`, `Reset`, `Reboot`, `Drain P2P` or `Drain and Reset`; drivers before 560 answer two questions instead."""
-    said = _text(gpu, "gpu_recovery_action")
-    if said is not None:
-        return said
+    message = _text(gpu, "gpu_recovery_action")
+    if message is not None:
+        return message
     drain, reset = (_yes(gpu, f"gpu_reset_status/{name}") for name in ("drain_and_reset_recommended", "reset_required"))
     if drain is None and reset is None:
         return None

@@ -190,21 +190,21 @@ def _end(host: Host, child: subprocess.Popen, waiter: _Waiter) -> list[dict[str,
 
 def _problem(name: str, result: Mapping[str, Any], timeout: float) -> str | None:
     if result["timed_out"]:
-        said = f"timeout: {name} did not end within {timeout:g} s"
+        message = f"timeout: {name} did not end within {timeout:g} s"
         if not result["abandoned"]:
-            return f"{said} and was ended"
+            return f"{message} and was ended"
         names = ", ".join(f"{process['command']} (pid {process['pid']})" for process in result["abandoned"])
-        return f"{said} and could not be killed; it was abandoned: {names}"
+        return f"{message} and could not be killed; it was abandoned: {names}"
     status = result["rc"]
     if status == 0:
         return None
     lines = [line.strip() for line in (result["stderr"].strip() or result["stdout"].strip()).splitlines()]
-    said = "; ".join(line for line in lines[-2:] if line)[-300:] or "no output"
+    message = "; ".join(line for line in lines[-2:] if line)[-300:] or "no output"
     if status < 0:
-        return f"{name} was killed by {_signal_name(-status)}: {said}"
+        return f"{name} was killed by {_signal_name(-status)}: {message}"
     # What shells, and pct for what runs in a container, make of a signal.
     by = f", as after {_signal_name(status - 128)}" if 128 < status <= 128 + signal.NSIG else ""
-    return f"{name} ended with status {status}{by}: {said}"
+    return f"{name} ended with status {status}{by}: {message}"
 
 
 def _signal_name(number: int) -> str:

@@ -56,10 +56,10 @@ def answer(status: int, output: str, errors: str) -> dict[str, Any]:
             return {"facts_packed": line[len(_ANSWER):]}
         if line.startswith(_REFUSAL):
             return {"failed": True, "msg": json.loads(line[len(_REFUSAL):])}
-    said = (errors or output).strip().splitlines()[-3:]
+    message = (errors or output).strip().splitlines()[-3:]
     return {"failed": True, "stderr": errors,
             "msg": f"the host could not be read, its Python ended with status {status}: "
-                   f"{' / '.join(said) or 'it said nothing'}"}
+                   f"{' / '.join(message) or 'it said nothing'}"}
 
 
 def _pack() -> str:

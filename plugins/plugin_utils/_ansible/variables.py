@@ -16,7 +16,7 @@ from typing import Any, Final
 from ansible.errors import AnsibleActionFail, AnsibleError, AnsibleValueOmittedError
 from ansible.utils.display import Display
 
-from .plain import plain
+from .untag import untag
 
 PREFIX = "gpuhost_"
 _UNSET: Final = object()
@@ -39,7 +39,7 @@ KNOWN = _COMMON.union(*_OF_ROLES.values())
 Resolve = Callable[[Any], Any]
 
 
-def heed(variables: Mapping[str, Any], resolve: Resolve, *roles: str) -> None:
+def check_variables(variables: Mapping[str, Any], resolve: Resolve, *roles: str) -> None:
     """Fail the task for a variable of a user that cannot be meant, and warn of one that sets nothing.
 
     `variables` are those of a host as Ansible has them, `resolve` templates a value. Looked at are the variables that
@@ -82,7 +82,7 @@ def _first_set(names: list[str], variables: Mapping[str, Any], resolve: Resolve)
 def _resolved(name: str, variables: Mapping[str, Any], resolve: Resolve) -> Any:
     """The value of a variable that is defined, in plain types."""
     try:
-        return plain(resolve(variables[name]))
+        return untag(resolve(variables[name]))
     except AnsibleValueOmittedError:
         return _UNSET
     except AnsibleError as error:

@@ -42,7 +42,7 @@ class Audit:
         self.catalogue = catalogue.load(arguments["checks"])
         self.profile = catalogue.load_profile(arguments["profile"], self.catalogue)
         self.choices = {name: arguments[name] for name in ("overrides", "only", "skip", "include")}
-        checks_judge.agree(self.catalogue, self.profile, waivers=self.waivers, **self.choices)
+        checks_judge.resolve(self.catalogue, self.profile, waivers=self.waivers, **self.choices)
         self.measured = measured.read_measured(self.folder.path)
         self.document: dict[str, Any] = {}
 
@@ -105,7 +105,7 @@ class Audit:
         head = {"schema": host_folder.SCHEMA_VALUES, "host": self.host, "run_id": self.run_id,
                 "boot_id": self.document["boot_id"], "created_at": self.document["collected_at"]}
         run = self.folder.run(self.run_id)
-        host_folder.write_json(run / "before.json", {**head, "values": plan.befores, "changes": plan.changes,
+        host_folder.write_json(run / "before.json", {**head, "values": plan.baseline, "changes": plan.changes,
                                                  "guard": health.observe(self.document["facts"])})
         host_folder.write_json(run / "plan.json", {**head, "values": plan.values, "changes": plan.changes})
         self._note_plan(plan, reasons)

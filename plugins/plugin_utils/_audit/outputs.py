@@ -33,10 +33,10 @@ def write_for_machines(folder: host_folder.HostFolder, document: dict[str, Any],
     write_row(path, document, shown)
 
 
-def note_verify(folder: host_folder.HostFolder, run_id: str | None, said: str) -> None:
+def note_verify(folder: host_folder.HostFolder, run_id: str | None, message: str) -> None:
     at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     history = records_history.read(folder.path / host_folder.HISTORY)
-    host_folder.write_compact(folder.path / host_folder.HISTORY, records_history.verified(history, run_id, at, said))
+    host_folder.write_compact(folder.path / host_folder.HISTORY, records_history.verified(history, run_id, at, message))
 
 
 def write_row(path: pathlib.Path, document: dict[str, Any], shown: Iterable[Section] = ()) -> None:

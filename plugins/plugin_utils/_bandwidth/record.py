@@ -46,28 +46,28 @@ def _gpu(one: Mapping[str, Any], gpu: Mapping[str, Any] | None, facts: Mapping[s
          percent: float) -> dict[str, Any]:
     made = {name: one.get(name) for name in ("bdf", "uuid", "name", "numa_node")}
     expected = of_gpu(gpu, facts) if gpu else {}
-    figures, said, slow = {}, [], []
+    figures, message, slow = {}, [], []
     for direction, words in _DIRECTIONS.items():
         wanted = expected.get(direction, Expected(None, "the host has no such GPU any more"))
         figures[direction] = one[direction] and {**_kept(one[direction], "gb_s"), "expected_gb_s": wanted.gb_s}
         if one[direction]:
             slow += [direction] if is_slow(one[direction]["gb_s"], wanted.gb_s, percent) else []
-            said.append(_figure(words, one[direction]["gb_s"], wanted))
-    made |= _judged(one, said, bool(slow), hints_module.of_gpu(one, gpu, "h2d" in slow))
+            message.append(_figure(words, one[direction]["gb_s"], wanted))
+    made |= _judged(one, message, bool(slow), hints_module.of_gpu(one, gpu, "h2d" in slow))
     return {**made, **figures, "d2d": one["d2d"] and _kept(one["d2d"], "gb_s"), "link": one["link"] and {
         name: one["link"][name] for name in ("speed_gt_s", "width")}}
 
 
 def _pair(one: Mapping[str, Any], pair: Pair | None, percent: float) -> dict[str, Any]:
     pair = pair or Pair("unknown", Expected(None, "the host has no such pair any more"), None, [])
-    said, slow = [], False
+    message, slow = [], False
     for way in ("write", "read"):
         if one[way]:
             slow |= is_slow(one[way]["gb_s"], pair.expected.gb_s, percent)
-            said.append(_figure(way, one[way]["gb_s"], pair.expected))
+            message.append(_figure(way, one[way]["gb_s"], pair.expected))
     figures = {way: one[way] and _kept(one[way], "gb_s", "latency_us") for way in ("read", "write")}
     return {"from": one["from"], "to": one["to"], "path": pair.path, "can_access": one["can_access"],
-            **_judged(one, said, slow, hints_module.of_pair(pair)), **figures, "expected_gb_s": pair.expected.gb_s,
+            **_judged(one, message, slow, hints_module.of_pair(pair)), **figures, "expected_gb_s": pair.expected.gb_s,
             "expected_why": pair.expected.why}
 
 
@@ -85,13 +85,13 @@ def _figure(words: str, gb_s: float, expected: Expected) -> str:
     return f"{words} {gb_s:.1f} of {expected.gb_s:.1f} GB/s expected"
 
 
-def _judged(one: Mapping[str, Any], said: list[str], slow: bool, hints: list[str]) -> dict[str, Any]:
+def _judged(one: Mapping[str, Any], message: list[str], slow: bool, hints: list[str]) -> dict[str, Any]:
     """Only what was sound can be slow: a copy with wrong data is wrong, however fast it was."""
     verdict = SLOW if slow and one["verdict"] == HEALTHY else one["verdict"]
     if verdict not in VERDICTS:
         raise ValueError(f"gpu_bandwidth answered with the verdict {verdict!r}, wanted one of {', '.join(VERDICTS)}")
     # What the module says of a sound one only repeats the figures.
-    texts = said if one["verdict"] == HEALTHY and said else [one["said"] or verdict.replace("_", " "), *said]
+    texts = message if one["verdict"] == HEALTHY and message else [one["said"] or verdict.replace("_", " "), *message]
     seen = f"; to look at: {', '.join(hints)}" if verdict == SLOW and hints else ""
     return {"verdict": verdict, "said": one_line(", ".join(texts) + seen)}
 
@@ -129,8 +129,8 @@ def entries(record: Mapping[str, Any]) -> list[dict[str, Any]]:
             wanted = gpu["h2d"]["expected_gb_s"]
             verdict = gpu["verdict"] if gpu["verdict"] not in (HEALTHY, SLOW) else (
                 SLOW if is_slow(gpu["h2d"]["gb_s"], wanted, record["slow_below_percent"]) else HEALTHY)
-            said = _figure(_DIRECTIONS["h2d"], gpu["h2d"]["gb_s"], Expected(wanted, ""))
-            found += [_entry(check, gpu["bdf"], verdict, said) for check in READ_CHECKS]
+            message = _figure(_DIRECTIONS["h2d"], gpu["h2d"]["gb_s"], Expected(wanted, ""))
+            found += [_entry(check, gpu["bdf"], verdict, message) for check in READ_CHECKS]
     if record["pairs"]:
         found.append(_entry(PEER_CHECK, None, worst(pair["verdict"] for pair in record["pairs"]), say_pairs(record)))
     return found
@@ -140,14 +140,14 @@ def say_pairs(record: Mapping[str, Any]) -> str:
     """`12 pairs, 11 healthy, 1 slow: 0000:01:00.0 -> 0000:02:00.0: write 9.0 of 57.6 GB/s expected`."""
     pairs = record["pairs"]
     counts = tally({"gpus": [], "pairs": pairs})
-    said = ", ".join([count(len(pairs), "pair"), *(f"{number} {verdict.replace('_', ' ')}"
+    message = ", ".join([count(len(pairs), "pair"), *(f"{number} {verdict.replace('_', ' ')}"
                                                    for verdict, number in counts.items())])
     bad = [pair for pair in pairs if pair["verdict"] in (*HARMFUL, SLOW)]
     if not bad:
-        return said
+        return message
     first = min(bad, key=lambda pair: VERDICTS.index(pair["verdict"]))
-    return f"{said}: {name_of(first)}: {first['said']}" + (f" and {len(bad) - 1} more" if len(bad) > 1 else "")
+    return f"{message}: {name_of(first)}: {first['said']}" + (f" and {len(bad) - 1} more" if len(bad) > 1 else "")
 
 
-def _entry(check: str, subject: str | None, verdict: str, said: str) -> dict[str, Any]:
-    return {"check": check, "subject": subject, "verdict": verdict, "said": said}
+def _entry(check: str, subject: str | None, verdict: str, message: str) -> dict[str, Any]:
+    return {"check": check, "subject": subject, "verdict": verdict, "said": message}

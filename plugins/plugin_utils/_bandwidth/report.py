@@ -55,12 +55,12 @@ def _notes(record: Mapping[str, Any], older: Mapping[str, Any] | None) -> list[s
     sizes = " to ".join(binary_size(size) for size in sorted({min(record["sizes"]), max(record["sizes"])})
                         ) if record["sizes"] else "an unknown size"
     where = "on the host" if record["where"] == "host" else f"in container {record['where'].partition(':')[2]}"
-    said = ", ".join(f"{number} {verdict.replace('_', ' ')}" for verdict, number in tally(record).items())
+    message = ", ".join(f"{number} {verdict.replace('_', ' ')}" for verdict, number in tally(record).items())
     parts = [count(len(record["gpus"]), "GPU"), *([count(len(record["pairs"]), "ordered pair")] if record["pairs"]
                                                   else [])]
     notes = [f"Measured {record['measured_at']} {where} in run {record['run_id']} with {_TOOLS[record['tool']]}, "
              f"driver {record['driver_version'] or 'unknown'}, copies of {sizes}, data compared.",
-             f"{' and '.join(parts)}: {said or 'nothing'}."]
+             f"{' and '.join(parts)}: {message or 'nothing'}."]
     notes += _unsound(record)
     if record["stopped"]:
         notes.append(f"It was stopped: {record['stopped']}")
@@ -76,9 +76,9 @@ def _unsound(record: Mapping[str, Any]) -> list[str]:
     every = [*record["gpus"], *record["pairs"]]
     wrong = [one for verdict in HARMFUL for one in every if one["verdict"] == verdict]
     slow = [one for one in every if one["verdict"] == SLOW]
-    said = [f"{name_of(one)}: {one['verdict'].replace('_', ' ')}: {one['said']}" for one in [*wrong, *slow[:_SHOWN]]]
+    message = [f"{name_of(one)}: {one['verdict'].replace('_', ' ')}: {one['said']}" for one in [*wrong, *slow[:_SHOWN]]]
     more = len(slow) - _SHOWN
-    return [*said, f"{count(more, 'more is', 'more are')} slow, see the tables."] if more > 0 else said
+    return [*message, f"{count(more, 'more is', 'more are')} slow, see the tables."] if more > 0 else message
 
 
 def _stale(record: Mapping[str, Any], facts: Mapping[str, Any]) -> list[str]:

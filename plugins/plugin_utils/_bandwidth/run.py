@@ -59,7 +59,7 @@ class Measurement:
     def path(self) -> pathlib.Path:
         return self.folder.run(self.run_id) / record.RECORD
 
-    def look(self, facts: dict[str, Any]) -> None:
+    def take_facts(self, facts: dict[str, Any]) -> None:
         """Decide from the facts of the host what is measured. Raises Refused, a ValueError, where nothing may be."""
         self.facts = derive(facts)
         scope = scope_module.choose(self.facts, self.named, self.arguments["container"])
@@ -97,12 +97,12 @@ class Measurement:
                      record.entries(self.record))
         return record.harm(self.record)
 
-    def lost(self, said: str) -> None:
+    def lost(self, message: str) -> None:
         """Put down that the connection to the host ended while it was measured."""
         container = self.arguments["container"]
         answer = {"where": f"lxc:{container}" if container else "host", "tool": self.arguments["tool"],
                   "sizes": [], "gpus": [], "pairs": [],
-                  "stopped": f"the connection to the host ended while it was measured: {one_line(said)}",
+                  "stopped": f"the connection to the host ended while it was measured: {one_line(message)}",
                   "not_measured": []}
         self.record = record.make_record(answer, self.facts, {}, head=self._head(), not_measured=self.not_measured,
                                              percent=self.arguments["slow_below"])

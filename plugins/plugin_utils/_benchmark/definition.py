@@ -86,11 +86,11 @@ class Benchmark(NamedTuple):
     def values(self, output: Mapping[str, Any]) -> dict[str, float]:
         """The figures of one run, by metric; MetricError. `output` is `{stdout, stderr, file, cut}`."""
         stream = self.output if self.output in STREAMS else "file"
-        said = Output(output.get(stream) or "", self.output, every=self.records == "all",
+        message = Output(output.get(stream) or "", self.output, every=self.records == "all",
                       cut=stream in (output.get("cut") or ()))
         if self.valid is not None:
-            said.require(self.valid)
-        return said.values(self.metrics)
+            message.require(self.valid)
+        return message.values(self.metrics)
 
     def described(self) -> str:
         """`1 run to warm up and 5 that count of "vllm bench serve" in lxc:101, at most 600 s each`."""

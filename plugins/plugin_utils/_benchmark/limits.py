@@ -56,13 +56,13 @@ def _not_alone(limits: Limits, before: Mapping[str, Any], after: Mapping[str, An
         # Nobody is new where nobody could be seen before.
         others = [] if before.get("users") is None else \
             [user for user in later if (user["command"], user["container"]) not in known]
-        said = "began to use a GPU meanwhile"
+        message = "began to use a GPU meanwhile"
     else:
         allowed = {name[:15] for name in limits.users}      # the kernel cuts the name of a command
         others = [user for user in [*earlier, *later] if user["command"] not in allowed]
-        said = "used a GPU"
+        message = "used a GPU"
     if not others:
         return None
     first = others[0]
     inside = f" in {first['container']}" if first["container"] else ""
-    return one_line(f"{first['command']} (pid {first['pid']}){inside} {said}")
+    return one_line(f"{first['command']} (pid {first['pid']}){inside} {message}")

@@ -107,9 +107,9 @@ class Output:
         if self._documents is None:
             self._documents = json_values(self._text)
         if not self._documents:
-            said = "It was too long and its middle is missing: let the command print less" if self._cut else \
+            message = "It was too long and its middle is missing: let the command print less" if self._cut else \
                 "Let the command print JSON, or find the figure by a pattern"
-            raise self._error(asked, "no JSON", said)
+            raise self._error(asked, "no JSON", message)
         return self._documents if self._every else self._documents[-1]
 
     def _search(self, query: str, asked: str) -> Any:
@@ -127,9 +127,9 @@ class Output:
         if found is None:
             raise self._error(asked, "nothing (null)", f"There is {_there(metric.query, self._document(asked))}")
         shown = one_line(json.dumps(found))[:_SHOWN]
-        said = "Write an expression that takes one of its elements, by [0] for example" if isinstance(found, list) \
+        message = "Write an expression that takes one of its elements, by [0] for example" if isinstance(found, list) \
             else "Write an expression that yields a number, by to_number(...) for example"
-        raise self._error(asked, f"{in_words([kind(found)])}, {shown}", said)
+        raise self._error(asked, f"{in_words([kind(found)])}, {shown}", message)
 
     def _by_pattern(self, metric: Metric) -> float:
         asked = f"metric {metric.name}: wanted a number by pattern {metric.pattern!r}"

@@ -18,7 +18,7 @@ _OVERRIDES = "gpuhost_overrides"
 _OVERRIDE_KEYS = ("value", "priority", "plan")
 
 
-class Terms(NamedTuple):
+class EffectiveCheck(NamedTuple):
     """One check as it is judged in this run."""
 
     check: Check
@@ -44,8 +44,8 @@ def require_known(names: Iterable[str], checks: Sequence[Check], origin: str) ->
             raise CatalogueError(origin, None, None, f"there is no check {name!r}{nearest(str(name), known)}")
 
 
-def terms(checks: Sequence[Check], profile: Profile, overrides: Mapping[str, Any],
-          include: Collection[str]) -> dict[str, Terms]:
+def effective_checks(checks: Sequence[Check], profile: Profile, overrides: Mapping[str, Any],
+          include: Collection[str]) -> dict[str, EffectiveCheck]:
     """The terms of every check, by id."""
     require_known(overrides, checks, _OVERRIDES)
     require_known(include, checks, "gpuhost_include")
@@ -67,7 +67,7 @@ def _override(check: Check, given: Any) -> Mapping[str, Any]:
     return given
 
 
-def _terms(check: Check, profile: Profile, override: Mapping[str, Any], included: bool) -> Terms:
+def _terms(check: Check, profile: Profile, override: Mapping[str, Any], included: bool) -> EffectiveCheck:
     value, wanted, source = check.expect.value, check.expect.wanted, check.expect.source
     origin = _OVERRIDES if "value" in override else profile.file if check.id in profile.values else None
     if origin is not None:
@@ -76,7 +76,7 @@ def _terms(check: Check, profile: Profile, override: Mapping[str, Any], included
     priority = override.get("priority", profile.priorities.get(check.id))
     if priority is not None:
         check.allow_priority(priority, _OVERRIDES if "priority" in override else profile.file)
-    return Terms(check, value, wanted, source, priority or check.priority, priority is None,
+    return EffectiveCheck(check, value, wanted, source, priority or check.priority, priority is None,
                  _left_out(check, profile, override, included))
 
 

@@ -12,19 +12,20 @@ from .._expressions.errors import ExpressionError
 from .._expressions.expression import evaluate
 from .._expressions.template import Template
 from .desired_state import form
-from .effective import Terms
+from .effective import EffectiveCheck
 
 _TEXTS = ("how", "risk", "undo", "persist")
 
 
-def describe_fix(agreed: Terms, verdict: str, reason: str | None, waived: dict | None, scope: dict[str, Any],
+def describe_fix(effective: EffectiveCheck, verdict: str, reason: str | None, waived: dict | None,
+                 scope: dict[str, Any],
                  show: Callable[[Template | None, dict[str, Any]], str | None]) -> dict[str, Any]:
     """`fix` of a finding. What passes needs none; what is unknown or does not apply keeps its address for the plan."""
-    fix = agreed.check.fix
-    change, problem = (None, None) if verdict == "pass" or fix.tunable is None else _change(agreed, scope)
+    fix = effective.check.fix
+    change, problem = (None, None) if verdict == "pass" or fix.tunable is None else _change(effective, scope)
     obstacle = None
     if fix.kind == "runtime" and verdict == "fail":
-        obstacle = problem or _obstacle(agreed, waived, scope, show)
+        obstacle = problem or _obstacle(effective, waived, scope, show)
     elif fix.kind == "runtime" and verdict != "pass":
         obstacle = f"{verdict.replace('_', ' ')}: {reason}"
     texts = {key: show(getattr(fix, key), scope) if verdict == "fail" else None for key in _TEXTS}
@@ -33,12 +34,12 @@ def describe_fix(agreed: Terms, verdict: str, reason: str | None, waived: dict |
             "not_planned_because": obstacle}
 
 
-def _change(agreed: Terms, scope: dict[str, Any]) -> tuple[dict[str, Any] | None, str | None]:
+def _change(effective: EffectiveCheck, scope: dict[str, Any]) -> tuple[dict[str, Any] | None, str | None]:
     """`{address, value}`, or why there is no address."""
-    fix = agreed.check.fix
+    fix = effective.check.fix
     try:
         address = fix.tunable.render(scope)
-        value = form(address.partition(":")[0], _value(agreed, scope))
+        value = form(address.partition(":")[0], _value(effective, scope))
     except ExpressionError as error:
         return None, error.message
     except ValueError as error:
@@ -46,27 +47,27 @@ def _change(agreed: Terms, scope: dict[str, Any]) -> tuple[dict[str, Any] | None
     return {"address": address, "value": value}, None
 
 
-def _value(agreed: Terms, scope: dict[str, Any]) -> Any:
-    fix, wanted = agreed.check.fix, scope["recommended"]
+def _value(effective: EffectiveCheck, scope: dict[str, Any]) -> Any:
+    fix, wanted = effective.check.fix, scope["recommended"]
     if fix.value is None:
-        return {"at_least": wanted} if agreed.check.expect.op == "at_least" else wanted
+        return {"at_least": wanted} if effective.check.expect.op == "at_least" else wanted
     follows = isinstance(fix.value, Template) and "recommended" in fix.value.roots
-    if not follows and agreed.value != agreed.check.expect.value:
+    if not follows and effective.value != effective.check.expect.value:
         raise ValueError("the check writes one fixed value, and another one is wanted here: name it in gpuhost_values")
     return fix.value.render(scope) if isinstance(fix.value, Template) else fix.value
 
 
-def _obstacle(agreed: Terms, waived: dict | None, scope: dict[str, Any],
+def _obstacle(effective: EffectiveCheck, waived: dict | None, scope: dict[str, Any],
               show: Callable[[Template | None, dict[str, Any]], str | None]) -> str | None:
     if waived:
         return f"waived until {waived['expires']}: {waived['reason']}"
-    return agreed.left_out or _unmet(agreed, scope, show)
+    return effective.left_out or _unmet(effective, scope, show)
 
 
-def _unmet(agreed: Terms, scope: dict[str, Any],
+def _unmet(effective: EffectiveCheck, scope: dict[str, Any],
            show: Callable[[Template | None, dict[str, Any]], str | None]) -> str | None:
     """The first condition of plan_if that does not hold."""
-    for condition in agreed.check.plan_if:
+    for condition in effective.check.plan_if:
         try:
             answer = evaluate(condition.expression, scope)
         except ExpressionError as error:

@@ -15,7 +15,7 @@ from .._expressions.expression import evaluate
 from .._expressions.template import Template
 from .catalogue import Profile
 from .check import Check
-from .effective import Terms, select, terms
+from .effective import EffectiveCheck, effective_checks, select
 from .findings import PRIORITIES, VERDICTS
 from .fix import describe_fix
 from .operators import compare, parse_wanted, recommended
@@ -35,25 +35,25 @@ def judge(facts: Mapping[str, Any], checks: Sequence[Check], profile: Profile, *
     facts of other nodes of its cluster by their names. What the user
     got wrong (an unknown id, a waiver without a day, a value of the wrong type) is a CatalogueError.
     """
-    agreed, accepted = agree(checks, profile, overrides=overrides, waivers=waivers, only=only, skip=skip,
+    effective, accepted = resolve(checks, profile, overrides=overrides, waivers=waivers, only=only, skip=skip,
                              include=include)
     in_force = counting(accepted, host, today or datetime.date.today())
     known = {**(facts if "derived" in facts else derive(dict(facts), peers)), "dedicated": bool(dedicated),
              "allow_busy": bool(allow_busy)}
-    findings = [finding for one in agreed for finding in _Judge(known, one, in_force).findings()]
+    findings = [finding for one in effective for finding in _Judge(known, one, in_force).findings()]
     return sorted(findings, key=lambda one: (PRIORITIES.index(one["priority"]), VERDICTS.index(one["verdict"])))
 
 
-def agree(checks: Sequence[Check], profile: Profile, *, overrides: Mapping[str, Any] | None = None,
+def resolve(checks: Sequence[Check], profile: Profile, *, overrides: Mapping[str, Any] | None = None,
           waivers: Iterable[Mapping] = (), only: Sequence[str] = (), skip: Sequence[str] = (),
-          include: Sequence[str] = ()) -> tuple[list[Terms], list[Waiver]]:
+          include: Sequence[str] = ()) -> tuple[list[EffectiveCheck], list[Waiver]]:
     """The checks to be judged, each as the profile and the user's choices have it, and the waivers.
 
     It needs no facts: what the user got wrong can be told before any host is asked.
     """
-    agreed = terms(checks, profile, overrides or {}, include)
-    chosen = [agreed[check.id] for check in select(checks, only or profile.only, skip)]
-    return chosen, parse_waivers(waivers, agreed)
+    effective = effective_checks(checks, profile, overrides or {}, include)
+    chosen = [effective[check.id] for check in select(checks, only or profile.only, skip)]
+    return chosen, parse_waivers(waivers, effective)
 
 
 def summary(findings: Iterable[dict[str, Any]], waivers: Iterable[Mapping] = (), *, host: str | None = None,
@@ -74,9 +74,9 @@ def summary(findings: Iterable[dict[str, Any]], waivers: Iterable[Mapping] = (),
 class _Judge:
     """One check on one host."""
 
-    def __init__(self, host: dict[str, Any], agreed: Terms, waivers: list[Waiver]) -> None:
-        self.host, self.terms, self.check = host, agreed, agreed.check
-        self.waivers = [waiver for waiver in waivers if waiver.check == agreed.check.id]
+    def __init__(self, host: dict[str, Any], effective: EffectiveCheck, waivers: list[Waiver]) -> None:
+        self.host, self.effective, self.check = host, effective, effective.check
+        self.waivers = [waiver for waiver in waivers if waiver.check == effective.check.id]
         self._texts: dict[int, str] = {}
 
     def findings(self) -> list[dict[str, Any]]:
@@ -127,7 +127,7 @@ class _Judge:
         return None, None
 
     def _compare(self, it: Any, actual: Any) -> dict[str, Any]:
-        expect, read = self.check.expect, self.terms.source
+        expect, read = self.check.expect, self.effective.source
         try:
             value, wanted = self._wanted(it)
             read = self.check.actual
@@ -141,16 +141,16 @@ class _Judge:
 
     def _wanted(self, it: Any) -> tuple[Any, Any]:
         """What is wanted, as it is shown and as it is compared."""
-        if self.terms.source is None:
-            return self.terms.value, self.terms.wanted
-        value = evaluate(self.terms.source, self._scope(it))
+        if self.effective.source is None:
+            return self.effective.value, self.effective.wanted
+        value = evaluate(self.effective.source, self._scope(it))
         return value, parse_wanted(self.check.expect.op, self.check.expect.type, value)
 
     def _finding(self, it: Any, verdict: str, reason: str | None, actual: Any = None,
                  value: Any = None) -> dict[str, Any]:
         check = self.check
-        if value is None and self.terms.source is None:
-            value = self.terms.value
+        if value is None and self.effective.source is None:
+            value = self.effective.value
         subject = self._subject(it)
         waived = next((waiver.as_finding_says() for waiver in self.waivers if waiver.covers(check.id, subject)), None)
         scope = self._scope(it, actual, value)
@@ -160,7 +160,7 @@ class _Judge:
             "recommended": None if value is None and check.expect.source else recommended(check.expect.op, value),
             "reason": reason, "why": self.show(check.why, scope), "evidence": check.evidence,
             "contested": check.contested, "takes_effect": check.takes_effect,
-            "fix": describe_fix(self.terms, verdict, reason, waived, scope, self.show), "sources": check.sources,
+            "fix": describe_fix(self.effective, verdict, reason, waived, scope, self.show), "sources": check.sources,
             "waived": waived, "measured_here": [],
         }
 
@@ -173,13 +173,13 @@ class _Judge:
             return f"({error.message})"
 
     def _priority(self, verdict: str, it: Any) -> str:
-        if verdict != "fail" or self.check.escalate_if is None or not self.terms.escalates:
-            return self.terms.priority
+        if verdict != "fail" or self.check.escalate_if is None or not self.effective.escalates:
+            return self.effective.priority
         try:
             worse = evaluate(self.check.escalate_if, self._scope(it)) is True
         except ExpressionError:
             worse = False
-        return self.check.escalate_to if worse else self.terms.priority
+        return self.check.escalate_to if worse else self.effective.priority
 
     def _scope(self, it: Any, actual: Any = None, value: Any = None) -> dict[str, Any]:
         return {"host": self.host, "it": it, "actual": actual, "recommended": value}

@@ -50,10 +50,10 @@ def ignored_parameters(facts: dict[str, Any]) -> dict[str, Any]:
         return lost(status or "absent")
     found: dict[str, str] = {}
     for entry in kernel["parameters"]:
-        name, said = entry["name"].replace("-", "_"), entry["value"]
-        why = _no_effect(name, said, facts["cpu"]["vendor"])
+        name, message = entry["name"].replace("-", "_"), entry["value"]
+        why = _no_effect(name, message, facts["cpu"]["vendor"])
         if why:
-            found.setdefault(entry["name"] if said is None else f"{entry['name']}={said}", why)
+            found.setdefault(entry["name"] if message is None else f"{entry['name']}={message}", why)
     found.update(_overruled(kernel["parameters"]))
     for word in value(kernel["unknown_parameters"]) or []:
         why = _unknown(word)
@@ -62,17 +62,17 @@ def ignored_parameters(facts: dict[str, Any]) -> dict[str, Any]:
     return known([{"parameter": parameter, "why": why} for parameter, why in found.items()])
 
 
-def _no_effect(name: str, said: str | None, vendor: str | None) -> str | None:
+def _no_effect(name: str, message: str | None, vendor: str | None) -> str | None:
     if name in _OF_ONE_VENDOR.get(vendor or "", ()):
         return "for processors of another vendor"
-    for option in (said or "").split(","):
+    for option in (message or "").split(","):
         if (name, option) in _NO_OPTION:
             return _NO_OPTION[name, option]
-    if name in _CHOICES and said not in _CHOICES[name]:
+    if name in _CHOICES and message not in _CHOICES[name]:
         return f"it takes {', '.join(_CHOICES[name])} and nothing else"
     if name == "elevator":
         return "without effect since Linux 5.4: block devices have a scheduler each (/sys/block/*/queue/scheduler)"
-    if (name, said) == ("intel_idle.max_cstate", "0"):
+    if (name, message) == ("intel_idle.max_cstate", "0"):
         return "it takes the driver intel_idle away, not the idle states: acpi_idle offers those of the firmware then"
     return None
 
@@ -81,9 +81,9 @@ def _overruled(parameters: list[dict[str, Any]]) -> dict[str, str]:
     """Parameters that a later or a stronger one takes the effect from."""
     found, last = {}, {entry["name"]: entry["value"] for entry in parameters}
     for entry in parameters:
-        name, said = entry["name"], entry["value"]
-        if name in _SINGLE and said != last[name]:
-            found[f"{name}={said}"] = f"{name}={last[name]} comes later and wins"
+        name, message = entry["name"], entry["value"]
+        if name in _SINGLE and message != last[name]:
+            found[f"{name}={message}"] = f"{name}={last[name]} comes later and wins"
     off = next((f"{name}=off" for name in ("iommu", "amd_iommu", "intel_iommu") if last.get(name) == "off"), None)
     if off and any((entry["name"], entry["value"]) == ("iommu", "pt") for entry in parameters):
         found["iommu=pt"] = f"there is no IOMMU to pass anything through with {off}"
@@ -130,12 +130,12 @@ def _missing(line: str | None, running: set[str]) -> list[str]:
 
 
 def _cut(word: str) -> tuple[str, str | None]:
-    name, equals, said = word.partition("=")
-    return name, said if equals else None
+    name, equals, message = word.partition("=")
+    return name, message if equals else None
 
 
-def _folded(name: str, said: str | None) -> str:
-    return name.replace("-", "_") if said is None else f"{name.replace('-', '_')}={said}"
+def _folded(name: str, message: str | None) -> str:
+    return name.replace("-", "_") if message is None else f"{name.replace('-', '_')}={message}"
 
 
 def pci_options(kernel: dict[str, Any]) -> list[str]:

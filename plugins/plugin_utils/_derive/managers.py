@@ -28,9 +28,9 @@ _ACT_ONCE = ("tlp", "cpufrequtils", "cpupower", "ondemand")
 
 # The value at run time is not what was written: the kernel, or whoever starts guests, adds to it.
 _ADDED_TO = ("vm.nr_hugepages", "vm.min_free_kbytes")
-_FACES = {"vm.dirty_ratio": "vm.dirty_bytes", "vm.dirty_background_ratio": "vm.dirty_background_bytes"}
+_PAIRS = {"vm.dirty_ratio": "vm.dirty_bytes", "vm.dirty_background_ratio": "vm.dirty_background_bytes"}
 _HEXADECIMAL = re.compile(r"0[xX][0-9a-fA-F]+")
-_OTHER_FACE = {**_FACES, **{face: ratio for ratio, face in _FACES.items()}}
+_ALIAS = {**_PAIRS, **{alias: ratio for ratio, alias in _PAIRS.items()}}
 
 
 def boot_sysctls(facts: dict[str, Any]) -> list[dict[str, Any]]:
@@ -46,7 +46,7 @@ def boot_sysctls(facts: dict[str, Any]) -> list[dict[str, Any]]:
         key, wanted = setting["key"], setting["value"]
         runs = value(facts["sysctl"][key])
         later = {other["key"] for other in settings[place + 1:] if other["value"] != "0"}
-        if runs is None or _OTHER_FACE.get(key) in later or _tells_nothing(key, wanted, facts["identity"]["kind"]):
+        if runs is None or _ALIAS.get(key) in later or _tells_nothing(key, wanted, facts["identity"]["kind"]):
             continue
         pairs = list(zip(_words(wanted), _words(runs)))
         found.append({"key": key, "value": " ".join(word for word, _now in pairs),
@@ -63,7 +63,7 @@ def _tells_nothing(key: str, wanted: str, kind: str) -> bool:
     if key == "kernel.nmi_watchdog":
         return kind != "bare_metal"
     # A zero to the face in bytes is an error and changes nothing (dirty_bytes_handler() in mm/page-writeback.c).
-    return key in _ADDED_TO or (key in _FACES.values() and wanted == "0")
+    return key in _ADDED_TO or (key in _PAIRS.values() and wanted == "0")
 
 
 def sysctl_places(facts: dict[str, Any]) -> dict[str, str]:

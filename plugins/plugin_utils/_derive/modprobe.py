@@ -34,8 +34,8 @@ def modprobe(facts: dict[str, Any]) -> dict[str, Any]:
     barred = {line["module"]: line for line in lines if _bars(line)}
     return {
         "options": len(wanted),
-        "not_live": [said for (module, name), (text, line) in wanted.items()
-                     if (said := _not_live(module, name, text, line, nvidia, initramfs))],
+        "not_live": [message for (module, name), (text, line) in wanted.items()
+                     if (message := _not_live(module, name, text, line, nvidia, initramfs))],
         "barred": [f"{module} is loaded although {_place(line)} bars it{_because(line, initramfs)}"
                    for module, line in barred.items() if module == "nouveau" and states.get(module) == "live"],
         "barred_modules": sorted(barred),
@@ -112,7 +112,7 @@ def _registry(nvidia: dict[str, Any]) -> list[str]:
     names = {one["name"]: one["value"] for one in value(nvidia["parameters"]) or []}
     entries = (entry.strip() for entry in names.get("RegistryDwords", "").split(";"))
     keys = dict(entry.partition("=")[::2] for entry in entries if entry)
-    said = [f"{key} is a parameter of the module and no registry key, so it has no effect here: write {_PREFIX}{key}"
+    message = [f"{key} is a parameter of the module and no registry key, so it has no effect here: write {_PREFIX}{key}"
             for key in keys if key in names]
-    return said + [f"{key}={text} overrides what the driver found out about transfers between GPUs"
+    return message + [f"{key}={text} overrides what the driver found out about transfers between GPUs"
                    for key, text in keys.items() if key in _P2P_KEYS]

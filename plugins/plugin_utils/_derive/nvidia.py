@@ -56,8 +56,8 @@ def library_mismatch(nvidia: dict[str, Any]) -> str | None:
     if loaded is not None and others:
         return f"the loaded driver is {loaded}, {' and '.join(others)}"
     # The library may lie where nobody looks for it: nvidia-smi found one and says the same.
-    said = nvidia["smi"]["reason"] or ""
-    return f"the loaded driver is {loaded or 'another'}, nvidia-smi says: {said}" if _MISMATCH in said else None
+    message = nvidia["smi"]["reason"] or ""
+    return f"the loaded driver is {loaded or 'another'}, nvidia-smi says: {message}" if _MISMATCH in message else None
 
 
 def hung(nvidia: dict[str, Any], bdf: str | None = None) -> str | None:

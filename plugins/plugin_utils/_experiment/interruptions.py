@@ -47,7 +47,7 @@ class Interruptions:
             signal.signal(number, handler)
 
     @property
-    def said(self) -> str | None:
+    def message(self) -> str | None:
         """What ended the experiment, None where no signal came."""
         if self.signal is None:
             return None
@@ -91,7 +91,7 @@ class Interruptions:
                 return
 
 
-class OutOfTime(Exception):
+class TimeLimitReached(Exception):
     """What was to be done within a time was not."""
 
 
@@ -99,7 +99,7 @@ class OutOfTime(Exception):
 def at_most(seconds: int) -> Iterator[None]:
     """Raises OutOfTime where the block takes longer. An alarm that was set before goes on behind it."""
     def ring(_number: int, _frame: FrameType | None) -> None:
-        raise OutOfTime
+        raise TimeLimitReached
 
     earlier = signal.signal(signal.SIGALRM, ring)
     remaining = signal.alarm(seconds)

@@ -74,7 +74,7 @@ def overrides_file(document: Mapping[str, Any], given: Mapping[str, Any] | None 
     found = decisions(document)
     lines = [_HEAD.format(**{name: _comment(document[name])
                              for name in ("run_id", "measured_at", "host", "benchmark")}).rstrip("\n")]
-    lines += [f"# {said}" for mode, said in _COMPANY.items() if mode == document["mode"]]
+    lines += [f"# {message}" for mode, message in _COMPANY.items() if mode == document["mode"]]
     for check, decision in found.items():
         if decision.plan:
             lines.append(f"# stays planned: {_comment(check)}: {_comment(decision.why)}")

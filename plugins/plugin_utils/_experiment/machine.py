@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from .._plan.drift import MODULES
-from .settings import ExperimentError, Settings, SomebodyElse
+from .settings import ConcurrentChange, ExperimentError, Settings
 from .toggles import Toggle
 
 # `(module, arguments, check)` -> the answer of the module.
@@ -48,7 +48,7 @@ class Machine:
         for kind in kinds if not on else reversed(kinds):
             foreign, again = settings.take(self._set(kind, settings.values(on)[kind])["changes"])
             if again and settings.take(self._set(kind, settings.values(on)[kind])["changes"])[1]:
-                raise SomebodyElse(f"somebody else keeps changing {', '.join(foreign)}")
+                raise ConcurrentChange(f"somebody else keeps changing {', '.join(foreign)}")
             found += foreign
         return found
 

@@ -16,7 +16,7 @@ from .._statistics.effect import fewest_blocks
 from .budget import describe_budget, make_budget, require_within
 from .plan import Arm, Slot, count_restarts, make_arms, schedule
 from .record import seconds_a_run
-from .toggles import AT_ONCE, LeftOut, Toggle, choose, make_toggles
+from .toggles import AT_ONCE, Excluded, Toggle, choose, make_toggles
 
 _SHOWN = 8      # blocks of the schedule
 
@@ -26,7 +26,7 @@ class Prepared(NamedTuple):
 
     benchmark: Benchmark
     toggles: list[Toggle]
-    left_out: list[LeftOut]
+    left_out: list[Excluded]
     arms: list[Arm]
     slots: list[Slot]
     seed: int

@@ -19,7 +19,7 @@ from .._render.text import clean, count, one_line
 from .._statistics.blocks import complete_blocks
 from .._statistics.effect import HELPS, HURTS, INCONCLUSIVE, NOTHING, effect
 from .plan import Arm
-from .toggles import LEAVE_ONE_OUT, PLAN, LeftOut
+from .toggles import LEAVE_ONE_OUT, PLAN, Excluded
 
 SCHEMA = "gpuhost.experiment/1"
 EXPERIMENT = "experiment.json"
@@ -28,7 +28,7 @@ LOCK = ".experiment.lock"
 _ORDER = (HURTS, HELPS, INCONCLUSIVE, NOTHING)
 
 
-def begin(host: str, run_id: str, benchmark: Benchmark, arms: Sequence[Arm], left_out: Sequence[LeftOut],
+def begin(host: str, run_id: str, benchmark: Benchmark, arms: Sequence[Arm], left_out: Sequence[Excluded],
           **more: Any) -> dict[str, Any]:
     """The document of an experiment that has not run yet; `more` are fields of it as they are."""
     return {
@@ -74,10 +74,10 @@ def measured_entries(document: Mapping[str, Any], arms: Sequence[Arm]) -> list[d
     """What the audit shows beside the findings that the toggles are about."""
     entries = []
     for arm, found in zip(arms, document["arms"]):
-        said = "; ".join(f"{name}: {one['said']}" for name, one in found["metrics"].items())
-        said = f"{document['benchmark']}: {said}{_company(document, arm)}"
+        message = "; ".join(f"{name}: {one['said']}" for name, one in found["metrics"].items())
+        message = f"{document['benchmark']}: {message}{_company(document, arm)}"
         checks = dict.fromkeys(entry for toggle in arm.toggles for entry in toggle.checks)
-        entries += [{"check": check, "subject": subject, "verdict": overall(found), "said": said}
+        entries += [{"check": check, "subject": subject, "verdict": overall(found), "said": message}
                     for check, subject in checks]
     return entries
 
@@ -91,7 +91,7 @@ def result_lines(document: Mapping[str, Any]) -> list[str]:
     """A line for each arm and metric, and what else there is to say."""
     rows = [(arm["name"], name, found["said"]) for arm in document["arms"] for name, found in arm["metrics"].items()]
     widths = [max((len(row[column]) for row in rows), default=0) for column in (0, 1)]
-    lines = [f"  {arm:<{widths[0]}}  {metric:<{widths[1]}}  {said}" for arm, metric, said in rows]
+    lines = [f"  {arm:<{widths[0]}}  {metric:<{widths[1]}}  {message}" for arm, metric, message in rows]
     lines += [f"  not compared: {one['address']}: {one['reason']}" for one in document["left_out"]]
     reasons = [run["discarded"] for run in document["runs"] if run["discarded"] is not None]
     if reasons:

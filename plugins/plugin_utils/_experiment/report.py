@@ -59,8 +59,8 @@ def _notes(document: dict[str, Any]) -> list[str]:
     return [one_line(note) for note in notes]
 
 
-def _sentence(said: str) -> str:
-    text = one_line(said)
+def _sentence(message: str) -> str:
+    text = one_line(message)
     return f"{text[:1].upper()}{text[1:]}" + ("" if text.endswith((".", "!", "?")) else ".")
 
 
@@ -81,15 +81,15 @@ def _conditions(document: dict[str, Any]) -> list[str]:
     """The ranges of what was recorded beside the runs that count; what nobody could read is not mentioned."""
     ends = [end for run in _counted(document) for end in (run["conditions"] or {}).values() if isinstance(end, dict)]
     gpus = [gpu for end in ends for gpu in end.get("gpus") or []]
-    said = [_range("GPUs", (gpu.get("temperature_c") for gpu in gpus), "°C"),
+    lines = [_range("GPUs", (gpu.get("temperature_c") for gpu in gpus), "°C"),
             _range("SM clock", (gpu.get("sm_mhz") for gpu in gpus), "MHz"),
             _range("power", (gpu.get("power_w") for gpu in gpus), "W"),
             _range("load", (end.get("load1") for end in ends), "")]
     throttled = sorted({one_line(name) for gpu in gpus for name in gpu.get("throttle") or []})
-    said += [f"throttled: {', '.join(throttled)}"] if throttled else []
+    lines += [f"throttled: {', '.join(throttled)}"] if throttled else []
     others = sorted({one_line(user.get("command")) for end in ends for user in end.get("users") or []})
-    said += [f"others that held a GPU: {', '.join(others)}"] if others else []
-    return [f"While it ran: {'; '.join(filter(None, said))}."] if any(said) else []
+    lines += [f"others that held a GPU: {', '.join(others)}"] if others else []
+    return [f"While it ran: {'; '.join(filter(None, lines))}."] if any(lines) else []
 
 
 def _range(name: str, numbers: Iterable[Any], unit: str) -> str:
@@ -107,16 +107,16 @@ def _several(document: dict[str, Any]) -> list[str]:
     if len(compared) < 2:
         return []
     by_chance = f"{len(compared) * (1 - CONFIDENCE):.2g}"
-    said = [f"{len(compared)} comparisons: if nothing made any difference, about {by_chance} of them would be called "
+    lines = [f"{len(compared)} comparisons: if nothing made any difference, about {by_chance} of them would be called "
             "all the same."]
     if claims:
         stand = sum(stand_together([found["chance"] for found in compared]))
         if stand == len(claims):
-            said.append("Judged together (Holm), all that were called stand.")
+            lines.append("Judged together (Holm), all that were called stand.")
         else:
-            said.append(f"Judged together (Holm), {stand or 'none'} of the {len(claims)} that were called stand: the "
+            lines.append(f"Judged together (Holm), {stand or 'none'} of the {len(claims)} that were called stand: the "
                         "others are worth an experiment of their own.")
-    return [" ".join(said)]
+    return [" ".join(lines)]
 
 
 def _compared(document: dict[str, Any]) -> list[tuple[dict[str, Any], str, dict[str, Any]]]:

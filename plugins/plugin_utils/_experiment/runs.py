@@ -18,7 +18,7 @@ from .._statistics.blocks import BEFORE
 from .conditions import boot_of, may_discard, newcomer, rebooted
 from .machine import Machine
 from .plan import Arm, Slot
-from .settings import ExperimentError, Settings, SomebodyElse
+from .settings import ConcurrentChange, ExperimentError, Settings
 from .toggles import AT_ONCE
 
 Run = dict[str, Any]
@@ -107,7 +107,7 @@ class Experiment:
         on = self.arms[slot.arm].on(slot.state)
         try:
             foreign = self.machine.bring_about(self.settings, on)
-        except SomebodyElse as problem:
+        except ConcurrentChange as problem:
             self._discard(unsure, str(problem))
             raise
         if foreign:

@@ -22,12 +22,12 @@ from .._records.host_folder import HostFolder
 from .._records.measured import add_measured
 from .._render.text import clean, count, one_line
 from . import record
-from .interruptions import Interrupted, Interruptions, OutOfTime, at_most
+from .interruptions import Interrupted, Interruptions, TimeLimitReached, at_most
 from .keep import write_overrides
 from .machine import Machine
 from .prepare import Prepared
 from .runs import Bench, Experiment, Run
-from .settings import ExperimentError, Settings, SomebodyElse
+from .settings import ConcurrentChange, ExperimentError, Settings
 
 BEFORE, AFTER, BEST = ENDS = ("before", "after", "best")
 FINISHED = "finished"
@@ -87,14 +87,14 @@ class Session:
             self.document["ended"] = experiment.run(self.prepared.slots) or FINISHED
         except Interrupted:
             self.interruptions.end_children()
-            self.document["ended"] = self.interruptions.said
+            self.document["ended"] = self.interruptions.message
         except (ExperimentError, ValueError) as problem:
             self.document["ended"] = f"failed: {problem}"
         except BaseException as problem:
             if self.interruptions.signal is None:
                 self.document["ended"] = f"failed: {type(problem).__name__}: {problem}"
                 raise
-            self.document["ended"] = self.interruptions.said    # a benchmark on the controller ends by SystemExit then
+            self.document["ended"] = self.interruptions.message  # a benchmark on the controller ends by SystemExit then
 
     def _bench(self) -> Bench:
         benchmark = self.prepared.benchmark
@@ -135,8 +135,8 @@ class Session:
             return
         place = "warm-up" if run["arm"] is None else f"{run['arm']} block {run['block']} {run['state']}"
         figures = ", ".join(f"{name} {value:g}" for name, value in run["values"].items())
-        said = f"does not count: {one_line(run['discarded'])}" if run["discarded"] else figures
-        self.say(clean(f"{self.host}: run {run['number']}: {place}: {said}"))
+        message = f"does not count: {one_line(run['discarded'])}" if run["discarded"] else figures
+        self.say(clean(f"{self.host}: run {run['number']}: {place}: {message}"))
 
     # -- the end ------------------------------------------------------------------------------------------------------
 
@@ -148,11 +148,11 @@ class Session:
             with at_most(WAY_BACK_SECONDS):
                 left = self._leave(settings, self._wanted(complete))
                 # A boot, or somebody else, may have changed more than the way back could tell.
-                settings.look(self.machine.read(settings.all))
+                settings.note_values(self.machine.read(settings.all))
                 now = self.machine.read(settings.inexact)
             document["drift"] = [{"address": address, "before": inexact.get(address), "after": value}
                                  for address, value in now.items() if value != inexact.get(address)]
-        except OutOfTime:
+        except TimeLimitReached:
             left = [f"the way back took more than {WAY_BACK_SECONDS} s"]
         except Exception as problem:      # a lost connection, a full disk: whatever it is, it must be said
             left = [f"the way back failed: {one_line(problem)}"]
@@ -197,7 +197,7 @@ class Session:
             try:
                 self.machine.bring_about(settings, on)
                 return []
-            except (ExperimentError, SomebodyElse) as problem:
+            except (ExperimentError, ConcurrentChange) as problem:
                 self.document["ended"] = f"failed: {problem}"
         self.document["end_state"] = BEFORE
         return [f"{change['address']}: {change['reason']}" for change in self.machine.way_back(settings)]

@@ -22,7 +22,7 @@ class ExperimentError(Exception):
     """The experiment cannot go on; what it set is taken back."""
 
 
-class SomebodyElse(ExperimentError):
+class ConcurrentChange(ExperimentError):
     """A setting has neither of the two values of the experiment."""
 
 
@@ -102,7 +102,7 @@ class Settings:
             else:
                 third.append(f"{change['address']}: we left {expected}, found {found}")
         if third:
-            raise SomebodyElse("somebody else changed a setting of the experiment, and it is left alone: "
+            raise ConcurrentChange("somebody else changed a setting of the experiment, and it is left alone: "
                                + "; ".join(third))
         # Of a group that goes together one refusal holds back the others.
         if refused and not again:
@@ -115,7 +115,7 @@ class Settings:
             if change["address"] in self.all and change["after"] is not None:
                 self.all[change["address"]].seen = change["after"]
 
-    def look(self, values: Mapping[str, Any]) -> None:
+    def note_values(self, values: Mapping[str, Any]) -> None:
         """Take what was read at the end, by address."""
         for address, value in values.items():
             if address in self.all:

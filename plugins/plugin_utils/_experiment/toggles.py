@@ -59,7 +59,7 @@ class Toggle(NamedTuple):
         return shape
 
 
-class LeftOut(NamedTuple):
+class Excluded(NamedTuple):
     """What is planned and not compared, and why."""
 
     address: str
@@ -81,7 +81,7 @@ def choose(planned: Iterable[Mapping[str, Any]], named: Sequence[str]) -> list[M
 
 
 def make_toggles(changes: Iterable[Mapping[str, Any]], mode: str,
-                 starts_anew: bool) -> tuple[list[Toggle], list[LeftOut]]:
+                 starts_anew: bool) -> tuple[list[Toggle], list[Excluded]]:
     """The toggles of an experiment, and what cannot be compared in it.
 
     `starts_anew`: every run sees a workload that began after the switch, be it the benchmark's own or one that is
@@ -93,11 +93,11 @@ def make_toggles(changes: Iterable[Mapping[str, Any]], mode: str,
         if reason is None:
             fair.append(toggle)
         else:
-            left_out += [LeftOut(address, reason) for address in toggle.addresses]
+            left_out += [Excluded(address, reason) for address in toggle.addresses]
     if not fair:
-        said = "; ".join(dict.fromkeys(f"{one.address}: {one.reason}" for one in left_out))
+        message = "; ".join(dict.fromkeys(f"{one.address}: {one.reason}" for one in left_out))
         raise ValueError("there is nothing to compare: " + (
-            said or "nothing would be changed on this host. Name values to try in gpuhost_values"))
+            message or "nothing would be changed on this host. Name values to try in gpuhost_values"))
     if mode != PLAN and len(fair) > MOST_TOGGLES:
         raise ValueError(f"{count(len(fair), 'toggle')} are planned, and one by one at most {MOST_TOGGLES} can be "
                          f"compared: {', '.join(toggle.name for toggle in fair)}. Name some of them in "

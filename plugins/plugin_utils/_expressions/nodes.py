@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The parts of an expression, each of which knows how to answer; _expressions/expression.py says how they differ from plain jmespath.
+"""The parts of an expression, each of which knows how to answer; expression.py says how they differ from jmespath's.
 
 jmespath parses an expression to a tree of mappings and walks that tree anew for every answer. A report needs more than
 a thousand answers for every host of a fleet: objects that are made once give them sooner.

@@ -66,7 +66,7 @@ def _last_rollout(report_dir: str) -> dict[str, Any] | None:
     """
     for rollout in rollout_state.newest(report_dir):
         try:
-            states = gate.judge(rollout, set(rollout.document["hosts"]))
+            states = gate.decide(rollout, set(rollout.document["hosts"]))
             batches = {host: str(number) for number, batch in enumerate(rollout.batches, 1) for host in batch}
             return {"run_id": rollout.run_id, "ended": one_line(how_it_ended(rollout)), "hosts": [
                 [host, batches.get(host, "-"), entry["state"].replace("_", " "), one_line("; ".join(entry["reasons"]))]

@@ -27,7 +27,7 @@ MODULES = {
 }
 
 
-def compare(expected: dict[str, dict[str, Any]], changes: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+def find_drift(expected: dict[str, dict[str, Any]], changes: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """Where each value that we left (`expected_values` of journal_info) stands.
 
     `changes` are what the setters would do, in check mode, to bring them about.
@@ -70,14 +70,14 @@ def without_journal(folder: HostFolder, run_id: str | None, boot_id: str | None)
         return [], f"nothing of run {chosen} is in the journal of this boot, and {problem}"
     planned = [change for change in plan["changes"] if change["outcome"] == "would_change"]
     if plan["boot_id"] != boot_id:
-        said = f"run {chosen} belongs to another boot: what it set ended with the reboot"
+        message = f"run {chosen} belongs to another boot: what it set ended with the reboot"
         state, reason = EXPIRED, f"set by run {chosen} in another boot"
     else:
-        said = f"the journal has nothing of run {chosen} although the host was not rebooted: it wrote nothing, or "\
+        message = f"the journal has nothing of run {chosen} although the host was not rebooted: it wrote nothing, or "\
                "/run/gpuhost was removed"
         state, reason = UNKNOWN, "not in the journal"
     return [{"address": change["address"], "expected": change["wanted"], "found": None, "state": state,
-             "reason": reason} for change in planned], said
+             "reason": reason} for change in planned], message
 
 
 def force(values: dict[str, dict[str, Any]], addresses: Iterable[str]) -> dict[str, dict[str, Any]]:

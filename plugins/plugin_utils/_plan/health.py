@@ -70,16 +70,16 @@ def _harm(was: dict[str, Any], now: dict[str, Any] | None) -> str | None:
 
 def notes(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
     """What else is different, one sentence each."""
-    said = [f"{guest} stopped running" for guest in before["guests"] if guest not in after["guests"]]
-    said += [f"{guest} started" for guest in after["guests"] if guest not in before["guests"]]
+    message = [f"{guest} stopped running" for guest in before["guests"] if guest not in after["guests"]]
+    message += [f"{guest} started" for guest in after["guests"] if guest not in before["guests"]]
     for bdf, users in before["users"].items():
         now = after["users"].get(bdf, [])
-        said += [f"{user} no longer holds {bdf}" for user in users if user not in now]
-    return said + moved(before, after)
+        message += [f"{user} no longer holds {bdf}" for user in users if user not in now]
+    return message + moved(before, after)
 
 
 def moved(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
     """Device nodes and majors that are not what they were, one sentence each."""
-    said = [f"device node {path} was {numbers} and is {after['nodes'].get(path, 'gone')}"
+    message = [f"device node {path} was {numbers} and is {after['nodes'].get(path, 'gone')}"
             for path, numbers in before["nodes"].items() if after["nodes"].get(path) != numbers]
-    return said + [f"character device {major} is gone" for major in before["majors"] if major not in after["majors"]]
+    return message + [f"character device {major} is gone" for major in before["majors"] if major not in after["majors"]]

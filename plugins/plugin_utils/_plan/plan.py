@@ -17,7 +17,7 @@ __all__ = ("Plan", "addresses", "desired_values", "plan")
 
 class Plan(NamedTuple):
     values: dict[str, dict[str, Any]]       # what the setters are given; kinds without an entry are left out
-    befores: dict[str, dict[str, Any]]      # what these tunables were when the facts were read, where that is known
+    baseline: dict[str, dict[str, Any]]      # what these tunables were when the facts were read, where that is known
     changes: list[dict[str, Any]]           # the planned and the skipped, as setters return them
 
     @property

@@ -57,7 +57,7 @@ def _boot_of(path: pathlib.Path) -> str | None:
     return None if found is None else found[1]
 
 
-def compare(document: dict[str, Any], facts: dict[str, Any]) -> dict[str, Any]:
+def compare_boots(document: dict[str, Any], facts: dict[str, Any]) -> dict[str, Any]:
     """`{since, broken: [{subject, check, reason, how}], changed: [sentence]}`.
 
     `document` is an audit of the boot before, `facts` are those of now. RecordError: the document is of a version that

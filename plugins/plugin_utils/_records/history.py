@@ -48,10 +48,10 @@ def add(history: dict[str, Any], document: dict[str, Any], run_id: str, stage: s
     }
 
 
-def verified(history: dict[str, Any], run_id: str | None, at: str, said: str) -> dict[str, Any]:
+def verified(history: dict[str, Any], run_id: str | None, at: str, message: str) -> dict[str, Any]:
     """The history with a verify in it: it judges nothing, so that what was seen and what drifted stay."""
     entry = {"run_id": run_id or "", "stage": VERIFY, "at": at, "profile": "", "failing": {}, "unknown": 0,
-             "said": said}
+             "said": message}
     return {**history, "audits": [*history["audits"], entry][-KEPT_AUDITS:]}
 
 

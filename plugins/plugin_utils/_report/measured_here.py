@@ -48,8 +48,8 @@ def sentences(finding: Mapping[str, Any]) -> list[str]:
 def _sentence(entry: Mapping[str, Any]) -> str:
     # An experiment compares two states of one boot, and says the same after the next; a link may come up otherwise.
     earlier = ", before the last reboot" if entry["kind"] == "bandwidth" and entry["same_boot"] is False else ""
-    said = one_line(f"{entry['said']} ({entry['kind']} of {entry['measured_at']}, run {entry['run_id']}{earlier})")
-    return f"{said}. {_AGAINST}" if speaks_against(entry) else said
+    message = one_line(f"{entry['said']} ({entry['kind']} of {entry['measured_at']}, run {entry['run_id']}{earlier})")
+    return f"{message}. {_AGAINST}" if speaks_against(entry) else message
 
 
 def speaks_against(entry: Mapping[str, Any]) -> bool:

@@ -84,16 +84,16 @@ def counts_line(summary: dict[str, Any]) -> str:
 def notes(document: dict[str, Any]) -> list[str]:
     """What the reader must know about this run: PARTIAL without root, waivers that ran out, harm that is planned."""
     facts = document["facts"]
-    said = []
+    message = []
     if not facts["privileged"]:
         missing = sorted({entry["fact"] for entry in facts["unread"]})
-        said.append(f"PARTIAL: run without root, {count(len(missing), 'fact')} could not be read"
+        message.append(f"PARTIAL: run without root, {count(len(missing), 'fact')} could not be read"
                     + (f" ({', '.join(missing[:4])}{', ...' if len(missing) > 4 else ''})" if missing else "")
                     + ". Run it as root, or with a user who may use sudo, for the rest.")
-    said += [f"waiver of {entry['check']} expired on {entry['expires']}: {one_line(entry['reason'])}"
+    message += [f"waiver of {entry['check']} expired on {entry['expires']}: {one_line(entry['reason'])}"
              for entry in document["summary"].get("expired_waivers", [])]
-    said += planned_all_the_same(document["findings"])
-    return said
+    message += planned_all_the_same(document["findings"])
+    return message
 
 
 def short_line(document: dict[str, Any]) -> str:

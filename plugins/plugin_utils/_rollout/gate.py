@@ -14,7 +14,7 @@ from . import rollout as rollout_state
 SHOWN = 10      # hosts in a message; all of them are in the record
 
 
-def judge(rollout: rollout_state.Rollout, alive: set[str]) -> dict[str, dict[str, Any]]:
+def decide(rollout: rollout_state.Rollout, alive: set[str]) -> dict[str, dict[str, Any]]:
     """The state of every host: what is on record, corrected by whether Ansible still has it among its hosts.
 
     Ansible drops hosts that failed or cannot be reached, and a record cannot tell what happened after it was written.

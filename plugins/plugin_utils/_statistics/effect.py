@@ -139,16 +139,16 @@ def describe(result: dict[str, Any]) -> str:
     blocks = result["blocks"]
     if result["verdict"] == INCONCLUSIVE:
         in_all = blocks + result["more_blocks"]
-        said = f"{INCONCLUSIVE}: needs {result['more_runs']} more runs ({blocks} blocks of 2 runs were measured, "
+        message = f"{INCONCLUSIVE}: needs {result['more_runs']} more runs ({blocks} blocks of 2 runs were measured, "
         if result["low"] is None:
-            return f"{said}fewer than {in_all} tell nothing)"
-        return f"{said}about {in_all} are wanted; so far {_span(result)})"
-    said = f"{result['verdict']}: {_span(result)[:-1]}, {blocks} blocks of 2 runs)"
+            return f"{message}fewer than {in_all} tell nothing)"
+        return f"{message}about {in_all} are wanted; so far {_span(result)})"
+    message = f"{result['verdict']}: {_span(result)[:-1]}, {blocks} blocks of 2 runs)"
     if result["verdict"] != NOTHING:
-        return said
+        return message
     if result["low"] == result["high"] == 0:
-        return f"{said}; most runs gave the same value, so the metric may be too coarse to tell"
-    return f"{said}; one beyond {result['smallest_seen']:.1f} % would have been seen"
+        return f"{message}; most runs gave the same value, so the metric may be too coarse to tell"
+    return f"{message}; one beyond {result['smallest_seen']:.1f} % would have been seen"
 
 
 def _span(result: dict[str, Any]) -> str:

@@ -101,9 +101,9 @@ HOSTILE = {
 def test_a_hostile_archive_leaves_nothing(pack, tmp_path, members, reason):
     archive = pack(file("good"), *members)
     before = sorted(tmp_path.iterdir())
-    said = tool.main([str(archive), str(tmp_path / "host")])
-    assert said.startswith(f"{archive}: ")
-    assert reason in said
+    message = tool.main([str(archive), str(tmp_path / "host")])
+    assert message.startswith(f"{archive}: ")
+    assert reason in message
     assert sorted(tmp_path.iterdir()) == before
 
 

@@ -84,24 +84,24 @@ def test_a_sound_host(host):
 def test_slow_is_a_finding_and_no_failure(host):
     result = host.run(two_gpus(), answer([ONE, TWO], [pair_answer(ONE, TWO, write=9.0)]))
     assert result.get("failed") is None
-    said = f"{ONE} -> {TWO}: write 9.0 of 57.6 GB/s expected, read 48.7 of 57.6 GB/s expected"
-    assert (result["summary"], result["slow"]) == ({"slow": 1, "healthy": 3}, [said])
-    assert host.shown == [f"pve1: 2 GPUs, 2 ordered pairs: 1 slow, 3 healthy\n  {said.replace(': ', ': slow: ')}"]
+    message = f"{ONE} -> {TWO}: write 9.0 of 57.6 GB/s expected, read 48.7 of 57.6 GB/s expected"
+    assert (result["summary"], result["slow"]) == ({"slow": 1, "healthy": 3}, [message])
+    assert host.shown == [f"pve1: 2 GPUs, 2 ordered pairs: 1 slow, 3 healthy\n  {message.replace(': ', ': slow: ')}"]
     assert host.run(two_gpus(), answer([ONE, TWO], [pair_answer(ONE, TWO, write=9.0, read=9.0)]),
                     slow_below=10)["summary"] == {"healthy": 4}
 
 
-@pytest.mark.parametrize("measured, said", [
+@pytest.mark.parametrize("measured, message", [
     (answer([ONE, TWO], [pair_answer(ONE, TWO, "wrong_data", "1 of 9 words differs")]),
      f"{ONE} -> {TWO}: wrong data: 1 of 9 words differs, write 51.2 of 57.6 GB/s expected, read 48.7 of 57.6 GB/s "
      "expected. See "),
     (answer([gpu_answer(ONE, "hang", "no answer in 60 s", h2d=None, d2h=None)], stopped="a GPU hung"),
      f"{ONE}: hang: no answer in 60 s; stopped: a GPU hung. See "),
     ({**answer([ONE], stopped="Xid 79"), "failed": True, "msg": "x"}, "stopped: Xid 79. See ")])
-def test_wrong_data_and_a_hang_fail_after_all_was_written_down(host, measured, said):
+def test_wrong_data_and_a_hang_fail_after_all_was_written_down(host, measured, message):
     result = host.run(two_gpus(), measured)
     assert result["failed"] is True
-    assert result["msg"].startswith(said)
+    assert result["msg"].startswith(message)
     assert host.record()["gpus"][0]["bdf"] == ONE
     assert read_measured(host.reports / "pve1")
 
@@ -147,14 +147,14 @@ def test_a_refusal_asks_the_module_for_nothing_and_keeps_the_last_record(host):
     assert host.record()["gpus"]
 
 
-@pytest.mark.parametrize("facts, said", [
+@pytest.mark.parametrize("facts, message", [
     (neutral.vm(), "no NVIDIA GPU on this host"),
     (two_gpus(driver="vfio-pci") | {"gpus": [two_gpus(driver="vfio-pci")["gpus"][0]]},
      f"{ONE}: the GPU is passed through to a guest (vfio-pci)")])
-def test_a_host_without_a_gpu_to_measure_is_skipped(host, facts, said):
+def test_a_host_without_a_gpu_to_measure_is_skipped(host, facts, message):
     result = host.run(facts)
-    assert (result["skipped"], result["msg"]) == (True, said)
-    assert host.shown == [f"pve1: bandwidth was not measured: {said}"]
+    assert (result["skipped"], result["msg"]) == (True, message)
+    assert host.shown == [f"pve1: bandwidth was not measured: {message}"]
     assert host.asked is None
 
 
@@ -192,14 +192,14 @@ def test_a_host_that_is_lost_meanwhile_is_put_down(host):
     assert read_measured(host.reports / "pve1") == []
 
 
-@pytest.mark.parametrize("options, said", [
+@pytest.mark.parametrize("options, message", [
     ({"container": "101; reboot"}, "gpuhost_bandwidth_container: '101; reboot', wanted the number of a container"),
     ({"slow_below": 0}, "gpuhost_bandwidth_slow_below: 0, wanted 1 to 100 percent"),
     ({"run_id": "latest"}, "run id 'latest' does not have the form"),
     ({"despite": ["all"]}, "value of despite must be one or more of: p2p_risk, xid, ha"),
     ({"devices": ["2460.0"]}, "gpuhost_bandwidth_devices: '2460.0' is not a PCI address like 0000:01:00.0 .*quote it"),
     ({"devices": ["0000:99:00.0"]}, "no NVIDIA GPU of this host has this address")])
-def test_a_mistake_of_the_user_is_told_before_anything_is_measured(host, options, said):
-    with pytest.raises(AnsibleActionFail, match=said):
+def test_a_mistake_of_the_user_is_told_before_anything_is_measured(host, options, message):
+    with pytest.raises(AnsibleActionFail, match=message):
         host.run(two_gpus(), answer([ONE, TWO]), **options)
     assert host.asked is None

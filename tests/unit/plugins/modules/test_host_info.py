@@ -33,13 +33,13 @@ def test_packed_facts_are_the_same_facts(call, root):
     assert "\u2028" in json.dumps(facts, ensure_ascii=False)
 
 
-@pytest.mark.parametrize(("packed", "said"), [
+@pytest.mark.parametrize(("packed", "message"), [
     ("no base64", "cannot be unpacked: "),
     (base64.b64encode(b"no zlib").decode(), "incorrect header"),
     (base64.b64encode(zlib.compress(b'{"a": 1}')[:-6]).decode(), "are cut off"),
     (base64.b64encode(zlib.compress(b"[" * (65 << 20))).decode(), "of more than 64 MiB"),
     (base64.b64encode(zlib.compress(b"no JSON")).decode(), "Expecting value"),
 ])
-def test_what_no_host_info_wrote_is_not_taken_for_facts(packed, said):
-    with pytest.raises(ValueError, match=said):
+def test_what_no_host_info_wrote_is_not_taken_for_facts(packed, message):
+    with pytest.raises(ValueError, match=message):
         unpack(packed)

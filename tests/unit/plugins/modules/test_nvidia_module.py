@@ -79,11 +79,11 @@ def test_the_driver_itself_is_refused(call, root):
     assert "nvidia is the driver itself" in result["msg"]
 
 
-@pytest.mark.parametrize(("arguments", "said"), [
+@pytest.mark.parametrize(("arguments", "message"), [
     ({"state": "present"}, "name"), ({"name": "gdrdrv", "values": {"gdrdrv": "present"}}, "mutually exclusive"),
     ({"values": {"gdrdrv": True}}, "neither present nor absent"), ({"values": {"a b": "present"}}, "not the name of"),
     ({"name": "x y"}, "not the name of"), ({"name": "gdrdrv", "state": "loaded"}, "must be one of")])
-def test_nonsense(call, root, arguments, said):
+def test_nonsense(call, root, arguments, message):
     result = call("nvidia_module", {"sysroot": root, **arguments})
     assert result["failed"]
-    assert said in result["msg"]
+    assert message in result["msg"]

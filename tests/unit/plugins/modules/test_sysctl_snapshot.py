@@ -112,19 +112,19 @@ def test_in_check_mode_a_refusal_is_a_result(call, root, tree):
 
 
 @pytest.mark.parametrize("on_refusal", ["keep", "undo", "report"])
-@pytest.mark.parametrize(("values", "said"), [
+@pytest.mark.parametrize(("values", "message"), [
     ({"vm.swappiness": True}, "boolean"), ({"vm.swappiness": None}, "neither a number nor text"),
     ({"vm.swappiness": 0.5}, "neither a number nor text"), ({"vm.swappiness": [10]}, "neither a number nor text"),
     ({"vm.swappiness": {"at_most": 10}}, "unknown: at_most"), ({"../vm/swappiness": 10}, "not a sysctl key"),
     ({"/proc/sys/vm/swappiness": 10}, "not a sysctl key"), ({"vm.swappiness": ""}, "empty"),
     ({"vm.dirty_ratio": 10, "vm.dirty_bytes": 1048576}, "two faces")])
-def test_nonsense_is_rejected_before_anything_is_touched(call, root, tree, values, said, on_refusal):
+def test_nonsense_is_rejected_before_anything_is_touched(call, root, tree, values, message, on_refusal):
     before = digest(tree, "/")
     for check in (True, False):
         result = call("sysctl_snapshot", {"sysroot": root, "values": {"kernel.numa_balancing": 0, **values},
                                           "on_refusal": on_refusal}, check=check)
         assert result["failed"]
-        assert said in result["msg"]
+        assert message in result["msg"]
     assert digest(tree, "/") == before
 
 

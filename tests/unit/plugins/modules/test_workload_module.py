@@ -49,16 +49,16 @@ def test_a_program_that_fails_is_told_with_what_is_known(call):
     assert answer["conditions"]["after"]["boot_id"] is not None
 
 
-@pytest.mark.parametrize(("arguments", "said"), [
+@pytest.mark.parametrize(("arguments", "message"), [
     ({"argv": []}, "argv is empty: name a program, or leave argv out to read the state of the host"),
     ({"argv": ["no-such-program"]}, "no-such-program was not found"),
     ({"argv": ["true"], "sysroot": "/no/such"}, "sysroot /no/such is not a folder on this host"),
     ({"argv": ["true"], "container": "4711"}, "container 4711 "),
 ])
-def test_what_cannot_be_run(call, arguments, said):
+def test_what_cannot_be_run(call, arguments, message):
     answer = call("workload", arguments)
     assert answer["failed"]
-    assert answer["msg"].startswith(said)
+    assert answer["msg"].startswith(message)
 
 
 def test_no_program_is_run_for_a_folder_or_in_check_mode(call, root, tmp_path):

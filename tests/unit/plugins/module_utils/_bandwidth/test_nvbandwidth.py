@@ -9,7 +9,7 @@ import json
 import pytest
 from ansible_collections.gpuhost.tuning.plugins.module_utils._bandwidth import module as bandwidth_module
 from ansible_collections.gpuhost.tuning.plugins.module_utils._bandwidth import nvbandwidth
-from ansible_collections.gpuhost.tuning.plugins.module_utils._bandwidth.gpus import Unfit
+from ansible_collections.gpuhost.tuning.plugins.module_utils._bandwidth.gpus import NotMeasurable
 from ansible_collections.gpuhost.tuning.plugins.module_utils._bandwidth.nvbandwidth import CaseError, read_case
 from ansible_collections.gpuhost.tuning.plugins.module_utils._host import program as host_program
 from ansible_collections.gpuhost.tuning.plugins.module_utils._pve import exec as pve_exec
@@ -132,7 +132,7 @@ def test_an_xid_between_two_test_cases_ends_everything(measure, program, tree):
 
 def test_a_program_that_is_not_there(measure, program):
     (program / "nvbandwidth").unlink()
-    with pytest.raises(Unfit, match=r"^nvbandwidth is not installed on the host .*: install it, or use tool: driver$"):
+    with pytest.raises(NotMeasurable, match=r"^nvbandwidth is not installed on the host .*: install it, or use tool"):
         measure()
 
 
@@ -141,7 +141,7 @@ def test_in_a_container(measure, program):
     (program / "pct").chmod(0o755)
     assert measure(container="101")["where"] == "lxc:101"
     (program / "nvbandwidth").unlink()
-    with pytest.raises(Unfit, match=r"^nvbandwidth is not installed in container 101 "):
+    with pytest.raises(NotMeasurable, match=r"^nvbandwidth is not installed in container 101 "):
         measure(container="101")
 
 

@@ -81,7 +81,7 @@ def test_nvidia_smi_that_does_not_answer(host, quiet, monkeypatch):
     assert Watch(host, heat=True).trouble() == "nvidia-smi does not answer: timeout: nvidia-smi did not end"
 
 
-@pytest.mark.parametrize("temperatures, said", [
+@pytest.mark.parametrize("temperatures, message", [
     ({"gpu_temp": "95 C", "gpu_temp_slow_threshold": "96 C"}, []),
     ({"gpu_temp": "97 C", "gpu_temp_slow_threshold": "96 C"}, [f"{A} is at 97 degrees Celsius, and slows down at 96"]),
     ({"gpu_temp": "97 C", "gpu_temp_slow_threshold": "N/A"}, []),
@@ -90,8 +90,8 @@ def test_nvidia_smi_that_does_not_answer(host, quiet, monkeypatch):
      [f"{A} is 2 degrees Celsius above its limit, and slows down at 2"]),
     ({}, []),
 ])
-def test_degrees(temperatures, said):
-    assert parse_heat(hot(**temperatures)) == said
+def test_degrees(temperatures, message):
+    assert parse_heat(hot(**temperatures)) == message
 
 
 def test_clocks_that_heat_lowers():

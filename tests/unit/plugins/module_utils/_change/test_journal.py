@@ -86,8 +86,8 @@ def test_a_second_writer_hears_who_holds_it_and_since_when(journal, host):
         with pytest.raises(JournalError) as caught, Journal(host, "run-2", lock_timeout=0.3):
             pass
         waited = time.monotonic() - before
-    said = str(caught.value)
-    assert re.search(rf"run run-1 \(pid {os.getpid()}\) holds it since \d{{4}}-\d\d-\d\dT\d\d:\d\d:\d\dZ", said)
+    message = str(caught.value)
+    assert re.search(rf"run run-1 \(pid {os.getpid()}\) holds it since \d{{4}}-\d\d-\d\dT\d\d:\d\d:\d\dZ", message)
     assert 0.3 <= waited < 2
 
 

@@ -14,14 +14,14 @@ def test_a_value_is_the_text_the_kernel_gets(value, text):
     assert scalar(value) == text
 
 
-@pytest.mark.parametrize(("value", "said"), [
+@pytest.mark.parametrize(("value", "message"), [
     (True, "true is a boolean: quote it"), (False, "false is a boolean"), (None, "None is neither"),
     (0.5, "0.5 is neither"), ([1], "[1] is neither"), ("", "empty"), ("  ", "empty"), ("1\n2", "line end"),
     ("1\x00", "control character"), ("a\rb", "control character")])
-def test_what_yaml_made_of_it_is_rejected_in_words(value, said):
+def test_what_yaml_made_of_it_is_rejected_in_words(value, message):
     with pytest.raises(ValueError, match=r".") as caught:
         scalar(value)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_guards():
@@ -35,9 +35,9 @@ def test_a_value_alone_has_no_guards():
 
 def test_at_least_is_a_number_and_stands_alone():
     assert parse_wanted({"at_least": "16777216"}, scalar, numbers=True) == Wanted(16777216, at_least=True)
-    for spec, said in (({"at_least": "4k"}, "not a decimal number"), ({"at_least": True}, "boolean"),
+    for spec, message in (({"at_least": "4k"}, "not a decimal number"), ({"at_least": True}, "boolean"),
                        ({"at_least": 1, "only_from": 2}, "stands alone")):
-        with pytest.raises(ValueError, match=said):
+        with pytest.raises(ValueError, match=message):
             parse_wanted(spec, scalar, numbers=True)
 
 
@@ -46,10 +46,10 @@ def test_at_least_is_for_kinds_that_count():
         parse_wanted({"at_least": 4096}, scalar)
 
 
-@pytest.mark.parametrize(("spec", "said"), [
+@pytest.mark.parametrize(("spec", "message"), [
     ({"sett": 1}, "unknown: sett"), ({"only_from": 1}, "neither a value"), ({}, "neither a value"),
     ({"set": True}, "boolean"), ({"set": 1, "only_from": False}, "boolean"), ({"set": 1, "identity": 5}, "not text"),
     ({"set": 1, "restores": "yes"}, "neither true nor false")])
-def test_a_misspelt_guard_is_named(spec, said):
-    with pytest.raises(ValueError, match=said):
+def test_a_misspelt_guard_is_named(spec, message):
+    with pytest.raises(ValueError, match=message):
         parse_wanted(spec, scalar)

@@ -174,8 +174,8 @@ def test_the_driver_itself_is_read_and_refused_with_the_consequences(tree, host,
     plant_proxmox(tree, containers={"101": "dev0: /dev/nvidia0\n", "102": "memory: 512\n"})
     change = change_of(host, {name: state}, programs)
     assert change["outcome"] == "refused"
-    for said in ("driver itself", "nvidia-uvm 511", "nvidia-caps 235", "containers 101 were given them"):
-        assert said in change["reason"]
+    for message in ("driver itself", "nvidia-uvm 511", "nvidia-caps 235", "containers 101 were given them"):
+        assert message in change["reason"]
     assert programs.calls == []
 
 
@@ -356,16 +356,16 @@ def test_a30_only_the_module_itself_goes(tree, host, programs):
     assert run(host, {}, programs, names=["ib_core"])["readings"][0]["value"] == "present"
 
 
-@pytest.mark.parametrize(("fields", "said"), [
+@pytest.mark.parametrize(("fields", "message"), [
     ({"refcount": 2, "holders": ("nvidia_fs", "other")}, "in_use: used by the modules nvidia_fs, other"),
     ({"refcount": 15}, "in_use: 15 uses, none of them by a module; processes with a GPU: vllm (pid 4711)")])
-def test_a31_in_use_is_refused_before_it_is_tried(tree, host, programs, fields, said):
+def test_a31_in_use_is_refused_before_it_is_tried(tree, host, programs, fields, message):
     """A-31."""
     plant_module(tree, "gdrdrv", **fields)
     plant_process(tree, 4711, "vllm", ("/dev/nvidia0",))
     change = change_of(host, {"gdrdrv": "absent"}, programs)
     assert change["outcome"] == "refused"
-    assert change["reason"].startswith(said)
+    assert change["reason"].startswith(message)
     assert programs.calls == []
 
 

@@ -34,18 +34,18 @@ MODPROBE = "modprobe: ERROR: could not insert '{}': {}\n"
     ("gdrdrv", "Cannot allocate memory", [], "unknown")])
 def test_classes(name, text, log, kind):
     failure = classify(name, MODPROBE.format(name, text), log)
-    assert (failure.kind, failure.said, failure.log) == (kind, text, log)
+    assert (failure.kind, failure.message, failure.log) == (kind, text, log)
 
 
 def test_a_module_that_is_not_there():
-    said = "modprobe: FATAL: Module gdrdrv not found in directory /lib/modules/6.8.12-9-pve"
-    failure = classify("gdrdrv", said, [])
-    assert (failure.kind, failure.said) == ("not_installed", said)
+    message = "modprobe: FATAL: Module gdrdrv not found in directory /lib/modules/6.8.12-9-pve"
+    failure = classify("gdrdrv", message, [])
+    assert (failure.kind, failure.message) == ("not_installed", message)
 
 
 def test_rmmod_of_a_module_in_use():
-    said = "rmmod: ERROR: Module nvidia_peermem is in use by: ib_core"
-    assert classify("nvidia_peermem", said, []).kind == "in_use"
+    message = "rmmod: ERROR: Module nvidia_peermem is in use by: ib_core"
+    assert classify("nvidia_peermem", message, []).kind == "in_use"
 
 
 def test_lines_of_others_are_left_out_and_both_spellings_kept():

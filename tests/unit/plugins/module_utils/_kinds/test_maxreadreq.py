@@ -511,15 +511,15 @@ def test_after_a_reset_there_is_nothing_to_restore(tree, host):
 # -- addresses ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("name", "said"), [
+@pytest.mark.parametrize(("name", "message"), [
     ("2460.0", "quote it in YAML"), ("60", "quote it in YAML"), ("gpu0", "is not a PCI address"),
     ("0000:01:00", "is not a PCI address"), ("01:00.0", "name the domain too"), ("", "is not a PCI address"),
     ("0000:01:00.8", "is not a PCI address"), ("../0000:01:00.0", "is not a PCI address")])
-def test_addresses_that_are_none(tree, host, name, said):
+def test_addresses_that_are_none(tree, host, name, message):
     plant_eight(tree)
     with pytest.raises(ValueError, match=r".") as caught:
         run(host, {GPUS[1]: 4096, name: 4096})
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     assert host.writes == []
 
 

@@ -42,8 +42,8 @@ def test_a39_two_bytes_of_every_dump_change_and_lspci_agrees(tree, express_devic
     addresses = [f"0000:{number // 32 + 1:02x}:{number % 32:02x}.0" for number in range(len(express_devices))]
     for address, (_offset, config) in zip(addresses, express_devices):
         plant_gpu(tree, address, parent=port, config=config)
-    befores = set_values(MaxReadRequestKind(host), host, {}, addresses)["snapshot"]
-    wanted = {address: 2048 if befores[address] == 4096 else 4096 for address in addresses}
+    baseline = set_values(MaxReadRequestKind(host), host, {}, addresses)["snapshot"]
+    wanted = {address: 2048 if baseline[address] == 4096 else 4096 for address in addresses}
     result = set_values(MaxReadRequestKind(host), host, wanted, [])
     assert {change["outcome"] for change in result["changes"]} == {"changed"}
     text = ""
@@ -59,9 +59,9 @@ def test_a39_two_bytes_of_every_dump_change_and_lspci_agrees(tree, express_devic
         pytest.skip("lspci is not installed: its word on the result is missing")
     dump = tree.path("/dump.txt")
     dump.write_text(text)
-    said = subprocess.run(["lspci", "-F", str(dump), "-vv", "-D"], capture_output=True, text=True, check=True).stdout
+    message = subprocess.run(["lspci", "-F", str(dump), "-vv", "-D"], capture_output=True, text=True, check=True).stdout
     found = {}
-    for line in said.splitlines():
+    for line in message.splitlines():
         if line and not line[0].isspace():
             address = line.split()[0]
         elif "MaxReadReq" in line:

@@ -408,7 +408,7 @@ def test_write_only_keys_are_not_even_read(tree, host, key):
     assert host.writes == []
 
 
-@pytest.mark.parametrize(("key", "now", "wanted", "said"), [
+@pytest.mark.parametrize(("key", "now", "wanted", "message"), [
     ("kernel.numa_balancing", "1", 5, "the kernel takes 0 to 4"),
     ("vm.swappiness", "60", 201, "the kernel takes 0 to 200"),
     ("vm.swappiness", "60", "-1", "the kernel takes 0 to 200"), ("vm.dirty_ratio", "20", 101, "0 to 100"),
@@ -417,12 +417,12 @@ def test_write_only_keys_are_not_even_read(tree, host, key):
     ("vm.swappiness", "60", "010", "'010' is not a number"), ("vm.swappiness", "60", "60 99", "holds 1 number"),
     ("net.ipv4.ip_local_port_range", "32768\t60999", "1024 65535 1", "holds 2 numbers"),
     ("net.ipv4.tcp_rmem", "4096\t131072\t6291456", "4096", "holds 3 numbers")])
-def test_values_that_the_kernel_would_refuse_or_cut_are_predicted(tree, host, key, now, wanted, said):
+def test_values_that_the_kernel_would_refuse_or_cut_are_predicted(tree, host, key, now, wanted, message):
     tree.sysctl("vm.dirty_ratio", 20).sysctl(key, now)
     for check_mode in (True, False):
         change = run(host, {key: wanted}, check_mode=check_mode)["changes"][0]
         assert change["outcome"] == "refused"
-        assert said in change["reason"]
+        assert message in change["reason"]
     assert host.writes == []
 
 

@@ -346,15 +346,15 @@ NEVER = [
 ]
 
 
-@pytest.mark.parametrize(("path", "said"), NEVER)
-def test_never_written(tree, host, path, said):
+@pytest.mark.parametrize(("path", "message"), NEVER)
+def test_never_written(tree, host, path, message):
     plant_root_port(tree, "0000:00:01.1")
     plant_gpu(tree, GPU, parent="0000:00:01.1")
     tree.file(path, "0")
     for check_mode in (True, False):
         change = run(host, {path: "1"}, check_mode=check_mode)["changes"][0]
         assert change["outcome"] == "refused"
-        assert said in change["reason"]
+        assert message in change["reason"]
     assert (host.writes, tree.path("/run").exists()) == ([], False)
 
 

@@ -48,7 +48,7 @@ def only_gpu(text):
     return gpu
 
 
-def said(version, **otherwise):
+def message(version, **otherwise):
     """One GPU whose nvidia-smi of that version says this."""
     return only_gpu(smi_xml([Gpu("0000:01:00.0", 0, smi=otherwise)], version))
 
@@ -70,7 +70,7 @@ def test_gpus_under_the_kernels_addresses():
 @pytest.mark.parametrize("version", ["525.147.05", "535.54.03", "550.163.01", "570.133.20", "595.58.03"])
 def test_the_names_of_every_driver(version):
     """535 renamed throttle reasons and power readings, 545 split the SRAM errors, 560 has a recovery action."""
-    gpu = said(version, reasons=("gpu_idle", "hw_thermal_slowdown"), power_limit=450, default_power_limit=600,
+    gpu = message(version, reasons=("gpu_idle", "hw_thermal_slowdown"), power_limit=450, default_power_limit=600,
                sram_uncorrectable=2, dram_uncorrectable=3, remapped_row_pending="Yes", recovery="Reset",
                pending_mig="Enabled", pending_ecc="Disabled", compute_mode="Exclusive_Process")
     assert gpu["clock_reasons"] == ["gpu_idle", "hw_thermal_slowdown"]
@@ -83,17 +83,17 @@ def test_the_names_of_every_driver(version):
 
 
 def test_drain_before_there_was_a_recovery_action():
-    assert said("550.163.01", recovery="Drain and Reset")["recovery_action"] == "Drain and Reset"
-    assert said("550.163.01")["recovery_action"] == "None"
+    assert message("550.163.01", recovery="Drain and Reset")["recovery_action"] == "Drain and Reset"
+    assert message("550.163.01")["recovery_action"] == "None"
 
 
 def test_repairs_that_wait():
-    assert said("595.58.03", channel_repair_pending="Yes")["repairs_pending"] == ["channel"]
-    assert said("550.163.01", channel_repair_pending="Yes")["repairs_pending"] == []    # it does not tell
+    assert message("595.58.03", channel_repair_pending="Yes")["repairs_pending"] == ["channel"]
+    assert message("550.163.01", channel_repair_pending="Yes")["repairs_pending"] == []    # it does not tell
 
 
 def test_a_card_without_ecc():
-    gpu = said("570.153.02", **GEFORCE)
+    gpu = message("570.153.02", **GEFORCE)
     assert {gpu[key] for key in ("mig", "mig_pending", "ecc", "ecc_pending", "ecc_errors", "ecc_errors_ever",
                                  "rows_pending", "rows_failed", "pages_pending")} == {None}
     assert (gpu["display"], gpu["power_limit_w"]) == ("Enabled", 450.0)

@@ -275,8 +275,8 @@ def test_what_amdgpu_says_of_its_own_gpus_only(tree, host):
         tree.files(pci.device_path(tree, address), {
             "power_dpm_force_performance_level": "high", "current_memory_partition": "NPS4",
             "mem_info_vram_total": 1024})
-    said = read_gpu(host)["amd"]
-    assert {key: (reading.status, reading.value) for key, reading in said.items()} == {
+    message = read_gpu(host)["amd"]
+    assert {key: (reading.status, reading.value) for key, reading in message.items()} == {
         "performance_level": ("ok", "high"), "compute_partition": ("absent", None),
         "memory_partition": ("ok", "NPS4"), "xgmi_hive": ("absent", None), "memory_bytes": ("ok", 1024)}
     assert read_gpu(host, "0000:07:00.0")["amd"] is None

@@ -50,10 +50,10 @@ def test_a_standalone_node_on_which_nothing_happens(tree, host):
     assert read(host) == {"quorum": ok("standalone"), "ha": ok(NOTHING), "tasks": ok([])}
 
 
-@pytest.mark.parametrize(("quorate", "said"), [(True, "quorate"), (False, "not_quorate")])
-def test_a_member_of_a_cluster(tree, host, quorate, said):
+@pytest.mark.parametrize(("quorate", "message"), [(True, "quorate"), (False, "not_quorate")])
+def test_a_member_of_a_cluster(tree, host, quorate, message):
     plant_cluster(plant_proxmox(tree), quorate=quorate)
-    assert read(host)["quorum"] == ok(said)
+    assert read(host)["quorum"] == ok(message)
 
 
 @pytest.mark.parametrize("left", ["/etc/pve/corosync.conf", "/etc/corosync/corosync.conf"])

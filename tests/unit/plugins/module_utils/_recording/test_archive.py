@@ -67,10 +67,10 @@ def test_facts_and_findings_of_a_recording_are_those_of_the_host(tmp_path, plant
     again = facts_of(unpacked(recorded(host, anonymise=anonymise), tmp_path / "unpacked"))
     if not anonymise:
         assert again == first
-    said = [{pair: line(finding) for pair, finding in judged({**facts, "collected_at": ""}).items()}
+    message = [{pair: line(finding) for pair, finding in judged({**facts, "collected_at": ""}).items()}
             for facts in (first, again)]
-    assert said[0] == said[1]
-    assert said[0]
+    assert message[0] == message[1]
+    assert message[0]
 
 
 def test_this_machine_is_recorded(tmp_path):

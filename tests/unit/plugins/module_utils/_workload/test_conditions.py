@@ -24,8 +24,8 @@ SILENT = {"temperature_c": None, "sm_mhz": None, "throttle": None, "power_w": No
 @pytest.fixture(scope="module")
 def planted(tmp_path_factory):
     tree = story_before(Tree(tmp_path_factory.mktemp("conditions")), cores=1)
-    said = {"temperature": 71, "sm_clock": 1830, "power_draw": 412.5, "reasons": ("sw_power_cap", "hw_slowdown")}
-    gpus = [Gpu(*gpu, smi=said if gpu[0] == FIRST else {"temperature": "N/A"}) for gpu in GPUS.items()]
+    message = {"temperature": 71, "sm_clock": 1830, "power_draw": 412.5, "reasons": ("sw_power_cap", "hw_slowdown")}
+    gpus = [Gpu(*gpu, smi=message if gpu[0] == FIRST else {"temperature": "N/A"}) for gpu in GPUS.items()]
     tree.program("nvidia-smi.xml", smi_xml(gpus, "570.133.20")).file("/proc/loadavg", "1.25 0.80 0.50 2/1234 5678")
     plant_container_process(tree, 4711, "vllm", "101", ("/dev/nvidia0",))
     plant_process(tree, 700, "nvidia-persistenced", ("/dev/nvidia0",))

@@ -111,15 +111,15 @@ def test_a_child_in_the_background_holds_nobody(quick):
 
 # -- ends that cannot --------------------------------------------------------------------------------------------------
 
-@pytest.mark.parametrize(("text", "said"), [
+@pytest.mark.parametrize(("text", "message"), [
     ("echo one >&2; echo two >&2; echo three >&2; exit 3", "sh ended with status 3: two; three"),
     ("echo out; exit 1", "sh ended with status 1: out"),
     ("exit 2", "sh ended with status 2: no output"),
     ("kill -KILL $$", "sh was killed by SIGKILL: no output"),
     ("sh -c 'kill -KILL $$'; exit $?", "sh ended with status 137, as after SIGKILL: "),
 ])
-def test_a_program_that_fails_or_is_killed(text, said):
-    assert shell(text)["problem"].startswith(said)
+def test_a_program_that_fails_or_is_killed(text, message):
+    assert shell(text)["problem"].startswith(message)
 
 
 def test_a_program_that_hangs_is_ended_with_all_it_started(quick):
@@ -168,15 +168,15 @@ def test_a_child_that_ignores_death_is_abandoned(quick, monkeypatch):
                                 f"sleep (pid {child['pid']})")
 
 
-@pytest.mark.parametrize(("argv", "more", "said"), [
+@pytest.mark.parametrize(("argv", "more", "message"), [
     (["no-such-program"], {}, "no-such-program was not found, neither as a path nor in PATH ("),
     ([str(REPOSITORY / "LICENSE")], {}, f"{REPOSITORY / 'LICENSE'} could not be started: Permission denied"),
     (["true"], {"chdir": "/no/such/folder"}, "true was not started: chdir /no/such/folder is not a folder"),
 ])
-def test_what_cannot_be_started_is_said(argv, more, said):
+def test_what_cannot_be_started_is_said(argv, more, message):
     with pytest.raises(ValueError, match=r"\S") as raised:
         run_workload(HERE, argv, **more)
-    assert str(raised.value).startswith(said)
+    assert str(raised.value).startswith(message)
 
 
 def test_a_script_without_its_interpreter(tmp_path):
@@ -233,14 +233,14 @@ def test_the_file_that_it_wrote(tmp_path):
     assert (found["file"], found["cut"]) == ("\n999\n1000\n", ["file"])
 
 
-@pytest.mark.parametrize(("before", "text", "said"), [
+@pytest.mark.parametrize(("before", "text", "message"), [
     (None, "true", "sh ended, but it wrote no file "), ("old", "true", "sh ended, but it did not write "),
     (None, "mkdir result", "sh ended, but "), (None, "mkfifo result", "sh ended, but ")])
-def test_a_file_that_it_did_not_write(tmp_path, before, text, said):
+def test_a_file_that_it_did_not_write(tmp_path, before, text, message):
     if before:
         (tmp_path / "result").write_text(before)
     found = shell(text, chdir=str(tmp_path), output_file=str(tmp_path / "result"))
-    assert found["problem"].startswith(said)
+    assert found["problem"].startswith(message)
     assert found["file"] is None
 
 

@@ -49,16 +49,16 @@ def test_only_what_reading_needs_is_sent():
     assert not {"gpuhost._change.setter", "gpuhost._recording.recorder", "gpuhost._bandwidth"} & set(sent)
 
 
-@pytest.mark.parametrize(("status", "output", "errors", "said"), [
+@pytest.mark.parametrize(("status", "output", "errors", "message"), [
     (127, "", "sh: 1: /opt/python: not found\n", "ended with status 127: sh: 1: /opt/python: not found"),
     (1, "", "a\nb\nc\nSyntaxError: invalid syntax\n", "status 1: b / c / SyntaxError: invalid syntax"),
     (0, "", "", "status 0: it said nothing"),
     (0, "This account is not available.\n", "", "status 0: This account is not available."),
 ])
-def test_a_host_that_does_not_answer_is_a_failure_that_says_why(status, output, errors, said):
+def test_a_host_that_does_not_answer_is_a_failure_that_says_why(status, output, errors, message):
     found = answer(status, output, errors)
     assert found["failed"]
-    assert said in found["msg"]
+    assert message in found["msg"]
 
 
 def test_what_a_login_prints_before_is_passed_over():

@@ -106,13 +106,13 @@ def test_the_share_is_the_users():
     assert made(answer([NEAR]), percent=95)["gpus"][0]["verdict"] == "slow"
 
 
-@pytest.mark.parametrize("verdict, said, shown", [
+@pytest.mark.parametrize("verdict, message, shown", [
     ("wrong_data", "3 of 1024 words differ at 4 KiB", "3 of 1024 words differ at 4 KiB, from the host 9.0 of 58.4 GB/s "
      "expected, to the host 52.9 of 57.6 GB/s expected"),
     ("inconclusive", None, "inconclusive, from the host 9.0 of 58.4 GB/s expected, to the host 52.9 of 57.6 GB/s "
      "expected")])
-def test_a_verdict_of_the_module_stands_whatever_the_speed(verdict, said, shown):
-    gpu = made(answer([gpu_answer(NEAR, verdict, said, h2d=9.0)]))["gpus"][0]
+def test_a_verdict_of_the_module_stands_whatever_the_speed(verdict, message, shown):
+    gpu = made(answer([gpu_answer(NEAR, verdict, message, h2d=9.0)]))["gpus"][0]
     assert (gpu["verdict"], gpu["said"]) == (verdict, shown)
 
 

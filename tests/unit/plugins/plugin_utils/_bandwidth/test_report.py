@@ -130,11 +130,11 @@ def test_of_many_that_are_slow_the_first_are_named_and_the_tables_mark_each(put)
 def test_the_record_before_is_shown_beside_if_it_is_of_the_same_place(put):
     before, other = record([NEAR]), record([NEAR], run_id="20261129T190000Z-0001", where="lxc:101")
     section = read(put(before, other, record([NEAR], run_id=LATER)), facts_of(NEAR))
-    said = f"Before and after: run {RUN} of 2026-11-29T18:31:00Z beside this one."
-    assert said in section.notes
+    message = f"Before and after: run {RUN} of 2026-11-29T18:31:00Z beside this one."
+    assert message in section.notes
     drawn = [shape.words for shape in section.drawings["bandwidth.svg"].shapes if shape.look == "heading"]
     assert len(drawn) == 2
-    assert said not in read(put(before), facts_of(NEAR)).notes
+    assert message not in read(put(before), facts_of(NEAR)).notes
 
 
 def test_an_older_record_that_is_broken_does_not_hide_the_newest(put):
@@ -148,16 +148,16 @@ def test_an_older_record_that_is_broken_does_not_hide_the_newest(put):
 AGAIN = "The host was restarted since: measure again before you rely on it."
 
 
-@pytest.mark.parametrize("facts, said", [
+@pytest.mark.parametrize("facts, message", [
     (facts_of(NEAR), []), (merge(facts_of(NEAR), {"identity": {"boot_id": ok("another")}}), [AGAIN]),
     (facts_of(NEAR, BESIDE_IT), [f"The hardware was changed since: {BESIDE_IT} is new. Measure again."]),
     (facts_of(), [f"The hardware was changed since: {NEAR} is gone. Measure again."]),
     (merge(facts_of(NEAR), {"gpus": [{"uuid": ok("GPU-other")}]}),
      [f"The hardware was changed since: {NEAR} is another card. Measure again."]),
     (merge(facts_of(NEAR), {"gpus": [{"uuid": neutral.lacking("denied")}]}), [])])
-def test_figures_of_another_boot_or_other_hardware_are_said_to_be_old(put, facts, said):
+def test_figures_of_another_boot_or_other_hardware_are_said_to_be_old(put, facts, message):
     notes = read(put(record([NEAR])), facts).notes
-    assert notes[3:] == said
+    assert notes[3:] == message
 
 
 def test_a_name_that_is_hostile_stays_a_text(put):
@@ -171,12 +171,12 @@ def test_a_name_that_is_hostile_stays_a_text(put):
     assert "<script" not in (folder / "bandwidth.svg").read_text()
 
 
-@pytest.mark.parametrize("text, said", [
+@pytest.mark.parametrize("text, message", [
     ("{", "is not JSON"),
     ('{"schema": "gpuhost.audit/1"}', "has the schema 'gpuhost.audit/1', wanted 'gpuhost.bandwidth/1': measure again"),
     ('{"schema": "gpuhost.bandwidth/1"}', "is not one of this collection (KeyError: 'gpus'): measure again")])
-def test_a_broken_record_is_said(tmp_path, text, said):
+def test_a_broken_record_is_said(tmp_path, text, message):
     (tmp_path / "bandwidth.json").write_text(text)
     (section,) = evidence.sections(tmp_path, facts_of(NEAR))
     assert section.heading == "Bandwidth"
-    assert said in section.notes[0]
+    assert message in section.notes[0]

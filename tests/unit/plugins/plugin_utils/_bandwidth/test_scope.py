@@ -86,7 +86,7 @@ XID = {"nvidia": {"xids": ok([{"bdf": "0000:03:00", "xid": 79, "seconds": 9.5, "
 HA = {"guests": {"ha": ok([{"guest": "lxc:101", "state": "started", "nodes": None, "strict": False}])}}
 
 
-@pytest.mark.parametrize("fragment, name, said", [
+@pytest.mark.parametrize("fragment, name, message", [
     (XID, "xid", "the driver reported errors of a GPU in this boot (check nvidia_xid): 0000:03:00.0: Xid 79: it has "
      "fallen off the bus. To measure all the same: gpuhost_bandwidth_despite: [xid]; to leave it out: "
      "gpuhost_bandwidth: false"),
@@ -99,12 +99,12 @@ HA = {"guests": {"ha": ok([{"guest": "lxc:101", "state": "started", "nodes": Non
     ({"guests": {"ha": lacking("denied")}}, "ha", "whether this node has guests kept by high availability cannot be "
      "told (denied). To measure all the same: gpuhost_bandwidth_despite: [ha]; to leave it out: "
      "gpuhost_bandwidth: false")])
-def test_what_a_person_may_open(fragment, name, said):
+def test_what_a_person_may_open(fragment, name, message):
     facts = facts_with(fragment)
     others = [other for other in ("p2p_risk", "xid", "ha") if other != name]
     with pytest.raises(Refused) as refused:
         require_safe(facts, others)
-    assert str(refused.value) == said
+    assert str(refused.value) == message
     require_safe(facts, [name])
 
 
@@ -119,7 +119,7 @@ def test_an_error_of_a_program_and_a_guest_that_is_not_kept_are_no_reasons():
 HUNG = {"bdf": ALL[0], "since": "2026-11-29T18:00:00Z", "run_id": "20261129T180000Z-0001", "what": "h2d"}
 
 
-@pytest.mark.parametrize("facts, said", [
+@pytest.mark.parametrize("facts, message", [
     (facts_with({"nvidia": {"hung": ok([HUNG])}}), f"{ALL[0]} hung at 2026-11-29T18:00:00Z while it was measured .*"
      "until the host is rebooted"),
     (facts_with({"nvidia": {"hung": lacking("unparsable")}}), "whether a GPU hung in this boot cannot be told: "
@@ -127,8 +127,8 @@ HUNG = {"bdf": ALL[0], "since": "2026-11-29T18:00:00Z", "run_id": "20261129T1800
     (facts_with(first={"state": "gone"}), f"{ALL[0]} reads all ones: whatever asks the driver may hang with it"),
     (facts_with({"nvidia": {"cuda_library_version": ok("580.95.05")}}), "the loaded driver is 595.58.03, libcuda is"),
     (derive(neutral.container()), "the target is a container")])
-def test_what_nobody_may_open(facts, said):
-    with pytest.raises(Refused, match=said):
+def test_what_nobody_may_open(facts, message):
+    with pytest.raises(Refused, match=message):
         require_safe(facts, ["p2p_risk", "xid", "ha"])
 
 
@@ -139,7 +139,7 @@ def redirecting(iommu_type, acs):
     return derive(facts)
 
 
-@pytest.mark.parametrize("facts, said", [
+@pytest.mark.parametrize("facts, message", [
     (redirecting(ok("DMA-FQ"), ok(neutral.acs(redirect=True))),
      "the IOMMU translates and 0000:02:00.0 redirects (check iommu_acs): transfers between GPUs may hang the host. To "
      "measure all the same: gpuhost_bandwidth_despite: [p2p_risk]; to leave it out: "
@@ -148,10 +148,10 @@ def redirecting(iommu_type, acs):
      "whether the IOMMU translates and a port redirects cannot be told (check iommu_acs), and then transfers between "
      "GPUs may hang the host. To measure all the same: gpuhost_bandwidth_despite: [p2p_risk]; to leave it out: "
      "gpuhost_bandwidth_pairs: false")])
-def test_transfers_that_may_hang(facts, said):
+def test_transfers_that_may_hang(facts, message):
     pairs = of_pairs(facts["gpus"], facts)
     require_safe(facts, [])
-    assert pairs_risk(pairs, ["xid", "ha"]) == said
+    assert pairs_risk(pairs, ["xid", "ha"]) == message
     assert pairs_risk(pairs, ["p2p_risk"]) is None
     # Those that the port is not between are no risk.
     others = [gpu for gpu in facts["gpus"] if gpu["bdf"] != ALL[0]]

@@ -58,7 +58,7 @@ def test_who_starts_what_is_measured(changes, starts):
     assert parse_benchmark(with_(**changes)).starts_workload is starts
 
 
-@pytest.mark.parametrize(("changes", "said"), [
+@pytest.mark.parametrize(("changes", "message"), [
     ({"comand": ["x"]}, "gpuhost_benchmark: unknown key 'comand': did you mean 'command'?"),
     ({"command": "bench --json"}, "gpuhost_benchmark: command: a string, wanted an array"),
     ({"command": []}, "gpuhost_benchmark: command: "),
@@ -87,10 +87,10 @@ def test_who_starts_what_is_measured(changes, starts):
     ({"limits": {"temprature_c": 80}}, "gpuhost_benchmark: limits: unknown key 'temprature_c'"),
     ({"restart": {"command": ["x"], "ready": {"comand": ["y"]}}}, "unknown key 'comand'"),
 ])
-def test_what_cannot_be_meant_is_said_in_one_message(changes, said):
+def test_what_cannot_be_meant_is_said_in_one_message(changes, message):
     with pytest.raises(ValueError, match=r".") as raised:
         parse_benchmark(with_(**changes))
-    assert said in str(raised.value)
+    assert message in str(raised.value)
     assert "\n" not in str(raised.value)
 
 

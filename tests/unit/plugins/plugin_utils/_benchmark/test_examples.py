@@ -27,7 +27,7 @@ def example(name):
     return load_benchmark(str(FOLDER / f"{name}.yml"))
 
 
-def said(stdout="", file=None, stderr=""):
+def message(stdout="", file=None, stderr=""):
     return {"stdout": stdout, "stderr": stderr, "file": file, "cut": []}
 
 
@@ -37,33 +37,33 @@ def test_every_example_is_tested_here():
 
 
 def test_vllm():
-    assert example("vllm_bench_serve").values(said(outputs.VLLM_CONSOLE, outputs.VLLM_FILE)) == {
+    assert example("vllm_bench_serve").values(message(outputs.VLLM_CONSOLE, outputs.VLLM_FILE)) == {
         "output_tokens": 2073.6, "time_to_first_token": 176.5, "time_per_token": 13.75, "inter_token_p99": 41.25}
 
 
 def test_requests_of_vllm_that_failed_are_no_speed():
     with pytest.raises(MetricError, match=r"^valid: wanted true by json 'completed == `200`' in "
                                           r"/tmp/gpuhost-vllm-bench-serve\.json, found false\."):
-        example("vllm_bench_serve").values(said(outputs.VLLM_CONSOLE, outputs.VLLM_FAILED))
+        example("vllm_bench_serve").values(message(outputs.VLLM_CONSOLE, outputs.VLLM_FAILED))
 
 
 def test_sglang():
     benchmark = example("sglang_bench_serving")
     wanted = {"output_tokens": 2227.2, "time_to_first_token": 133.25, "time_per_token": 12.875, "end_to_end": 1785.5}
-    assert benchmark.values(said(outputs.SGLANG_CONSOLE, outputs.SGLANG_FILE)) == wanted
+    assert benchmark.values(message(outputs.SGLANG_CONSOLE, outputs.SGLANG_FILE)) == wanted
     # Of a long file only the end is read, which may begin in the middle of a line.
-    assert benchmark.values(said(file=outputs.SGLANG_FILE[100:])) == wanted
+    assert benchmark.values(message(file=outputs.SGLANG_FILE[100:])) == wanted
 
 
 def test_llama():
     benchmark = example("llama_bench")
     wanted = {"prompt": 11250.5, "generated": 141.25}
-    assert benchmark.values(said(outputs.LLAMA_JSON, stderr=outputs.LLAMA_STDERR)) == wanted
+    assert benchmark.values(message(outputs.LLAMA_JSON, stderr=outputs.LLAMA_STDERR)) == wanted
     # As `2>&1` would have it.
-    assert benchmark.values(said(outputs.LLAMA_STDERR + outputs.LLAMA_JSON)) == wanted
-    assert benchmark._replace(records="all").values(said(outputs.LLAMA_JSONL)) == wanted
+    assert benchmark.values(message(outputs.LLAMA_STDERR + outputs.LLAMA_JSON)) == wanted
+    assert benchmark._replace(records="all").values(message(outputs.LLAMA_JSONL)) == wanted
     with pytest.raises(MetricError, match=r"found no JSON\. stdout begins '\[ \{ \"build_commit\": \"0123abcd\""):
-        benchmark.values(said(outputs.LLAMA_KILLED))
+        benchmark.values(message(outputs.LLAMA_KILLED))
 
 
 def test_the_table_of_llama():
@@ -71,7 +71,7 @@ def test_the_table_of_llama():
     benchmark = parse_benchmark({"name": "x", "command": ["llama-bench"], "metrics": {
         "prompt": {"pattern": pattern.format("pp512"), "better": "higher"},
         "generated": {"pattern": pattern.format("tg128"), "better": "higher"}}})
-    assert benchmark.values(said(outputs.LLAMA_TABLE)) == {"prompt": 11250.5, "generated": 141.25}
+    assert benchmark.values(message(outputs.LLAMA_TABLE)) == {"prompt": 11250.5, "generated": 141.25}
 
 
 def test_the_guide_shows_benchmarks_that_can_be_used():
@@ -83,5 +83,5 @@ def test_the_guide_shows_benchmarks_that_can_be_used():
 def test_the_patterns_of_the_guide_find_the_figures_in_the_tables():
     benchmark = next(parsed for parsed in map(parse_benchmark, map(yaml.safe_load, BLOCKS))
                      if any(metric.pattern for metric in parsed.metrics))
-    assert benchmark.values(said(outputs.VLLM_CONSOLE)) == {"output_tokens": 2073.6, "time_to_first_token": 176.5}
-    assert benchmark.values(said(outputs.SGLANG_CONSOLE)) == {"output_tokens": 2227.2, "time_to_first_token": 133.25}
+    assert benchmark.values(message(outputs.VLLM_CONSOLE)) == {"output_tokens": 2073.6, "time_to_first_token": 176.5}
+    assert benchmark.values(message(outputs.SGLANG_CONSOLE)) == {"output_tokens": 2227.2, "time_to_first_token": 133.25}

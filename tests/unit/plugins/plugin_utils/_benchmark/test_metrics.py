@@ -79,10 +79,10 @@ def test_the_last_match_counts():
     ("[" * 100_000, "found no JSON"),
 ])
 def test_what_json_lacks_is_said(text, found):
-    said = error(by("speed"), text)
-    assert said.startswith("metric speed: wanted a number by json 'speed' in stdout, found ")
-    assert found in said
-    assert len(said) < 600
+    message = error(by("speed"), text)
+    assert message.startswith("metric speed: wanted a number by json 'speed' in stdout, found ")
+    assert found in message
+    assert len(message) < 600
 
 
 def test_an_expression_that_cannot_be_answered():
@@ -97,9 +97,9 @@ def test_an_expression_that_cannot_be_answered():
     ("speed: 1e999", "found a number without end"),
 ])
 def test_what_a_pattern_does_not_find_is_said(text, found):
-    said = error(like(r"speed: (?P<value>\S+)"), text)
-    assert said.startswith(r"metric speed: wanted a number by pattern 'speed: (?P<value>\\S+)' in stdout, found ")
-    assert found in said
+    message = error(like(r"speed: (?P<value>\S+)"), text)
+    assert message.startswith(r"metric speed: wanted a number by pattern 'speed: (?P<value>\\S+)' in stdout, found ")
+    assert found in message
 
 
 def test_a_pattern_that_never_ends_is_ended(monkeypatch):

@@ -63,7 +63,7 @@ def test_figures_in_a_file(folder):
     assert (folder / "raw" / "003.file").read_text() == '{"speed": 7}'
 
 
-@pytest.mark.parametrize(("result", "said"), [
+@pytest.mark.parametrize(("result", "message"), [
     (answer(failed=True, msg="timeout: bench did not end within 5 s"),
      "run 3 of 'small': timeout: bench did not end within 5 s"),
     ({"failed": True, "msg": "container 101 is not running"}, "run 3 of 'small': container 101 is not running"),
@@ -72,16 +72,16 @@ def test_figures_in_a_file(folder):
     (answer(stdout="Killed"), "found no JSON. stdout begins 'Killed'. Let the command print JSON, or find the figure "
                               "by a pattern (all of it: 20261130T000000Z-0000/raw/003.stdout)"),
 ])
-def test_what_did_not_come_to_a_good_end(folder, result, said):
+def test_what_did_not_come_to_a_good_end(folder, result, message):
     with pytest.raises(RunFailed) as raised:
         measure(folder, result)
-    assert said in str(raised.value)
+    assert message in str(raised.value)
     assert raised.value.run["discarded"] == str(raised.value)
     assert raised.value.run["values"] == {}
     assert (raised.value.run["raw"] is None) is ("stdout" not in result)
 
 
-@pytest.mark.parametrize(("limits", "before", "after", "said"), [
+@pytest.mark.parametrize(("limits", "before", "after", "message"), [
     ({}, {"gpus": [{**GPU, "temperature_c": 86}]}, {}, "0000:41:00.0 had 86 degrees before it, at most 85 count"),
     ({}, {}, {"gpus": [{**GPU, "temperature_c": 85.5}]}, "0000:41:00.0 had 85.5 degrees after it, at most 85 count"),
     ({}, {}, {"gpus": [{**GPU, "temperature_c": 85}]}, None),
@@ -100,9 +100,9 @@ def test_what_did_not_come_to_a_good_end(folder, result, said):
     ({"users": ["sglang::scheduler_TP0"]}, {"users": [{**SERVER, "command": "sglang::schedul"}]}, {}, None),
     ({"users": []}, {"users": [{**SERVER, "container": None}]}, {}, "vllm (pid 100) used a GPU"),
 ])
-def test_a_run_outside_the_limits_is_kept_and_does_not_count(folder, limits, before, after, said):
+def test_a_run_outside_the_limits_is_kept_and_does_not_count(folder, limits, before, after, message):
     run = measure(folder, answer(before=before, after=after), limits=limits)
-    assert (run["discarded"], run["values"]) == (said, {"speed": 10.0})
+    assert (run["discarded"], run["values"]) == (message, {"speed": 10.0})
 
 
 def test_what_the_benchmark_itself_left_running_is_no_other_user(folder):

@@ -49,11 +49,11 @@ class Host:
 def series(tmp_path):
     """Makes a series of this benchmark whose lines are kept in `said`."""
     def make(loud=False, **changes):
-        made = Series(benchmark(**changes), tmp_path / "pve1", RUN, said.append, loud=loud)
-        made.said = said
+        made = Series(benchmark(**changes), tmp_path / "pve1", RUN, message.append, loud=loud)
+        made.message = message
         return made
 
-    said: list[str] = []
+    message: list[str] = []
     return make
 
 
@@ -66,8 +66,8 @@ def record(tmp_path):
 def test_all_runs(series, tmp_path):
     made = series(loud=True)
     made.measure(Host(answer(90), answer(100), answer(110)))
-    assert made.said[0] == "pve1: run 1: speed 90 tok/s (to warm up)"
-    assert made.said[1] == "pve1: run 2: speed 100 tok/s"
+    assert made.message[0] == "pve1: run 1: speed 90 tok/s (to warm up)"
+    assert made.message[1] == "pve1: run 2: speed 100 tok/s"
     assert made.answer()["summary"] == {"speed": {"median": 105, "low": 100, "high": 110, "runs": 2}}
     assert record(tmp_path)["stopped"] is None
 
@@ -81,16 +81,16 @@ def test_a_reboot_in_between_ends_it(series, tmp_path):
     assert len(document["runs"]) == 2
 
 
-@pytest.mark.parametrize(("lost", "said"), [
+@pytest.mark.parametrize(("lost", "message"), [
     (ConnectionError("the host via ssh"), "ConnectionError: the host via ssh"),
     (KeyboardInterrupt(), "it was interrupted"), (RecordError("disk full"), "RecordError: disk full")])
-def test_what_was_measured_until_then_is_kept(series, tmp_path, lost, said):
+def test_what_was_measured_until_then_is_kept(series, tmp_path, lost, message):
     made = series()
     with pytest.raises(type(lost)):
         made.measure(Host(answer(90), answer(100), lost))
     document = record(tmp_path)
-    assert (document["stopped"], document["summary"]["speed"]["runs"]) == (said, 1)
-    assert f"record: {made.path()}" in made.said[-1]
+    assert (document["stopped"], document["summary"]["speed"]["runs"]) == (message, 1)
+    assert f"record: {made.path()}" in made.message[-1]
 
 
 def test_the_record_of_a_run_is_whole_while_the_next_one_runs(series, tmp_path):
@@ -118,11 +118,11 @@ def test_a_first_run_that_cannot_be_started_is_kept_too(series, tmp_path):
 def test_no_run_that_counts_is_a_failure(series):
     made = series(limits={"load1": 1})
     made.measure(Host(answer(90), answer(100, load=3), answer(110, load=4)))
-    said = made.answer()
-    assert said["failed"]
-    assert said["msg"] == ("no run of 'small' counts: the load was 3 before it, at most 1 counts; "
+    message = made.answer()
+    assert message["failed"]
+    assert message["msg"] == ("no run of 'small' counts: the load was 3 before it, at most 1 counts; "
                            "the load was 4 before it, at most 1 counts. Wait, or set other limits")
-    assert (said["runs"], said["discarded"], said["summary"]) == (3, 2, {})
+    assert (message["runs"], message["discarded"], message["summary"]) == (3, 2, {})
 
 
 # -- on the controller -------------------------------------------------------------------------------------------------

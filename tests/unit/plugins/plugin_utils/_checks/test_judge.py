@@ -10,7 +10,7 @@ import sys
 
 import pytest
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._checks.catalogue import Profile, load_profile, shipped
-from ansible_collections.gpuhost.tuning.plugins.plugin_utils._checks.judge import agree, judge, summary
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._checks.judge import judge, resolve, summary
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._expressions.errors import CatalogueError
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._plan.plan import plan
 from hypothesis import given, settings
@@ -356,7 +356,7 @@ def test_a_mistake_of_the_user_is_one_message(choices, message):
         judge(tiny.host(), tiny.checks(), tiny.PLAIN, today=TODAY, **choices)
     assert str(caught.value) == message
     with pytest.raises(CatalogueError) as caught:
-        agree(tiny.checks(), tiny.PLAIN, **choices)         # before any host is asked
+        resolve(tiny.checks(), tiny.PLAIN, **choices)         # before any host is asked
     assert str(caught.value) == message
 
 

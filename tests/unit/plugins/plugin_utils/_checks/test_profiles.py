@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._checks.catalogue import FOLDER, load_profile, shipped
-from ansible_collections.gpuhost.tuning.plugins.plugin_utils._checks.effective import terms
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._checks.effective import effective_checks
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._checks.user_yaml import read_own
 
 MISSION = {
@@ -20,8 +20,8 @@ CONTESTED = {"numa_balancing", "swappiness", "dirty_ratio", "dirty_background_ra
 
 
 def planned(name):
-    agreed = terms(shipped(), load_profile(name), {}, ())
-    return {check for check, its in agreed.items() if its.check.fix.kind == "runtime" and its.left_out is None}
+    effective = effective_checks(shipped(), load_profile(name), {}, ())
+    return {check for check, its in effective.items() if its.check.fix.kind == "runtime" and its.left_out is None}
 
 
 @pytest.mark.parametrize("name, ids", [
@@ -43,18 +43,19 @@ def test_before_a_reboot_nothing_is_planned():
     ("dirty_background_ratio", 5), ("rmem_max", 16777216), ("wmem_max", 16777216), ("cpu_governor", "performance"),
     ("cpu_epp", "performance"), ("cpu_boost", True), ("pcie_maxreadreq", 4096)])
 def test_values_of_the_default_profile(check, value):
-    assert terms(shipped(), load_profile("inference"), {}, ())[check].wanted == value
+    assert effective_checks(shipped(), load_profile("inference"), {}, ())[check].wanted == value
 
 
 def test_a_training_node_gets_larger_socket_buffers():
-    agreed = terms(shipped(), load_profile("training_rdma"), {}, ())
-    assert [agreed[check].wanted for check in ("rmem_max", "wmem_max", "swappiness")] == [67108864, 67108864, 10]
+    effective = effective_checks(shipped(), load_profile("training_rdma"), {}, ())
+    assert [effective[check].wanted for check in ("rmem_max", "wmem_max", "swappiness")] == [67108864, 67108864, 10]
 
 
 def test_perf_event_paranoid_is_planned_only_for_those_who_give_a_value():
     profile = load_profile("full")
-    assert terms(shipped(), profile, {}, ())["perf_event_paranoid"].left_out
-    assert terms(shipped(), profile, {"perf_event_paranoid": {"value": 3}}, ())["perf_event_paranoid"].left_out is None
+    assert effective_checks(shipped(), profile, {}, ())["perf_event_paranoid"].left_out
+    given = {"perf_event_paranoid": {"value": 3}}
+    assert effective_checks(shipped(), profile, given, ())["perf_event_paranoid"].left_out is None
 
 
 @pytest.mark.parametrize("path", sorted((FOLDER / "profiles").glob("*.yml")), ids=lambda path: path.stem)

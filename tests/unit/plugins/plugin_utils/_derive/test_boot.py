@@ -134,8 +134,8 @@ def test_the_risk_of_a_reboot_names_the_other_kernel_and_the_majors():
     ("iommu=pt -- amd_iommu=on", "AuthenticAMD", {}),
 ])
 def test_parameters_without_effect(words, vendor, ignored):
-    said = derived(f"{GRUB_LINE} {words}", vendor=vendor)["ignored"]["value"]
-    found = {entry["parameter"]: entry["why"] for entry in said}
+    message = derived(f"{GRUB_LINE} {words}", vendor=vendor)["ignored"]["value"]
+    found = {entry["parameter"]: entry["why"] for entry in message}
     assert set(found) == set(ignored)
     assert all(ignored[parameter] in why for parameter, why in found.items())
 

@@ -22,9 +22,9 @@ def policies(*changes, driver="amd-pstate-epp"):
 
 def limited(*changes, driver="amd-pstate-epp"):
     """Name, highest clock and ceiling of each entry, statuses in place of values."""
-    def said(reading):
+    def message(reading):
         return reading["value"] if reading["status"] == "ok" else reading["status"]
-    return [(entry["name"], said(entry["max_khz"]), said(entry["ceiling_khz"]))
+    return [(entry["name"], message(entry["max_khz"]), message(entry["ceiling_khz"]))
             for entry in frequency_limits({"policies": policies(*changes, driver=driver)})]
 
 

@@ -42,15 +42,15 @@ def test_other_values_are_told_with_file_and_time(wanted, runs):
     assert found["not_live"] == [f"nvidia runs with NVreg_Some={runs or 'nothing'}, {FILE} ({TIME}) says {wanted}"]
 
 
-@pytest.mark.parametrize("initramfs, said", [
+@pytest.mark.parametrize("initramfs, message", [
     ("2026-11-01T06:00:00Z", f": {INITRAMFS} (2026-11-01T06:00:00Z) is older and does not know of it"),
     ("2026-11-12T06:00:00Z", f": {INITRAMFS} (2026-11-12T06:00:00Z) was made after it, so a reboot is missing, or "
                              "something loads it by name")])
-def test_the_age_of_the_initramfs_says_why(initramfs, said):
+def test_the_age_of_the_initramfs_says_why(initramfs, message):
     found = derived(line("options", "nvidia", "NVreg_Some=1"), parameters=[("Some", "0")], initramfs=initramfs)
-    assert found["not_live"] == [f"nvidia runs with NVreg_Some=0, {FILE} ({TIME}) says 1{said}"]
+    assert found["not_live"] == [f"nvidia runs with NVreg_Some=0, {FILE} ({TIME}) says 1{message}"]
     assert derived(line("blacklist", "nouveau"), nouveau="live", initramfs=initramfs)["barred"] == [
-        f"nouveau is loaded although {FILE} ({TIME}) bars it{said}"]
+        f"nouveau is loaded although {FILE} ({TIME}) bars it{message}"]
 
 
 def test_the_last_of_two_counts_and_the_command_line_comes_last():
@@ -77,14 +77,14 @@ def test_parameters_of_other_modules_come_from_sysfs(wanted, runs, differs):
     assert derived(line("options", "nvidia_uvm", "uvm_disable_hmm=1"))["not_live"] == []      # not loaded
 
 
-@pytest.mark.parametrize("said, is_barred", [
+@pytest.mark.parametrize("message, is_barred", [
     (line("blacklist", "nouveau"), True), (line("install", "nouveau", "/bin/false"), True),
     (line("install", "nouveau", "/usr/bin/true"), True),
     (line("install", "nouveau", "/sbin/modprobe -i nouveau"), False),
     (line("options", "nouveau", "modeset=0"), False)])
-def test_what_bars_a_module(said, is_barred):
-    assert bool(derived(said, nouveau="live")["barred"]) is is_barred
-    assert derived(said, nouveau="absent")["barred"] == []
+def test_what_bars_a_module(message, is_barred):
+    assert bool(derived(message, nouveau="live")["barred"]) is is_barred
+    assert derived(message, nouveau="absent")["barred"] == []
 
 
 def test_barred_on_the_command_line():
@@ -103,7 +103,7 @@ def test_keys_of_the_registry_that_do_nothing_or_too_much():
     text = "ForceP2P=0x11;RMForceP2PType=1;RMPcieP2PType=2;GrdmaPciTopoCheckOverride=1;EnableResizableBar=1"
     found = derived(parameters=[("EnableResizableBar", "1"), ("GrdmaPciTopoCheckOverride", "1"),
                                 ("RegistryDwords", text)])["registry"]
-    assert [said.partition(" ")[0] for said in found] == [
+    assert [message.partition(" ")[0] for message in found] == [
         "GrdmaPciTopoCheckOverride", "EnableResizableBar", "ForceP2P=0x11", "RMForceP2PType=1", "RMPcieP2PType=2"]
     assert derived(parameters=[("RegistryDwords", "RMSomething=1; ;")])["registry"] == []
     assert derived(parameters=[("RegistryDwords", "")])["registry"] == []

@@ -68,8 +68,8 @@ def test_gpus_by_source(gpus, proc_gpus, answered, counts, missing):
 def test_a_gpu_that_hung_and_the_driver_of_all():
     mark = {"bdf": FIRST, "since": "2026-11-30T03:00:00Z", "run_id": "r9", "what": "d2h of 64 MiB"}
     assert hung(nvidia()) is None
-    said = hung(nvidia(hung=ok([mark])))
-    assert said == hung(nvidia(hung=ok([mark])), FIRST) == (
+    message = hung(nvidia(hung=ok([mark])))
+    assert message == hung(nvidia(hung=ok([mark])), FIRST) == (
         "0000:03:00.0 hung at 2026-11-30T03:00:00Z while it was measured (run r9, d2h of 64 MiB): it is left alone "
         "until the host is rebooted")
     assert hung(nvidia(hung=ok([mark])), SECOND) is None

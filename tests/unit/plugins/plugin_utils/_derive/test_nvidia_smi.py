@@ -11,9 +11,9 @@ import neutral_facts as neutral
 BDF = "0000:01:00.0"
 
 
-def derived(idle=True, **said):
+def derived(idle=True, **message):
     smi = {"state": "ok", "reason": None, "driver_version": "595.58.03",
-           "gpus": [{**neutral.smi_gpu(BDF, 0), **said}]}
+           "gpus": [{**neutral.smi_gpu(BDF, 0), **message}]}
     return smi_facts({"bdf": BDF}, smi, idle)
 
 
@@ -48,7 +48,7 @@ def test_reasons_of_slow_clocks_that_are_no_normal_work(reasons, idle, slow):
     assert derived(idle, clock_reasons=reasons)["slowdowns"] == slow
 
 
-@pytest.mark.parametrize("said, troubles", [
+@pytest.mark.parametrize("message, troubles", [
     ({"ecc_errors": 3}, ["3 uncorrectable ECC errors since the driver was loaded"]),
     ({"ecc_errors_ever": 3}, []),
     ({"rows_failed": True, "rows_pending": True}, ["a row of memory could not be remapped",
@@ -60,18 +60,18 @@ def test_reasons_of_slow_clocks_that_are_no_normal_work(reasons, idle, slow):
     ({"ecc_errors": None, "rows_pending": None, "rows_failed": None, "repairs_pending": ["tpc"]},
      ["the repair of a TPC waits for a reset"]),
 ])
-def test_memory(said, troubles):
-    assert derived(**said)["memory_troubles"] == troubles
+def test_memory(message, troubles):
+    assert derived(**message)["memory_troubles"] == troubles
 
 
-@pytest.mark.parametrize("said, pending", [
+@pytest.mark.parametrize("message, pending", [
     ({"mig_pending": "Enabled"}, ["MIG is Disabled and will be Enabled after a reset"]),
     ({"ecc_pending": "Disabled"}, ["ECC is Enabled and will be Disabled after a reset"]),
     ({"ecc_pending": None}, []), ({"mig": None, "mig_pending": None}, []),
     ({"mig": None, "ecc": None}, None),
 ])
-def test_modes_that_wait(said, pending):
-    assert derived(**said)["pending_modes"] == pending
+def test_modes_that_wait(message, pending):
+    assert derived(**message)["pending_modes"] == pending
 
 
 def test_a_lost_gpu_counts_more_than_what_the_driver_asks_for():

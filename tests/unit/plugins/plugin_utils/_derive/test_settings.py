@@ -31,11 +31,11 @@ def test_numbers_are_held_against_each_other_however_they_are_spaced():
         "net.ipv4.tcp_rmem": ("4096 131072 6291456", "4096 131072 6291456"), "vm.swappiness": ("60", "10")}
 
 
-@pytest.mark.parametrize("written, runs, said", [
+@pytest.mark.parametrize("written, runs, message", [
     ("10 # low", "10", ("10", "10")), ("0x0a", "10", ("10", "10")), ("", "10", ("", "")),
     ("60 99", "10", ("60", "10"))])
-def test_what_the_kernel_does_not_take_is_not_compared(written, runs, said):
-    assert at_boot(("vm.swappiness", written), vm__swappiness=runs) == {"vm.swappiness": said}
+def test_what_the_kernel_does_not_take_is_not_compared(written, runs, message):
+    assert at_boot(("vm.swappiness", written), vm__swappiness=runs) == {"vm.swappiness": message}
 
 
 def test_numbers_that_are_not_given_stay():

@@ -18,7 +18,7 @@ def run(users=(), boot="one"):
     return {"conditions": {"before": {"users": listed, "boot_id": boot}, "after": {}}}
 
 
-@pytest.mark.parametrize(("now", "first", "said"), [
+@pytest.mark.parametrize(("now", "first", "message"), [
     ([(7, "vllm", "lxc:101")], [(5, "vllm", "lxc:101")], None),       # restarted
     ([], [(5, "vllm", None)], None),
     ([(5, "vllm", None), (6, "python3", None)], [(5, "vllm", None)], "since the first run python3 came to use a GPU"),
@@ -27,8 +27,8 @@ def run(users=(), boot="one"):
     (None, [(5, "vllm", None)], None),
     ([(5, "vllm", None)], None, None),
 ])
-def test_somebody_new(now, first, said):
-    assert newcomer(run(now), run(first), False) == said
+def test_somebody_new(now, first, message):
+    assert newcomer(run(now), run(first), False) == message
     assert newcomer(run(now), run(first), True) is None     # the user said who may, and that is judged elsewhere
 
 

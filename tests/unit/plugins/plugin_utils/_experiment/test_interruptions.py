@@ -11,7 +11,7 @@ import sys
 import time
 
 import pytest
-from ansible_collections.gpuhost.tuning.plugins.plugin_utils._experiment.interruptions import OutOfTime, at_most
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._experiment.interruptions import TimeLimitReached, at_most
 
 # Prints what it does; its argument says where the signal finds it.
 WORKER = """
@@ -40,7 +40,7 @@ with interruptions:
             with interruptions.let_through():
                 print("never", flush=True)
     except Interrupted:
-        print(interruptions.said, flush=True)
+        print(interruptions.message, flush=True)
     time.sleep(float(sys.argv[2]))
     print("back", flush=True)
 interruptions.hand_on()
@@ -102,7 +102,7 @@ def test_a_worker_notices_that_its_parent_was_killed():
 
 def test_what_takes_too_long_is_ended():
     began = time.monotonic()
-    with pytest.raises(OutOfTime), at_most(1):
+    with pytest.raises(TimeLimitReached), at_most(1):
         time.sleep(30)
     assert time.monotonic() - began < 10
     with at_most(1):

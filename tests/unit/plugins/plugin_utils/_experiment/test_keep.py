@@ -47,12 +47,12 @@ def test_the_file_says_why_and_is_what_ansible_takes(tmp_path):
     assert "# stays planned: swappiness: tokens_per_second: no measurable effect" in text
 
 
-@pytest.mark.parametrize("mode, said", [
+@pytest.mark.parametrize("mode, message", [
     ("plan", "# All changes were made together: which of them helped or hurt, this experiment does not know.\n"),
     ("leave_one_out", "# Each was measured beside all others: of two that do the same, neither seems to do anything.")])
-def test_what_an_experiment_does_not_know_is_said(mode, said):
-    assert said in keep.overrides_file(experiment(mode=mode))
-    assert said not in keep.overrides_file(experiment())
+def test_what_an_experiment_does_not_know_is_said(mode, message):
+    assert message in keep.overrides_file(experiment(mode=mode))
+    assert message not in keep.overrides_file(experiment())
 
 
 def test_where_all_help_nothing_is_left_out():

@@ -6,7 +6,10 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._experiment.machine import Machine
-from ansible_collections.gpuhost.tuning.plugins.plugin_utils._experiment.settings import ExperimentError, SomebodyElse
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._experiment.settings import (
+    ConcurrentChange,
+    ExperimentError,
+)
 
 from hosts.cpu import CPUFREQ, plant_frequency
 from hosts.memory import THP, plant_thp
@@ -122,7 +125,7 @@ def test_a_third_value_is_somebody_elses_and_stays(tree, machine):
     settings = machine.learn([SWAPPINESS])
     machine.bring_about(settings, ONLY)
     tree.sysctl("vm.swappiness", 35)
-    with pytest.raises(SomebodyElse, match=r"left alone: sysctl:vm.swappiness: we left 10, found 35"):
+    with pytest.raises(ConcurrentChange, match=r"left alone: sysctl:vm.swappiness: we left 10, found 35"):
         machine.bring_about(settings, NOTHING)
     left = machine.way_back(settings)
     assert [(change["address"], change["outcome"]) for change in left] == [("sysctl:vm.swappiness", "refused")]
@@ -157,14 +160,14 @@ def test_what_an_earlier_run_set_is_told(tree, ask, machine):
         "sysctl:vm.swappiness": ["20261128T000000Z-0000"]}
 
 
-@pytest.mark.parametrize(("values", "said"), [
+@pytest.mark.parametrize(("values", "message"), [
     ({"sysctl:vm.swappiness": "900"}, r"sysctl:vm.swappiness: refused: wanted 900, found 60: EINVAL.*the kernel takes "
                                       r"0 to 200\nLeave it out with gpuhost_skip"),
     ({"sysctl:vm.made_up": "1"}, "sysctl:vm.made_up: refused"),
     ({"sysctl:vm.swappiness": "60"}, "try would change nothing: sysctl:vm.swappiness is as wanted already"),
 ])
-def test_what_cannot_be_compared_is_said_before_anything_is_written(tree, machine, values, said):
-    with pytest.raises(ExperimentError, match=said):
+def test_what_cannot_be_compared_is_said_before_anything_is_written(tree, machine, values, message):
+    with pytest.raises(ExperimentError, match=message):
         machine.learn([toggle("try", values)])
     assert journal(tree) == []
 

@@ -24,7 +24,7 @@ from ansible_collections.gpuhost.tuning.plugins.plugin_utils._experiment.record 
     unfinished,
     write,
 )
-from ansible_collections.gpuhost.tuning.plugins.plugin_utils._experiment.toggles import LeftOut
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._experiment.toggles import Excluded
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._records.host_folder import HostFolder, RecordError
 
 from planted_setters import RUN_ID, toggle
@@ -38,7 +38,7 @@ TOGGLES = [toggle("governor", {"sysctl:one": "1"}), toggle("swappiness", {"sysct
 def experiment(mode="one_at_a_time", rates=(100.0, 110.0), latencies=(20.0, 20.0), blocks=10):
     """A document in which every arm has these values in A and B, but for a noise of some tenths of a percent."""
     arms = make_arms(mode, TOGGLES)
-    document = begin("pve1", RUN_ID, parse_benchmark(BENCHMARK), arms, [LeftOut("module:x", "not fair")],
+    document = begin("pve1", RUN_ID, parse_benchmark(BENCHMARK), arms, [Excluded("module:x", "not fair")],
                      mode=mode, boot_id="boot", measured_at="2026-11-29T18:30:00Z")
     for arm in arms:
         for block in range(blocks):
@@ -146,8 +146,8 @@ def test_one_experiment_at_a_time(tmp_path):
     with subprocess.Popen([sys.executable, "-c", HOLDER, str(lock)], stdout=subprocess.PIPE, text=True,
                           env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}) as other:
         assert other.stdout.readline() == "held\n"
-        said = f"under way: run 20261129T183000Z-4f2a, process {other.pid}. Wait"
-        with pytest.raises(RecordError, match=said), hold(lock, RUN_ID):
+        message = f"under way: run 20261129T183000Z-4f2a, process {other.pid}. Wait"
+        with pytest.raises(RecordError, match=message), hold(lock, RUN_ID):
             pass
         other.kill()
     with hold(lock, RUN_ID):     # the kernel let go of it

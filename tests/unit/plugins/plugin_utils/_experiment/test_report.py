@@ -82,7 +82,7 @@ def test_what_nobody_could_read_is_not_mentioned():
         assert not any(note.startswith("While it ran") for note in notes(runs=[one]))
 
 
-@pytest.mark.parametrize("arms, said", [
+@pytest.mark.parametrize("arms, message", [
     ([arm("one", "one", "sysctl:a.b", "1", speed=HELPS)], None),
     ([arm("one", "one", "sysctl:a.b", "1", speed=NOTHING, more=NOTHING)],
      "2 comparisons: if nothing made any difference, about 0.1 of them would be called all the same."),
@@ -93,9 +93,9 @@ def test_what_nobody_could_read_is_not_mentioned():
      "2 comparisons: if nothing made any difference, about 0.1 of them would be called all the same. Judged together "
      "(Holm), none of the 1 that were called stand: the others are worth an experiment of their own."),
 ])
-def test_several_comparisons_have_several_chances_to_be_wrong(arms, said):
+def test_several_comparisons_have_several_chances_to_be_wrong(arms, message):
     metrics = [{"name": name, "better": "higher", "unit": None} for name in ("speed", "more")]
-    assert next((note for note in notes(arms=arms, metrics=metrics) if "comparisons" in note), None) == said
+    assert next((note for note in notes(arms=arms, metrics=metrics) if "comparisons" in note), None) == message
 
 
 def test_an_experiment_without_a_complete_block_has_a_table_and_no_plot():

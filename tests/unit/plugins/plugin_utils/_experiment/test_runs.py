@@ -8,7 +8,10 @@ import pytest
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._experiment.machine import Machine
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._experiment.plan import Slot, make_arms
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._experiment.runs import Bench, Experiment
-from ansible_collections.gpuhost.tuning.plugins.plugin_utils._experiment.settings import ExperimentError, SomebodyElse
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._experiment.settings import (
+    ConcurrentChange,
+    ExperimentError,
+)
 
 from hosts.tree import Tree
 from planted_setters import RUN_ID, PlantedSetters, toggle
@@ -97,8 +100,8 @@ def test_a_run_in_which_somebody_changed_the_value_to_the_other_one_does_not_cou
     told = story()
     told.events[2] = lambda run: told.tree.sysctl("vm.swappiness", 10)
     assert told.experiment.run(SLOTS) is None
-    said = "somebody else changed sysctl:vm.swappiness while it ran"
-    assert told.runs() == [(1, "B", "its block was run again"), (1, "A", said), (1, "B", None), (1, "A", None),
+    reason = "somebody else changed sysctl:vm.swappiness while it ran"
+    assert told.runs() == [(1, "B", "its block was run again"), (1, "A", reason), (1, "B", None), (1, "A", None),
                            (2, "A", None), (2, "B", None)]
 
 
@@ -114,7 +117,7 @@ def test_the_last_run_is_looked_behind_too(story):
 def test_a_third_value_ends_it_and_the_run_before_does_not_count(story):
     told = story()
     told.events[3] = lambda run: told.tree.sysctl("vm.swappiness", 35)
-    with pytest.raises(SomebodyElse, match="we left 60, found 35"):
+    with pytest.raises(ConcurrentChange, match="we left 60, found 35"):
         told.experiment.run(SLOTS)
     assert [discarded is None for _block, _state, discarded in told.runs()] == [True, True, False]
     assert told.swappiness == "35"

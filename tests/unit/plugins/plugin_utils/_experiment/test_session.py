@@ -43,7 +43,7 @@ class Story:
         write_json(self.folder.run(RUN_ID) / "before.json", {"boot_id": BOOT, "guard": {"paths": {"0000:01:00.0": []}}})
         self.ask = PlantedSetters(self.tree)
         self.machine = Machine(self.ask, RUN_ID, False)
-        self.said = []
+        self.message = []
         self.arguments = {
             "changes": [self.change(SWAPPINESS, "60", "10", "swappiness"), self.change(LAPTOP, "0", "5", None)],
             "left_alone": [], "only": [], "mode": "one_at_a_time", "blocks": 8, "seed": 7, "budget_minutes": None,
@@ -61,7 +61,7 @@ class Story:
         return prepare(self.folder, RUN_ID, self.arguments)
 
     def carry_out(self):
-        self.session = Session(self.folder, self.machine, self.prepared(), self.arguments, self.said.append, True)
+        self.session = Session(self.folder, self.machine, self.prepared(), self.arguments, self.message.append, True)
         return self.session.carry_out()
 
     def sysctl(self, key):
@@ -104,9 +104,9 @@ def test_what_it_leaves_for_others(story):
         "swappiness", "experiment", "helps", BOOT)
     written = yaml.safe_load((told.folder.path / RUN_ID / "overrides.yml").read_text())
     assert written == {"gpuhost_overrides": {"nmi_watchdog": {"plan": False}}}
-    assert told.said[0] == "pve1: Ctrl-C ends it: what it changed is brought back before ansible-playbook ends"
-    assert told.said[1].startswith("pve1: run 1: warm-up: rate ")
-    assert len(told.said) == 34
+    assert told.message[0] == "pve1: Ctrl-C ends it: what it changed is brought back before ansible-playbook ends"
+    assert told.message[1].startswith("pve1: run 1: warm-up: rate ")
+    assert len(told.message) == 34
 
 
 @pytest.mark.parametrize(("end", "mode", "left"), [
@@ -130,7 +130,7 @@ def test_nothing_is_kept_without_proof(story):
     assert {arm["metrics"]["rate"]["verdict"] for arm in document["arms"]} == {"inconclusive"}
 
 
-@pytest.mark.parametrize(("misdeed", "said"), [
+@pytest.mark.parametrize(("misdeed", "message"), [
     ("hang", "did not end within 1 s"),
     ("die", "SIGKILL"),
     ("babble", "metric rate: wanted a number by json 'rate' in stdout, found no JSON"),
@@ -139,11 +139,11 @@ def test_nothing_is_kept_without_proof(story):
     ("meddle", "it is left alone: sysctl:vm.swappiness: we left "),
     ("reboot", "the host was rebooted while it ran"),
 ])
-def test_one_clear_error_and_the_host_as_it_was(story, misdeed, said):
+def test_one_clear_error_and_the_host_as_it_was(story, misdeed, message):
     told = story(misdeed, mode="plan", end="after", bench={"timeout": 1} if misdeed == "hang" else None)
     document = told.carry_out()
     assert document["ended"].startswith("failed: ")
-    assert said in document["ended"]
+    assert message in document["ended"]
     assert document["ended"].count("\n") == 0
     assert document["end_state"] == "before"
     # What somebody else set is somebody else's, and said.
@@ -166,7 +166,7 @@ def test_what_is_refused_is_refused_before_anything_is_written(story):
     assert not (told.folder.path / "experiment.json").exists()
 
 
-@pytest.mark.parametrize(("arguments", "said"), [
+@pytest.mark.parametrize(("arguments", "message"), [
     ({"left_alone": ["the cluster is not quorate"]}, "not begun: the cluster is not quorate"),
     ({"benchmark": {}}, "gpuhost_benchmark is not given"),
     ({"blocks": 0}, "gpuhost_experiment_blocks is 0: 1 or more are wanted, 8 for a verdict"),
@@ -174,8 +174,8 @@ def test_what_is_refused_is_refused_before_anything_is_written(story):
     ({"only": ["thp"]}, "names thp, which is not planned on this host. Planned: swappiness, sysctl:vm.laptop_mode"),
     ({"changes": []}, "nothing to compare"),
 ])
-def test_what_is_not_begun(story, arguments, said):
-    with pytest.raises(ValueError, match=said):
+def test_what_is_not_begun(story, arguments, message):
+    with pytest.raises(ValueError, match=message):
         Story.prepared(story(**arguments))
 
 
@@ -207,7 +207,7 @@ def test_an_experiment_over_what_a_tune_set_comes_back_to_that(story):
     earlier = "20261128T000000Z-0000"
     told.ask("gpuhost.tuning.sysctl_snapshot", {"values": {"vm.swappiness": "40"}, "run_id": earlier}, False)
     document = told.carry_out()
-    assert f"sysctl:vm.swappiness was set by run {earlier} before" in told.said[0]
+    assert f"sysctl:vm.swappiness was set by run {earlier} before" in told.message[0]
     assert (told.sysctl("swappiness"), document["ended"]) == ("40", "finished")
     assert cut_short(told.folder, BOOT, told.machine.left_behind) is None
 
@@ -218,7 +218,7 @@ def test_a_host_that_cannot_be_brought_back_is_said(story, monkeypatch):
     document = told.carry_out()
     assert document["ended"].endswith("Not brought back: the way back failed: division by zero. Run "
                                       f"playbooks/restore.yml with -e gpuhost_run_id={RUN_ID}")
-    assert told.said[-1] == f"pve1: {document['ended']}"
+    assert told.message[-1] == f"pve1: {document['ended']}"
 
 
 def test_a_lost_connection_is_put_down_and_goes_on_to_ansible(story):
@@ -226,8 +226,8 @@ def test_a_lost_connection_is_put_down_and_goes_on_to_ansible(story):
     answers = told.ask
 
     def lose(module, arguments, check):
-        if (module == "gpuhost.tuning.workload" and told.sysctl("swappiness") == "10") or told.said[-1:] == ["lost"]:
-            told.said.append("lost")
+        if (module == "gpuhost.tuning.workload" and told.sysctl("swappiness") == "10") or told.message[-1:] == ["lost"]:
+            told.message.append("lost")
             raise ConnectionError("no route to host")
         return answers(module, arguments, check)
 
@@ -245,13 +245,14 @@ def test_a_lost_connection_is_put_down_and_goes_on_to_ansible(story):
 def test_one_that_was_cut_short_is_told_until_its_values_are_back(story):
     told = story()
     settings = told.machine.learn(told.prepared().toggles)
-    told.session = Session(told.folder, told.machine, told.prepared(), told.arguments, told.said.append, True)
+    told.session = Session(told.folder, told.machine, told.prepared(), told.arguments, told.message.append, True)
     write_json(told.folder.path / "experiment.json", told.session.document)
     assert cut_short(told.folder, BOOT, told.machine.left_behind) is None
     told.machine.bring_about(settings, frozenset(("swappiness",)))
-    said = cut_short(told.folder, BOOT, told.machine.left_behind)
-    assert said.startswith(f"experiment {RUN_ID} of ")
-    assert said.endswith("it had set sysctl:vm.swappiness. Bring that back: ansible-playbook playbooks/restore.yml -e "
+    message = cut_short(told.folder, BOOT, told.machine.left_behind)
+    assert message.startswith(f"experiment {RUN_ID} of ")
+    assert message.endswith(
+        "it had set sysctl:vm.swappiness. Bring that back: ansible-playbook playbooks/restore.yml -e "
                          f"gpuhost_run_id={RUN_ID}")
     assert cut_short(told.folder, "another boot", told.machine.left_behind) is None
     told.machine.way_back(settings)

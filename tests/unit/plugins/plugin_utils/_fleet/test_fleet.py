@@ -64,14 +64,14 @@ def test_the_audit_counts_where_the_row_beside_it_is_of_another(tmp_path, audite
     assert fleet_module.collect(str(tmp_path)).hosts["pve1"]["findings"][0].actual == "10"
 
 
-@pytest.mark.parametrize("text, said", [
+@pytest.mark.parametrize("text, message", [
     ("{", "not JSON"), ("[]", "not one of this collection"), ('{"facts": {}}', "not one of this collection")])
-def test_a_broken_record_is_shown_and_stops_nothing(tmp_path, audited, text, said):
+def test_a_broken_record_is_shown_and_stops_nothing(tmp_path, audited, text, message):
     audited("pve1")
     (audited("pve2").path / "audit.json").write_text(text)
     fleet = fleet_module.collect(str(tmp_path))
     assert list(fleet.hosts) == ["pve1"]
-    assert said in fleet.problems["pve2"]
+    assert message in fleet.problems["pve2"]
 
 
 @pytest.mark.parametrize("change", [

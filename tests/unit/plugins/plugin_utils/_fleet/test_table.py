@@ -17,7 +17,7 @@ def rollout_table(folder, states, batches, every=False, **document):
     for host, (state, reasons, more) in states.items():
         if state != "waiting":
             rollout_state.note(str(folder), RUN, host, state, reasons=reasons, **more)
-    return table.rollout_table(rollout, gate.judge(rollout, set(states)), every)
+    return table.rollout_table(rollout, gate.decide(rollout, set(states)), every)
 
 
 def test_who_has_which_state(tmp_path):
@@ -34,14 +34,14 @@ def test_who_has_which_state(tmp_path):
         "1 changed, 1 refused, 1 waiting"]
 
 
-@pytest.mark.parametrize(("batches", "said"), [
+@pytest.mark.parametrize(("batches", "message"), [
     ([(["a"], True), (["b"], True)], "went over all 2 hosts"),
     ([(["a"], True)], "ended after batch 1"),
     ([(["a"], None)], "ended in batch 1, before its gate"),
 ])
-def testhow_it_ended(tmp_path, batches, said):
+def testhow_it_ended(tmp_path, batches, message):
     states = {"a": ("unchanged", [], {}), "b": ("unchanged", [], {}) if len(batches) > 1 else ("waiting", [], {})}
-    assert rollout_table(tmp_path, states, batches)[1] == f"Rollout {RUN}: {said}"
+    assert rollout_table(tmp_path, states, batches)[1] == f"Rollout {RUN}: {message}"
 
 
 def test_of_many_hosts_those_that_need_somebody(tmp_path):

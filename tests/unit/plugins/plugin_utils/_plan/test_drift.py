@@ -21,7 +21,7 @@ EXPECTED = {"sysctl": {"vm.swappiness": {"set": "10", "only_from": "60"}}}
 
 
 def compare(*changes):
-    return drift.compare(EXPECTED, changes)
+    return drift.find_drift(EXPECTED, changes)
 
 
 @pytest.mark.parametrize("outcome, found, state", [
@@ -57,34 +57,34 @@ def record(tmp_path, boot_id):
 
 
 def test_a_record_of_another_boot_has_expired(tmp_path):
-    lines, said = drift.without_journal(record(tmp_path, "old"), None, "new")
+    lines, message = drift.without_journal(record(tmp_path, "old"), None, "new")
     assert [(line["address"], line["state"]) for line in lines] == [("sysctl:vm.swappiness", "expired")]
-    assert "ended with the reboot" in said
+    assert "ended with the reboot" in message
 
 
 def test_a_record_of_this_boot_without_a_journal_is_not_taken_for_granted(tmp_path):
-    lines, said = drift.without_journal(record(tmp_path, "same"), None, "same")
+    lines, message = drift.without_journal(record(tmp_path, "same"), None, "same")
     assert [line["state"] for line in lines] == ["unknown"]
-    assert "/run/gpuhost was removed" in said
+    assert "/run/gpuhost was removed" in message
 
 
 def test_a_later_run_that_only_measured_is_not_asked(tmp_path):
     folder = record(tmp_path, "old")
     folder.run("20261130T183000Z-0b1c").mkdir()
-    lines, said = drift.without_journal(folder, None, "new")
-    assert len(lines) == 1 and f"run {RUN} belongs to another boot" in said
+    lines, message = drift.without_journal(folder, None, "new")
+    assert len(lines) == 1 and f"run {RUN} belongs to another boot" in message
 
 
 def test_no_record_at_all_is_said(tmp_path):
-    lines, said = drift.without_journal(HostFolder(str(tmp_path), "pve1"), None, "new")
+    lines, message = drift.without_journal(HostFolder(str(tmp_path), "pve1"), None, "new")
     assert lines == []
-    assert "no record of a run" in said
+    assert "no record of a run" in message
 
 
 def test_a_run_without_its_record_is_said(tmp_path):
-    _lines, said = drift.without_journal(HostFolder(str(tmp_path), "pve1"), RUN, "new")
-    assert RUN in said
-    assert "plan.json" in said
+    _lines, message = drift.without_journal(HostFolder(str(tmp_path), "pve1"), RUN, "new")
+    assert RUN in message
+    assert "plan.json" in message
 
 
 def test_force_takes_the_guard_away_by_name_only():

@@ -46,7 +46,7 @@ def test_what_fails_is_planned_and_what_cannot_be_is_skipped(planned):
     found = planned()
     assert found.values == {"sysctl": {"vm.swappiness": "10", "net.core.rmem_max": {"at_least": 16777216}},
                             "pcie_maxreadreq": {FIRST: 4096, SECOND: 4096}}
-    assert found.befores == {"sysctl": {"vm.swappiness": "60", "net.core.rmem_max": "212992"},
+    assert found.baseline == {"sysctl": {"vm.swappiness": "60", "net.core.rmem_max": "212992"},
                              "pcie_maxreadreq": {FIRST: 512, SECOND: 512}}
     assert short(found.planned) == {
         "sysctl:vm.swappiness": ("60", "10", "would_change"),
@@ -98,7 +98,7 @@ def test_what_the_user_names_is_planned_even_where_it_was_skipped(planned):
 def test_the_before_of_what_the_user_names_comes_from_the_facts(planned, address, before):
     found = planned({"sysctl": {address: 5}}, only=["width"])
     assert found.changes[0]["before"] == before
-    assert found.befores == ({"sysctl": {address: before}} if before is not None else {})
+    assert found.baseline == ({"sysctl": {address: before}} if before is not None else {})
 
 
 @pytest.mark.parametrize("modules, before", [

@@ -35,7 +35,7 @@ def test_a_calm_node_may_be_changed(changed):
     assert obstacles(**changed) == []
 
 
-@pytest.mark.parametrize(("changed", "said"), [
+@pytest.mark.parametrize(("changed", "message"), [
     ({"quorum": ok("not_quorate")}, "the cluster is not quorate"),
     ({"quorum": DENIED}, "whether the cluster is quorate cannot be told: /etc/pve/.members: denied"),
     ({"ha": DENIED},
@@ -54,8 +54,8 @@ def test_a_calm_node_may_be_changed(changed):
     ({"tasks": ok([{"type": "aptupdate", "guest": None, "user": "root@pam", "started": 1}])},
      "task aptupdate of root@pam is running"),
 ])
-def test_a_node_in_the_middle_of_something_is_left_alone(changed, said):
-    assert obstacles(**changed) == [said]
+def test_a_node_in_the_middle_of_something_is_left_alone(changed, message):
+    assert obstacles(**changed) == [message]
 
 
 def test_a_locked_guest():

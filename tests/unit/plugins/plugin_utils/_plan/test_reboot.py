@@ -77,7 +77,7 @@ def test_without_a_record_or_a_boot_id_nothing_is_compared(folder):
 
 def compare(fragment, before=None):
     facts = neutral.epyc()
-    found = reboot.compare(document(facts=merge(facts, before or {})), merge(facts, fragment))
+    found = reboot.compare_boots(document(facts=merge(facts, before or {})), merge(facts, fragment))
     return [(one["subject"], one["check"]) for one in found["broken"]], found["changed"]
 
 
@@ -103,7 +103,7 @@ def test_a_kernel_without_the_module():
 def test_a_gpu_that_vanished_is_named_by_its_address():
     facts = neutral.epyc()
     fewer = {**copy.deepcopy(facts), "gpus": facts["gpus"][1:]}
-    found = reboot.compare(document(facts=facts), fewer)
+    found = reboot.compare_boots(document(facts=facts), fewer)
     assert [(one["subject"], one["reason"]) for one in found["broken"]] == [
         (facts["gpus"][0]["bdf"], "the device is no longer there")]
 
@@ -125,7 +125,7 @@ def test_an_audit_of_another_version_is_one_message():
     facts = neutral.epyc()
     del facts["guests"]
     with pytest.raises(RecordError, match="2026-11-29T18:30:00Z was recorded by another version"):
-        reboot.compare(document(facts=facts), neutral.epyc())
+        reboot.compare_boots(document(facts=facts), neutral.epyc())
 
 
 def test_the_checks_that_tell_are_in_the_profile():

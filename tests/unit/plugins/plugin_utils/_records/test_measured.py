@@ -14,8 +14,8 @@ SECOND = ("20261130T080000Z-0001", "2026-11-30T08:01:00Z", None)
 GPU = "0000:41:00.0"
 
 
-def entry(check, subject, verdict, said="x"):
-    return {"check": check, "subject": subject, "verdict": verdict, "said": said}
+def entry(check, subject, verdict, message="x"):
+    return {"check": check, "subject": subject, "verdict": verdict, "said": message}
 
 
 def shape(found):
@@ -57,21 +57,22 @@ def test_another_kind_is_a_mistake_of_ours(tmp_path):
 WHOLE = {**entry("a", None, "slow"), "kind": "bandwidth", "run_id": FIRST[0], "measured_at": FIRST[1], "boot_id": None}
 
 
-@pytest.mark.parametrize("text, said", [
+@pytest.mark.parametrize("text, message", [
     ("{", "is not JSON"), ("[]", "has the schema 'list', wanted 'gpuhost.measured/1'"),
     ('{"schema": "gpuhost.audit/1", "findings": []}', "has the schema 'gpuhost.audit/1'"),
     ('{"schema": "gpuhost.measured/1"}', "has no list of findings"),
     ('{"schema": "gpuhost.measured/1", "findings": [7]}', "finding 1 of .* is no mapping but int"),
-    *((json.dumps({"schema": "gpuhost.measured/1", "findings": [WHOLE, {**WHOLE, **wrong}]}), said) for wrong, said in [
+    *((json.dumps({"schema": "gpuhost.measured/1", "findings": [WHOLE, {**WHOLE, **wrong}]}), message)
+      for wrong, message in [
         ({"said": None}, "finding 2 of .* has said None, wanted a text"),
         ({"subject": 7}, "has subject 7, wanted a text"),
         ({"kind": "guess"}, "has kind 'guess', wanted bandwidth or experiment")]),
     (json.dumps({"schema": "gpuhost.measured/1", "findings": [{key: WHOLE[key] for key in WHOLE if key != "boot_id"}]}),
      "has boot_id None, wanted a text")])
-def test_a_file_that_is_not_one_is_named(tmp_path, text, said):
+def test_a_file_that_is_not_one_is_named(tmp_path, text, message):
     (tmp_path / "measured.json").write_text(text)
-    with pytest.raises(RecordError, match=said):
+    with pytest.raises(RecordError, match=message):
         read_measured(tmp_path)
-    with pytest.raises(RecordError, match=said):
+    with pytest.raises(RecordError, match=message):
         add_measured(tmp_path, "bandwidth", *FIRST, [entry("a", None, "slow")])
     assert (tmp_path / "measured.json").read_text() == text

@@ -67,12 +67,12 @@ def test_nothing_measured_is_no_section(tmp_path, reader):
     assert evidence.markdown([]) == []
 
 
-@pytest.mark.parametrize("problem, said", [
+@pytest.mark.parametrize("problem, message", [
     (host_folder.RecordError("bandwidth.json is not JSON"), "bandwidth.json is not JSON"),
     (KeyError("gpus"), "the record in {} is not one of this collection (KeyError: 'gpus'): measure again")])
-def test_a_broken_record_is_said_and_stops_nothing(tmp_path, reader, problem, said):
+def test_a_broken_record_is_said_and_stops_nothing(tmp_path, reader, problem, message):
     reader(problem)
-    assert evidence.sections(tmp_path, {}) == [Section("Speed", [said.format(tmp_path)], [], {})]
+    assert evidence.sections(tmp_path, {}) == [Section("Speed", [message.format(tmp_path)], [], {})]
 
 
 def test_the_page_has_it_with_the_row_of_the_host_and_without(tmp_path, reader):

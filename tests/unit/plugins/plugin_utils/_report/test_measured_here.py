@@ -22,8 +22,8 @@ RUN = "20261130T010000Z-4f2a"
 AGAINST = "That speaks against what is recommended: look at the experiment before you apply it to this host"
 
 
-def entry(check="swappiness", subject=None, kind="experiment", verdict="helps", said="helps: +4.1 %", boot_id="now"):
-    return {"check": check, "subject": subject, "kind": kind, "verdict": verdict, "said": said, "run_id": RUN,
+def entry(check="swappiness", subject=None, kind="experiment", verdict="helps", message="helps: +4.1 %", boot_id="now"):
+    return {"check": check, "subject": subject, "kind": kind, "verdict": verdict, "said": message, "run_id": RUN,
             "measured_at": "2026-11-30T01:00:00Z", "boot_id": boot_id}
 
 
@@ -65,22 +65,22 @@ def test_a_verdict_and_a_plan_stay_as_they_are():
     assert findings == before
 
 
-def said(**more):
+def message(**more):
     return measured_here.sentences(attached([finding("swappiness", "fail")], entry(**more))[0])
 
 
 def test_a_sentence_has_its_date_and_run():
-    assert said() == [f"helps: +4.1 % (experiment of 2026-11-30T01:00:00Z, run {RUN})"]
+    assert message() == [f"helps: +4.1 % (experiment of 2026-11-30T01:00:00Z, run {RUN})"]
 
 
 def test_a_reboot_makes_a_bandwidth_doubtful_and_an_experiment_not():
-    assert said(kind="bandwidth", boot_id="old") == [
+    assert message(kind="bandwidth", boot_id="old") == [
         f"helps: +4.1 % (bandwidth of 2026-11-30T01:00:00Z, run {RUN}, before the last reboot)"]
-    assert "reboot" not in said(boot_id="old")[0]
+    assert "reboot" not in message(boot_id="old")[0]
 
 
 def test_harm_is_said_to_speak_against_the_recommendation():
-    assert said(verdict="hurts", said="hurts: -4.0 %") == [
+    assert message(verdict="hurts", message="hurts: -4.0 %") == [
         f"hurts: -4.0 % (experiment of 2026-11-30T01:00:00Z, run {RUN}). {AGAINST}"]
 
 
@@ -95,7 +95,7 @@ def test_a_record_of_an_earlier_release_has_none():
 
 def test_the_report_says_it_at_the_finding_and_in_a_table_of_all():
     findings = attached([finding("swappiness", "fail"), finding("thp", "pass", subject=None)],
-                        entry(verdict="hurts", said="hurts: -4.0 %"), entry("thp", said="helps: +12.4 %"))
+                        entry(verdict="hurts", message="hurts: -4.0 %"), entry("thp", message="helps: +12.4 %"))
     text = markdown_report(document(findings))
     assert f"- measured here: hurts: -4.0 % (experiment of 2026-11-30T01:00:00Z, run {RUN}). {AGAINST}\n" in text
     table = text[text.index("## Findings that were measured here"):]
@@ -118,7 +118,7 @@ def test_devices_with_different_results_are_told_apart_and_alike_ones_are_one_li
 def test_the_page_says_it_beside_the_reason():
     one, = entries(attached([finding("swappiness", "fail", reason="it is 60")], entry()))
     assert one.reason == f"it is 60; measured here: helps: +4.1 % (experiment of 2026-11-30T01:00:00Z, run {RUN})"
-    one, = entries(attached([finding("swappiness", "fail")], entry(said="x" * 500)))
+    one, = entries(attached([finding("swappiness", "fail")], entry(message="x" * 500)))
     assert one.reason.startswith("measured here: xxx") and len(one.reason) < 300
 
 
@@ -143,5 +143,5 @@ def test_a_file_of_measurements_that_cannot_be_used_ends_an_audit_before_the_hos
 
 
 def test_a_hostile_text_is_only_text():
-    text = markdown_report(document(attached([finding("swappiness", "fail")], entry(said=HOSTILE))))
+    text = markdown_report(document(attached([finding("swappiness", "fail")], entry(message=HOSTILE))))
     assert "window.hacked" in text and not re.search(r"(?<!\\)[<`|](?=script|img)", text)

@@ -23,7 +23,7 @@ def rollout(tmp_path):
 def states(rollout, alive=tuple(HOSTS), **noted):
     for host, state in noted.items():
         rollout.note(host, state, [])
-    return gate.judge(rollout, set(alive))
+    return gate.decide(rollout, set(alive))
 
 
 def test_all_fine(rollout):
@@ -90,6 +90,6 @@ def test_a_message_has_an_end(tmp_path):
     many = [f"h{number:02}" for number in range(30)]
     made = rollout_state.start(str(tmp_path), RUN, many, check=False)
     made.document["batches"] = [{"hosts": many, "passed": None}]
-    lines = gate.verdict(made, gate.judge(made, set(many)), 3).splitlines()
+    lines = gate.verdict(made, gate.decide(made, set(many)), 3).splitlines()
     assert lines[1] == "h00: ungated"
     assert lines[11] == "and 20 more"

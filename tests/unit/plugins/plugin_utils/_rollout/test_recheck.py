@@ -22,15 +22,15 @@ def test_a_device_that_is_worse_off_than_before_the_run():
     assert recheck.harm(before, after) == [f"{GPU}: its driver was nvidia and is none"]
 
 
-@pytest.mark.parametrize(("reading", "said"), [
+@pytest.mark.parametrize(("reading", "message"), [
     (ok("4096\t87380 6291456"), []),
     (ok("4096 87380 212992"), ["and is 4096 87380 212992 now"]),
     ({"status": "denied", "value": None}, ["and cannot be read now: denied"]),
 ])
-def test_a_value_that_is_another_now(reading, said):
+def test_a_value_that_is_another_now(reading, message):
     facts = {"tunables": {"sysctl:net.ipv4.tcp_rmem": reading}}
     assert recheck.drift({"sysctl:net.ipv4.tcp_rmem": "4096 87380 6291456"}, facts) == [
-        f"sysctl:net.ipv4.tcp_rmem: was set to 4096 87380 6291456, {text}" for text in said]
+        f"sysctl:net.ipv4.tcp_rmem: was set to 4096 87380 6291456, {text}" for text in message]
 
 
 def test_numbers_and_values_that_were_not_answered():

@@ -11,7 +11,7 @@ from typing import Any
 _PLAIN = frozenset((str, int, float, bool, type(None)))
 
 
-def plain(thing: Any) -> Any:
+def untag(thing: Any) -> Any:
     """`thing` made of dict, list, str, int, float, bool and None alone.
 
     Filters and action plugins get lazy and tagged containers from ansible-core 2.19 on, which jmespath's functions
@@ -22,19 +22,19 @@ def plain(thing: Any) -> Any:
         return thing
     # The facts of a host have tens of thousands of values, nearly all of these types.
     if kind is dict:
-        return {plain(key): value if type(value) in _PLAIN else plain(value) for key, value in thing.items()}
+        return {untag(key): value if type(value) in _PLAIN else untag(value) for key, value in thing.items()}
     if kind is list:
-        return [item if type(item) in _PLAIN else plain(item) for item in thing]
+        return [item if type(item) in _PLAIN else untag(item) for item in thing]
     return _of_a_subclass(thing)
 
 
 def _of_a_subclass(thing: Any) -> Any:
     if isinstance(thing, Mapping):
-        return {plain(key): plain(value) for key, value in thing.items()}
+        return {untag(key): untag(value) for key, value in thing.items()}
     if isinstance(thing, str):
         return str.__str__(thing)
     if isinstance(thing, Sequence):
-        return [plain(item) for item in thing]
+        return [untag(item) for item in thing]
     if isinstance(thing, int):
         return int(thing)
     if isinstance(thing, float):
