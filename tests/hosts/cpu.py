@@ -86,18 +86,21 @@ def plant_cpus(tree: Tree, *, sockets: int = 2, cores: int = 64, threads: int = 
         "smt/control": smt or ("on" if threads > 1 else "notsupported"), "smt/active": int(threads > 1)})
     tree.files(f"{CPU}/vulnerabilities", MITIGATED if vulnerabilities is None else vulnerabilities)
     tree.file("/proc/irq/default_smp_affinity", cpu_mask(present))
+    # `cpu cores` of /proc/cpuinfo goes down with a core whose threads are all offline (remove_siblinginfo()).
+    awake = {divmod(cpu % (sockets * cores), cores) for cpu in online}
     blocks = []
     for cpu in present:
         if cpu not in online:
             tree.folder(f"{CPU}/cpu{cpu}")
             continue
         socket, core = divmod(cpu % (sockets * cores), cores)
+        there = sum(1 for place in awake if place[0] == socket)
         write_files(tree, f"{CPU}/cpu{cpu}/topology", {"physical_package_id": socket, "core_id": core})
         blocks.append(
             f"processor\t: {cpu}\nvendor_id\t: {vendor}\ncpu family\t: {family}\nmodel\t\t: {model}\n"
             f"model name\t: {model_name}\nstepping\t: {stepping}\nmicrocode\t: {microcode}\ncpu MHz\t\t: 3300.000\n"
             f"cache size\t: 1024 KB\nphysical id\t: {socket}\nsiblings\t: {cores * threads}\ncore id\t\t: {core}\n"
-            f"cpu cores\t: {cores}\napicid\t\t: {cpu}\nfpu\t\t: yes\nflags\t\t: {flags}\nbugs\t\t: spectre_v1\n"
+            f"cpu cores\t: {there}\napicid\t\t: {cpu}\nfpu\t\t: yes\nflags\t\t: {flags}\nbugs\t\t: spectre_v1\n"
             f"bogomips\t: 6589.81\nclflush size\t: 64\naddress sizes\t: 52 bits physical, 57 bits virtual\n"
             f"power management: ts ttp tm hwpstate cpb eff_freq_ro [13] [14]\n\n")
     tree.file("/proc/cpuinfo", "".join(blocks))

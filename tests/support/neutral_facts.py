@@ -123,7 +123,7 @@ def policy(number: int, driver: str, governor: str, governors: list[str], epp: s
     return {"policy": f"policy{number}", "cpus": str(number), "driver": ok(driver), "governor": ok(governor),
             "governors": ok(governors), "epp": ok(epp) if epp else ABSENT, "epps": ok(epps) if epp else ABSENT,
             "min_khz": ok(1500000), "max_khz": ok(5000000), "hardware_min_khz": ok(1500000),
-            "hardware_max_khz": ok(5000000), "bios_limit_khz": ABSENT,
+            "hardware_max_khz": ok(5000000), "bios_limit_khz": ABSENT, "headroom": ABSENT,
             "boost": ABSENT if boost is None else ok(boost)}
 
 
@@ -134,7 +134,7 @@ def idle_state(number: int, name: str, latency: int, cpus: str, disabled: str = 
 
 def node(number: int, cpus: str, distances: list[int], gib: int) -> dict:
     return {"node": f"node{number}", "id": number, "cpus": cpus, "memory_kib": ok(gib << 20),
-            "free_kib": ok(gib << 19), "distances": distances}
+            "free_kib": ok(gib << 19), "gpu": None, "distances": distances}
 
 
 def _memory(gib: int) -> dict:
@@ -142,7 +142,7 @@ def _memory(gib: int) -> dict:
         "total_kib": ok(gib << 20), "available_kib": ok(gib << 19),
         "thp": {"enabled": ok("madvise"), "defrag": ok("madvise"), "shmem_enabled": ok("never"),
                 "khugepaged_defrag": ok(1), "enabled_choices": ok(["always", "madvise", "never"]),
-                "sizes": [{"kib": 2048, "enabled": ok("inherit")}]},
+                "sizes": [{"kib": 2048, "enabled": ok("inherit")}], "pmd_kib": ok(2048)},
         "hugepages": ok([]),
         "ksm": {"run": ok(0), "merge_across_nodes": ok(1), "pages_shared": ok(0), "pages_sharing": ok(0)},
         "arc": dict.fromkeys(("limit", "size", "least", "configured"), ABSENT),
@@ -351,7 +351,8 @@ def epyc() -> dict:
             "microcode_cpus": [], "isolated": ok(""), "nohz_full": ok(""), "interrupt_cpus": ok("0-255"), "uncore": [],
             "vulnerabilities": ok([{"name": "spectre_v1", "state": "Mitigation: usercopy/swapgs barriers"}]),
             "logical": 256,
-            "online": cpus, "offline": [], "sockets": 2, "cores": 128, "smt": {"control": ok("on"), "active": ok(1)},
+            "online": cpus, "offline": [], "sockets": 2, "cores": 128, "kinds": [],
+            "smt": {"control": ok("on"), "active": ok(1)},
             "flags": {"hypervisor": False, "cppc": True, "constant_tsc": True, "nonstop_tsc": True},
             "acpi_cppc": True,
             "clocksource": {"unstable": ok([]), "current": ok("tsc"), "available": ok(["tsc", "hpet", "acpi_pm"])},

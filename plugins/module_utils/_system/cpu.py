@@ -5,6 +5,7 @@
 """The CPUs: what they are, which are online, how they are grouped, what clock they keep."""
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from .._host.host import Host
@@ -19,6 +20,7 @@ from .cpuinfo import read_cpuinfo
 CPU = "/sys/devices/system/cpu"
 CLOCKSOURCE = "/sys/devices/system/clocksource/clocksource0"
 VULNERABILITIES = f"{CPU}/vulnerabilities"
+HYBRID = {"cpu_core": "performance cores", "cpu_atom": "efficient cores", "cpu_lowpower": "low power cores"}
 FLAGS = ("hypervisor", "cppc", "constant_tsc", "nonstop_tsc")
 
 
@@ -32,10 +34,11 @@ def read(host: Host, cpuinfo: Reading | None = None, release: Reading | None = N
     online = host.read(f"{CPU}/online").map(parse_cpulist).value
     return {
         **describe(cpuinfo),
-        "logical": None if present is None else len(present),
+        "logical": len(present) if present else len(find_cpus(host)) or (cpuinfo.value and cpuinfo.value.cpus),
         "online": None if online is None else format_cpulist(online),
         "offline": sorted(set(present or ()) - set(online or ())) if online else [],
-        **count_cores(cpuinfo.value.cores if cpuinfo.ok and cpuinfo.value.cores else read_cores(host, online or ())),
+        **count_cores(host, cpuinfo, find_cpus(host) if online is None else online),
+        "kinds": read_kinds(host, cpuinfo),
         "smt": {"control": host.read(f"{CPU}/smt/control"), "active": host.read_int(f"{CPU}/smt/active")},
         "acpi_cppc": host.is_dir(f"{CPU}/cpu0/acpi_cppc"),
         "isolated": host.read(f"{CPU}/isolated").map(parse_list),
@@ -65,21 +68,45 @@ def describe(cpuinfo: Reading) -> dict:
     }
 
 
-def read_cores(host: Host, cpus: Iterable[int]) -> set[tuple[str, str]]:
-    """Package and core of every CPU, from Documentation/ABI/stable/sysfs-devices-system-cpu, topology.
+def find_cpus(host: Host) -> list[int]:
+    """The CPUs with a folder, where no list tells of them: old kernels and poor recordings."""
+    return sorted(int(name[3:]) for name in host.list(CPU) if re.fullmatch(r"cpu\d{1,6}", name))
 
-    Two reads a CPU, so only where /proc/cpuinfo does not have them, as on arm64. A package -1 is unknown.
+
+def count_cores(host: Host, cpuinfo: Reading, online: Iterable[int]) -> dict:
+    """`{sockets, cores}` that have a CPU online; None where nothing tells.
+
+    From topology of Documentation/ABI/stable/sysfs-devices-system-cpu where /proc/cpuinfo does not have them, as on
+    arm64: CPUs of one core have one list of siblings, which no numbering can confuse. A package -1 is unknown.
     """
-    folders = [f"{CPU}/cpu{cpu}/topology" for cpu in cpus]
-    pairs = {(host.read(f"{folder}/physical_package_id").value, host.read(f"{folder}/core_id").value)
-             for folder in folders}
-    return {(package, core) for package, core in pairs if package not in (None, "-1") and core is not None}
+    if cpuinfo.ok and cpuinfo.value.cores:
+        return {"sockets": cpuinfo.value.sockets, "cores": cpuinfo.value.cores}
+    folders = [f"{CPU}/cpu{cpu}/topology" for cpu in online]
+    packages = {host.read(f"{folder}/physical_package_id").value for folder in folders} - {None, "-1"}
+    cores = {_read_core(host, folder) for folder in folders}
+    return {"sockets": len(packages) or None, "cores": None if None in cores else len(cores) or None}
 
 
-def count_cores(cores: Iterable[tuple[str, str]]) -> dict:
-    """Sockets and cores that have a CPU online; None where nothing tells."""
-    cores = set(cores)
-    return {"sockets": len({package for package, _core in cores}) or None, "cores": len(cores) or None}
+def _read_core(host: Host, folder: str) -> str | None:
+    """What tells one core from all others: its CPUs; on a recording without them package, die and core id."""
+    for name in ("core_cpus_list", "thread_siblings_list"):     # one list, renamed in Linux 5.3
+        siblings = host.read(f"{folder}/{name}").value
+        if siblings:
+            return siblings
+    package, die, core = (host.read(f"{folder}/{name}").value for name in ("physical_package_id", "die_id", "core_id"))
+    return None if core is None else f"{package} {die} {core}"
+
+
+def read_kinds(host: Host, cpuinfo: Reading) -> list[dict]:
+    """`[{name, cpus}]` where the processor has cores of several kinds; else empty.
+
+    Intel's are two or three units of performance counters (arch/x86/events/intel/core.c, cpu_core and cpu_atom).
+    """
+    if cpuinfo.ok and cpuinfo.value.kinds:
+        return list(cpuinfo.value.kinds)
+    units = {name: host.read(f"/sys/devices/{unit}/cpus").map(parse_cpulist).value for unit, name in HYBRID.items()}
+    found = [{"name": name, "cpus": format_cpulist(cpus)} for name, cpus in units.items() if cpus]
+    return found if len(found) > 1 else []
 
 
 def parse_list(text: str) -> str:

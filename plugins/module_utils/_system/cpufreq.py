@@ -29,11 +29,12 @@ def read_frequency(host: Host, release: Reading) -> dict:
     In a virtual machine the folder is there and empty: no policies, no drivers. An absent `boost` does not mean
     that boost is off: intel_pstate has `no_turbo`, of the opposite sense, and some drivers have neither.
     """
-    policies = read_policies(host)
+    boost = host.read_int(f"{CPUFREQ}/boost")
+    policies = read_policies(host, boost)
     amd_pstate = host.read(f"{CPU}/amd_pstate/status")
     return {
         "drivers": sorted({policy["driver"].value for policy in policies if policy["driver"].ok}),
-        "boost": host.read_int(f"{CPUFREQ}/boost"),
+        "boost": boost,
         "amd_pstate": amd_pstate,
         "intel_pstate": host.read(f"{CPU}/intel_pstate/status"),
         "no_turbo": host.read_int(f"{CPU}/intel_pstate/no_turbo"),
@@ -56,26 +57,26 @@ def read_uncore(host: Host) -> list[dict]:
     return domains
 
 
-def read_policies(host: Host) -> list[dict]:
-    """Every policy that governs a CPU which is online, by number; frequencies in kHz."""
+def read_policies(host: Host, boost: Reading) -> list[dict]:
+    """Every policy that governs a CPU which is online, by number; frequencies in kHz. `boost`: the switch of all."""
     numbers = [name[6:] for name in host.list(CPUFREQ) if re.fullmatch(r"policy\d+", name)]
-    policies = (read_policy(host, f"policy{number}") for number in sorted(numbers, key=int))
+    policies = (read_policy(host, f"policy{number}", boost) for number in sorted(numbers, key=int))
     return [policy for policy in policies if policy is not None]
 
 
-def read_policy(host: Host, policy: str) -> dict | None:
-    """One policy, None where all its CPUs are offline: the folder stays, its files answer EBUSY."""
+def read_policy(host: Host, policy: str, boost: Reading) -> dict | None:
+    """One policy, None where all its CPUs are offline: the folder stays, its files are empty or answer EBUSY.
+
+    A folder without a driver governs nothing.
+    """
     folder = f"{CPUFREQ}/{policy}"
-    try:
-        cpus = re.findall(rb"\b\d{1,6}\b", host.read_bytes(f"{folder}/affected_cpus"))
-    except OSError as error:
-        if error.errno == errno.EBUSY:
-            return None
-        cpus = []
+    cpus = _read_cpus(host, folder)
     read = host.read_attributes(folder, _ATTRIBUTES)
+    if cpus is None or read["scaling_driver"].status == ABSENT:
+        return None
     return {
         "policy": policy,
-        "cpus": format_cpulist(map(int, cpus)),
+        "cpus": format_cpulist(cpus),
         "driver": read["scaling_driver"],
         "governor": read["scaling_governor"],
         "governors": read["scaling_available_governors"].map(str.split),
@@ -87,7 +88,39 @@ def read_policy(host: Host, policy: str) -> dict | None:
         "hardware_max_khz": read["cpuinfo_max_freq"].map(int),
         "bios_limit_khz": read["bios_limit"].map(int),
         "boost": read["boost"].map(int),
+        "headroom": read_headroom(host, cpus[:1], (read["boost"], boost)),
     }
+
+
+def _read_cpus(host: Host, folder: str) -> list[int] | None:
+    """The CPUs of a policy that are online, None where all are offline.
+
+    Where the list cannot be read it is the CPU that the policy is named after, as far as anybody knows.
+    """
+    try:
+        text = host.read_bytes(f"{folder}/affected_cpus")
+    except OSError as error:
+        text = b"" if error.errno == errno.EBUSY else b"unreadable"
+    if not text.strip():
+        return None
+    return [int(cpu) for cpu in re.findall(rb"\b\d{1,6}\b", text)] or [int(folder.rpartition("policy")[2])]
+
+
+def read_headroom(host: Host, cpus: list[int], switches: tuple[Reading, ...]) -> Reading:
+    """Whether a core has a performance level above its nominal one, which is what boost is (cppc_cpufreq.c).
+
+    Documentation/admin-guide/acpi/cppc_sysfs.rst. Only asked where a switch of boost is off: two reads a policy.
+    """
+    if all(switch.value not in (0, "0") for switch in switches):
+        return Reading(ABSENT, None, "boost is not switched off")
+    for cpu in cpus:
+        highest, nominal = (host.read_int(f"{CPU}/cpu{cpu}/acpi_cppc/{name}") for name in ("highest_perf",
+                                                                                         "nominal_perf"))
+        if not highest.ok or not nominal.ok:
+            return nominal if highest.ok else highest
+        if nominal.value:
+            return ok(highest.value > nominal.value)
+    return Reading(ABSENT, None, "firmware says nothing of the performance levels")
 
 
 def read_kernel_has_amd_pstate(host: Host, release: Reading) -> Reading:

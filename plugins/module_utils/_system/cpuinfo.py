@@ -11,6 +11,12 @@ from typing import NamedTuple
 from .._host.host import Host
 from .._host.reading import Reading
 from .._kernel.cpulist import format_cpulist
+from .arm_cores import name_core, name_processor
+
+# Where x86 has `model name`: loongarch; powerpc and sparc; riscv; 32-bit Arm.
+_NAMES = ("Model Name", "cpu", "uarch", "Processor")
+# powerpc: `POWER9, altivec supported`, `POWER7 (architected), altivec supported`
+_AFTERTHOUGHT = re.compile(r"(?: \(architected\))?, altivec supported$")
 
 
 class CpuInfo(NamedTuple):
@@ -20,11 +26,14 @@ class CpuInfo(NamedTuple):
     family: int | None
     model: int | None
     stepping: int | None
-    model_name: str | None
+    model_name: str | None              # of Arm cores by their numbers
     microcode: tuple[str, ...]          # distinct revisions
     microcode_cpus: tuple[dict, ...]    # {revision, cpus} where there is more than one
     flags: frozenset[str]               # of the first CPU
-    cores: frozenset[tuple[str, str]]   # distinct pairs of `physical id` and `core id`
+    cpus: int | None                    # how many are listed, which are those online
+    sockets: int | None
+    cores: int | None
+    kinds: tuple[dict, ...]             # {name, cpus} where cores of several kinds are listed
 
 
 def read_cpuinfo(host: Host) -> Reading:
@@ -35,26 +44,62 @@ def read_cpuinfo(host: Host) -> Reading:
 def parse_cpuinfo(text: str) -> CpuInfo:
     """The first CPU in full, of all others the lines in which they can differ."""
     first = dict(_pair(line) for line in text.partition("\n\n")[0].splitlines())
+    text = f"\n{text}"
     revisions = _values(text, "microcode")
-    packages, cores = _values(text, "physical id"), _values(text, "core id")
+    numbers = [int(number) for number in _values(text, "processor") if number.isdecimal() and len(number) < 7]
+    parts = _parts(text)
     return CpuInfo(
         vendor=first.get("vendor_id"),
         family=_integer(first.get("cpu family")),
         model=_integer(first.get("model")),
         stepping=_integer(first.get("stepping")),
-        model_name=first.get("model name"),
+        model_name=first.get("model name") or name_processor(parts) or _name(first),
         microcode=tuple(sorted(set(revisions))),
-        microcode_cpus=_by_revision(text, revisions),
+        microcode_cpus=_by_revision(numbers, revisions),
         flags=frozenset(first.get("flags", "").split()),
-        cores=frozenset(zip(packages, cores)) if len(packages) == len(cores) else frozenset())
+        cpus=len(numbers) or None,
+        **_count_cores(text),
+        kinds=_by_kind(numbers, parts))
 
 
-def _by_revision(text: str, revisions: list[str]) -> tuple[dict, ...]:
-    """The CPUs of each revision, where they differ: the odd ones can be named then."""
-    if len(set(revisions)) < 2:
+def _name(first: dict[str, str]) -> str | None:
+    """The processor's name in the words of its architecture; None where it has none (s390, some riscv)."""
+    named = next((first[name] for name in _NAMES if first.get(name)), None)
+    return named and _AFTERTHOUGHT.sub("", named)
+
+
+def _count_cores(text: str) -> dict[str, int | None]:
+    """Packages, and the sum of what each says of its cores: core ids repeat across the dies of one package.
+
+    Without `cpu cores` the pairs of package and core are counted; None where not every CPU has these lines.
+    """
+    packages = _values(text, "physical id")
+    inside, cores = _values(text, "cpu cores"), _values(text, "core id")
+    if packages and len(inside) == len(packages) and all(count.isdecimal() and len(count) < 7 for count in inside):
+        most = {package: int(count) for package, count in sorted(zip(packages, inside), key=lambda pair: int(pair[1]))}
+        return {"sockets": len(most), "cores": sum(most.values())}
+    if packages and len(cores) == len(packages):
+        return {"sockets": len(set(packages)), "cores": len(set(zip(packages, cores)))}
+    return {"sockets": None, "cores": None}
+
+
+def _parts(text: str) -> list[tuple[int, int]]:
+    """Implementer and part of every Arm core; 32-bit kernels print them once, for all."""
+    pairs = zip(_values(text, "CPU implementer"), _values(text, "CPU part"))
+    return [(int(implementer, 16), int(part, 16)) for implementer, part in pairs
+            if _is_hexadecimal(implementer) and _is_hexadecimal(part)]
+
+
+def _by_kind(numbers: list[int], parts: list[tuple[int, int]]) -> tuple[dict, ...]:
+    if len(set(parts)) < 2 or len(parts) != len(numbers):
         return ()
-    numbers = [int(number) for number in _values(f"\n{text}", "processor") if number.isdecimal()]
-    if len(numbers) != len(revisions):
+    return tuple({"name": name_core(*kind), "cpus": format_cpulist(
+        number for number, its in zip(numbers, parts) if its == kind)} for kind in sorted(set(parts)))
+
+
+def _by_revision(numbers: list[int], revisions: list[str]) -> tuple[dict, ...]:
+    """The CPUs of each revision, where they differ: the odd ones can be named then."""
+    if len(set(revisions)) < 2 or len(numbers) != len(revisions):
         return ()
     return tuple({"revision": revision, "cpus": format_cpulist(
         number for number, its in zip(numbers, revisions) if its == revision)} for revision in sorted(set(revisions)))
@@ -72,3 +117,7 @@ def _pair(line: str) -> tuple[str, str]:
 
 def _integer(text: str | None) -> int | None:
     return int(text) if text is not None and re.fullmatch(r"\d{1,9}", text) else None
+
+
+def _is_hexadecimal(text: str) -> bool:
+    return re.fullmatch(r"0[xX][0-9a-fA-F]{1,8}", text) is not None

@@ -38,7 +38,10 @@ def read(host: Host, users: Reading | None = None) -> dict:
 
 def read_thp(host: Host) -> dict:
     """Documentation/admin-guide/mm/transhuge.rst. From kernel 6.8 on each size has a choice of its own: where that
-    of 2048 KiB is `never`, the choice for all says nothing.
+    of the usual size is `never`, the choice for all says nothing.
+
+    The usual size is what one entry of the page table above maps (hpage_pmd_size): 2 MiB with pages of 4 KiB, 32 MiB
+    with pages of 16 KiB, 512 MiB with pages of 64 KiB.
     """
     enabled = host.read(f"{THP}/enabled")
     return {
@@ -48,6 +51,7 @@ def read_thp(host: Host) -> dict:
         "shmem_enabled": host.read(f"{THP}/shmem_enabled").map(chosen),
         "khugepaged_defrag": host.read_int(f"{THP}/khugepaged/defrag"),
         "sizes": read_thp_sizes(host),
+        "pmd_kib": host.read(f"{THP}/hpage_pmd_size").map(lambda text: int(text) >> 10),
     }
 
 

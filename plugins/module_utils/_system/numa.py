@@ -12,16 +12,32 @@ from .._host.reading import ABSENT, Reading, ok
 from .._kernel.cpulist import format_cpulist, parse_cpulist
 
 NODE = "/sys/devices/system/node"
+NVIDIA_GPUS = "/proc/driver/nvidia/gpus"
 
 
 def read(host: Host) -> dict:
     """The facts' section `numa`: the nodes that are online; none where the kernel was built without NUMA."""
     online = host.read(f"{NODE}/online").map(parse_cpulist).value or []
-    return {"nodes": [read_node(host, node) for node in online]}
+    gpus = read_gpu_nodes(host)
+    return {"nodes": [read_node(host, node, gpus.get(node)) for node in online]}
 
 
-def read_node(host: Host, node: int) -> dict:
-    """CPUs that are online, memory in KiB, and the distance to every node that is online, itself 10."""
+def read_gpu_nodes(host: Host) -> dict[int, str]:
+    """The nodes that are the memory of GPUs, with the address of each: numa_status of the NVIDIA driver.
+
+    Only where a GPU's memory is coherent with the host's (GH200, GB200, V100 in POWER9) is there such a file
+    (kernel-open/nvidia/nv-procfs.c, numa_status_read()).
+    """
+    found = {}
+    for path in host.glob(f"{NVIDIA_GPUS}/*/numa_status"):
+        node = re.search(r"^Node:\s+(\d{1,6})\s*$", host.read(path).value or "", re.MULTILINE)
+        if node:
+            found[int(node[1])] = path.split("/")[-2]
+    return found
+
+
+def read_node(host: Host, node: int, gpu: str | None = None) -> dict:
+    """CPUs that are online, memory in KiB, the GPU whose memory it is, the distance to every node, itself 10."""
     folder = f"{NODE}/node{node}"
     memory = host.read(f"{folder}/meminfo").map(parse_meminfo)
     return {
@@ -30,6 +46,7 @@ def read_node(host: Host, node: int) -> dict:
         "cpus": host.read(f"{folder}/cpulist").map(parse_cpulist).map(format_cpulist).value or "",
         "memory_kib": pick(memory, "MemTotal"),
         "free_kib": pick(memory, "MemFree"),
+        "gpu": gpu,
         "distances": host.read(f"{folder}/distance").map(parse_numbers).value or [],
     }
 

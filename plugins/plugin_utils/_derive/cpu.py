@@ -8,19 +8,22 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+from ...module_utils._kernel.cpulist import format_cpulist, parse_cpulist
+from .._render.text import count
 from .reading import hidden, known, lost, value
 
 _TOLERANCE = 0.98       # of the highest clock: drivers round
-_ALIKE = {"driver": "driver", "governor": "governor", "epp": "energy performance preference",
-          "min_khz": "lowest clock (kHz)", "boost": "boost", "bios_limit_khz": "limit of the firmware (kHz)"}
+_CLOCKS_SHOWN = 3
+_SETTINGS = {"driver": "driver", "governor": "governor", "epp": "energy performance preference", "boost": "boost"}
+_CLOCKS = {"min_khz": "lowest clock (kHz)", "bios_limit_khz": "limit of the firmware (kHz)"}
 
 
 def frequency_limits(frequency: dict[str, Any]) -> list[dict[str, Any]]:
     """`{name, cpus, max_khz, ceiling_khz}` of every policy whose highest clock is limited, and one for all others.
 
-    max_khz and ceiling_khz are readings. The ceiling is cpuinfo_max_freq, except under acpi-cpufreq: there it
-    includes boost, of which scaling_max_freq knows nothing (acpi_cpufreq_cpu_init(), get_max_boost_ratio()), and
-    bios_limit is the fastest state that the firmware allows.
+    max_khz and ceiling_khz are readings; `cpus` of the one for all others says how far they go. The ceiling is
+    cpuinfo_max_freq, except under acpi-cpufreq: there it includes boost, of which scaling_max_freq knows nothing
+    (acpi_cpufreq_cpu_init(), get_max_boost_ratio()), and bios_limit is the fastest state that the firmware allows.
     """
     limited, free = [], []
     highest = _highest(frequency["policies"])
@@ -34,9 +37,21 @@ def frequency_limits(frequency: dict[str, Any]) -> list[dict[str, Any]]:
                             "ceiling_khz": ceiling})
     if free:
         slowest = min(free, key=lambda policy: policy["max_khz"]["value"])
-        limited.append({"name": "policies", "cpus": f"{len(free)} policies", "max_khz": slowest["max_khz"],
+        limited.append({"name": "policies", "cpus": _how_far(free), "max_khz": slowest["max_khz"],
                         "ceiling_khz": slowest["max_khz"]})
     return limited
+
+
+def _how_far(policies: list[dict[str, Any]]) -> str:
+    """`20 policies may go up to 2808000 kHz (10) and 3900000 kHz (10)`: kinds of cores differ, and single cores too."""
+    clocks = sorted(Counter(policy["max_khz"]["value"] for policy in policies).items())
+    if len(clocks) == 1:
+        limits = f"{clocks[0][0]} kHz"
+    elif len(clocks) <= _CLOCKS_SHOWN:
+        limits = " and ".join(f"{khz} kHz ({number})" for khz, number in clocks)
+    else:
+        limits = f"{clocks[0][0]} to {clocks[-1][0]} kHz, each to its own"
+    return f"{count(len(policies), 'policy', 'policies')} may go up to {limits}"
 
 
 def _ceiling(policy: dict[str, Any], highest: dict[str, Any] | None) -> dict[str, Any]:
@@ -54,12 +69,31 @@ def _highest(policies: list[dict[str, Any]]) -> dict[str, Any] | None:
                                            key=lambda reading: reading["value"], default=None)
 
 
-def odd_policies(policies: list[dict[str, Any]]) -> dict[str, Any]:
-    """A reading of sentences: in what some policies differ from most of the others."""
-    status = hidden(policy[fact] for policy in policies for fact in _ALIKE)
+def odd_policies(policies: list[dict[str, Any]], kinds: list[dict[str, Any]]) -> dict[str, Any]:
+    """A reading of sentences: in what some policies differ from most of the others.
+
+    Clocks are compared among cores of one kind with the same limits of the hardware: a processor with two kinds of
+    cores has two lowest clocks, and a core that was made faster than its twins has a limit of its own.
+    """
+    status = hidden(policy[fact] for policy in policies for fact in (*_SETTINGS, *_CLOCKS))
     if status:
         return lost(status)
-    return known([sentence for fact, name in _ALIKE.items() for sentence in _differences(policies, fact, name)])
+    found = [sentence for fact, name in _SETTINGS.items() for sentence in _differences(policies, fact, name)]
+    for alike in _alike(policies, kinds):
+        found += [sentence for fact, name in _CLOCKS.items() for sentence in _differences(alike, fact, name)]
+    return known(found)
+
+
+def _alike(policies: list[dict[str, Any]], kinds: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+    """The policies of each kind of core and range of clocks."""
+    kind_of = {cpu: kind["name"] for kind in kinds for cpu in parse_cpulist(kind["cpus"])}
+    groups: dict[tuple, list[dict[str, Any]]] = {}
+    for policy in policies:
+        first = parse_cpulist(policy["cpus"])[:1]
+        key = (kind_of.get(first[0]) if first else None, value(policy["hardware_min_khz"]),
+               value(policy["hardware_max_khz"]))
+        groups.setdefault(key, []).append(policy)
+    return list(groups.values())
 
 
 def _differences(policies: list[dict[str, Any]], fact: str, name: str) -> list[str]:
@@ -68,11 +102,14 @@ def _differences(policies: list[dict[str, Any]], fact: str, name: str) -> list[s
         return []
     usual, odd = counts[0], counts[1:]
     most = f"{_shown(usual[0])} on {usual[1]} others" if usual[1] > counts[1][1] else "the others do not agree"
-    return [f"{name} is {_shown(seen)} on CPUs {_cpus(policies, fact, seen)}, {most}" for seen, _count in odd]
+    return [f"{name} is {_shown(seen)} on {_cpus(policies, fact, seen)}, {most}" for seen, _count in odd]
 
 
 def _cpus(policies: list[dict[str, Any]], fact: str, seen: Any) -> str:
-    return ",".join(policy["cpus"] for policy in policies if value(policy[fact]) == seen)
+    """`CPUs 5-9,15-19`; the policies by name where it is not known which CPUs they govern."""
+    having = [policy for policy in policies if value(policy[fact]) == seen]
+    cpus = [cpu for policy in having for cpu in parse_cpulist(policy["cpus"])]
+    return f"CPUs {format_cpulist(cpus)}" if cpus else ", ".join(policy["policy"] for policy in having)
 
 
 def _shown(seen: Any) -> str:

@@ -11,6 +11,10 @@ from typing import Any
 from .reading import value
 
 _TURIN_FAMILY = 0x1A
+_ZEN_FAMILY = 0x17
+_FIRST_CPPC_MODEL = 0x30            # Zen 2
+_SINCE_SANDY_BRIDGE = (0x2A, 0x2D)
+_LAST_BEFORE_SANDY_BRIDGE = 0x2F    # Westmere-EX
 
 
 def kernel_version(release: str | None) -> tuple[int, int] | None:
@@ -22,16 +26,42 @@ def kernel_version(release: str | None) -> tuple[int, int] | None:
 def scaling_driver(cpu: dict[str, Any], kernel: dict[str, Any]) -> dict[str, str | None]:
     """The driver, and where it is the generic acpi-cpufreq the cause and what would change it.
 
-    drivers/cpufreq/amd-pstate.c, amd_pstate_init(): up to 6.4 the driver loads only with its parameter, from 6.5 on
-    by itself except on machines whose firmware calls itself a server, from 6.13 on also there from family 1Ah on.
+    `generic_only` says why the processor has no driver of its own that could take the place. drivers/cpufreq/
+    amd-pstate.c, amd_pstate_init(): up to 6.4 the driver loads only with its parameter, from 6.5 on by itself except
+    on machines whose firmware calls itself a server, from 6.13 on also there from family 1Ah on.
     """
     drivers = cpu["frequency"]["drivers"]
-    found = {"name": ", ".join(drivers) or None, "cause": None, "reason": None}
-    if "acpi-cpufreq" not in drivers:
+    found = {"name": ", ".join(drivers) or None, "cause": None, "reason": None, "generic_only": generic_only(cpu)}
+    if "acpi-cpufreq" not in drivers or found["generic_only"]:
         return found
     parameters = {entry["name"]: entry["value"] for entry in kernel["parameters"]}
     cause, reason = (_amd_cause if cpu["vendor"] == "AuthenticAMD" else _intel_cause)(cpu, kernel, parameters)
     return {**found, "cause": cause, "reason": reason}
+
+
+def generic_only(cpu: dict[str, Any]) -> str | None:
+    """Why acpi-cpufreq is the driver that the processor has; None where there is another one, or nobody can tell.
+
+    amd_cppc_supported() in drivers/cpufreq/amd-pstate.c rules out family 17h below model 30h, and nothing older has
+    CPPC; intel_pstate_cpu_ids in drivers/cpufreq/intel_pstate.c begins with Sandy Bridge (family 6, model 2Ah).
+    """
+    vendor, family, model = cpu["vendor"], cpu["family"], cpu["model"]
+    if vendor is None or family is None or model is None:
+        return None
+    if vendor == "AuthenticAMD":
+        if family > _ZEN_FAMILY or (family == _ZEN_FAMILY and model >= _FIRST_CPPC_MODEL):
+            return None
+        return f"AMD family {family:x}h model {model:x}h has no CPPC: acpi-cpufreq is the driver it has"
+    if vendor == "GenuineIntel":
+        if family != 6 or model in _SINCE_SANDY_BRIDGE or model > _LAST_BEFORE_SANDY_BRIDGE:
+            return None
+        return f"intel_pstate does not know a processor as old as family 6 model {model:x}h"
+    return f"the kernel has no frequency driver made for processors of {vendor}"
+
+
+def has_die_controllers(cpu: dict[str, Any]) -> bool:
+    """EPYC 7001: each of the four dies of a processor has its own memory, and no setting joins their NUMA nodes."""
+    return cpu["vendor"] == "AuthenticAMD" and cpu["family"] == _ZEN_FAMILY and (cpu["model"] or 0) < _FIRST_CPPC_MODEL
 
 
 def _amd_cause(cpu: dict[str, Any], kernel: dict[str, Any], parameters: dict[str, str | None]) -> tuple[str, str]:
@@ -71,18 +101,23 @@ def boost_switches(frequency: dict[str, Any]) -> list[dict[str, Any]]:
 
     `on` is the text that enables boost: no_turbo has the opposite sense. The switch of a policy is listed only where
     it is off although the global one is on (store_local_boost() in drivers/cpufreq/cpufreq.c); a missing file says
-    nothing.
+    nothing. A switch of cores that have nothing above their nominal level decides nothing.
     """
     switches = []
-    boost, no_turbo = value(frequency["boost"]), value(frequency["no_turbo"])
-    if boost is not None:
+    boost, no_turbo, policies = value(frequency["boost"]), value(frequency["no_turbo"]), frequency["policies"]
+    if boost is not None and not (boost == 0 and nothing_to_boost(policies)):
         switches.append(_switch("boost", "cpufreq/boost", boost, "1"))
     if no_turbo is not None:
         switches.append(_switch("no_turbo", "intel_pstate/no_turbo", no_turbo, "0"))
     if boost != 0:
         switches += [_switch(policy["policy"], f"cpufreq/{policy['policy']}/boost", 0, "1")
-                     for policy in frequency["policies"] if value(policy["boost"]) == 0]
+                     for policy in policies if value(policy["boost"]) == 0 and not nothing_to_boost([policy])]
     return switches
+
+
+def nothing_to_boost(policies: list[dict[str, Any]]) -> bool:
+    """Whether CPPC says of every policy that its cores have no level above the nominal one."""
+    return bool(policies) and all(value(policy["headroom"]) is False for policy in policies)
 
 
 def _switch(name: str, file: str, reads: int, on: str) -> dict[str, Any]:

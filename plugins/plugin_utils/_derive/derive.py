@@ -16,12 +16,13 @@ from .alike import compare_alike
 from .boot import boot
 from .cmdline import pci_options
 from .cpu import frequency_limits, odd_policies, open_vulnerabilities
-from .cpufreq import boost_switches, scaling_driver
+from .cpufreq import boost_switches, has_die_controllers, nothing_to_boost, scaling_driver
+from .cpuidle import deep_states
 from .dependents import isolated_guests, stopped_by_reboot
 from .guests import gpu_containers, gpu_vms
 from .hardware import firmware_settings, memory_errors
 from .managers import boot_sysctls, sysctl_places, tuning_services
-from .memory import memory_shares, static_pools
+from .memory import host_memory_kib, memory_shares, static_pools, usual_huge_page
 from .modprobe import modprobe
 from .network import dropped_per_million, rdma_cards
 from .numa import numa, remote_interrupts
@@ -29,7 +30,7 @@ from .nvidia import driver_flavours, gpu_count, hung, library_mismatch, missing_
 from .nvidia_smi import smi_facts
 from .p2p import peer_to_peer
 from .pcie import path_facts
-from .reading import value
+from .reading import known, value
 from .xid import xids_by_device
 
 _NVIDIA, _AMD = "10de", "1002"
@@ -65,10 +66,12 @@ def derive(facts: dict[str, Any], nodes: Mapping[str, Any] | None = None) -> dic
 
 
 def _of_settings(facts: dict[str, Any]) -> dict[str, Any]:
-    memory_kib = value(facts["memory"]["total_kib"])
+    memory_kib = host_memory_kib(facts)
     return {
         "memory_gib": None if memory_kib is None else memory_kib >> 20,
-        "memory_shares": memory_shares(facts["memory"], facts["sysctl"]),
+        "memory_kib": facts["memory"]["total_kib"] if memory_kib is None else known(memory_kib),
+        "usual_huge_page": usual_huge_page(facts["memory"]["thp"]),
+        "memory_shares": memory_shares(facts["memory"], facts["sysctl"], memory_kib),
         "static_pools": static_pools(facts["memory"]),
         "boot_sysctls": boot_sysctls(facts),
         "sysctl_places": sysctl_places(facts),
@@ -83,9 +86,12 @@ def _of_hardware(facts: dict[str, Any]) -> dict[str, Any]:
     return {
         "scaling_driver": scaling_driver(facts["cpu"], facts["kernel"]),
         "frequency_limits": frequency_limits(facts["cpu"]["frequency"]),
-        "odd_policies": odd_policies(facts["cpu"]["frequency"]["policies"]),
+        "odd_policies": odd_policies(facts["cpu"]["frequency"]["policies"], facts["cpu"]["kinds"]),
         "vulnerable": open_vulnerabilities(facts["cpu"]["vulnerabilities"]),
         "boost_switches": boost_switches(facts["cpu"]["frequency"]),
+        "nothing_to_boost": nothing_to_boost(facts["cpu"]["frequency"]["policies"]),
+        "die_controllers": has_die_controllers(facts["cpu"]),
+        "idle_states": deep_states(facts["cpu"]["idle"]["states"]),
         "numa": numa(facts["numa"]["nodes"], facts["cpu"]),
         "memory_errors": memory_errors(facts["ras"]),
         "firmware": firmware_settings(facts),

@@ -2,20 +2,51 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Shares of a host's memory that somebody set aside."""
+"""The host's memory without that of GPUs, the huge page that programs get, shares that somebody set aside."""
 from __future__ import annotations
 
 from typing import Any
 
-from .reading import value
+from .._render.text import binary_size
+from .reading import lost, value
+
+_GRACE = "Arm Neoverse-V2"
+_X86_PMD_KIB = 2048
 
 
-def memory_shares(memory: dict[str, Any], sysctl: dict[str, Any]) -> dict[str, float | None]:
-    """Percent of all memory: what ZFS's cache may take, what the kernel keeps free, what lies in unused huge pages.
+def of_gpus(node: dict[str, Any], cpu: dict[str, Any]) -> bool:
+    """Whether a NUMA node is the memory of a GPU, which Linux counts as the host's where both are coherent.
+
+    The NVIDIA driver says so. Where its word is missing, a node without CPUs of a Grace processor is one all the same:
+    it has no other memory that could be a node of its own. A node of CXL or HBM of other processors is the host's.
+    """
+    return node.get("gpu") is not None or (not node["cpus"] and cpu["model_name"] == _GRACE)
+
+
+def gpu_memory_kib(facts: dict[str, Any]) -> int:
+    """KiB of MemTotal that belong to GPUs."""
+    return sum(value(node["memory_kib"]) or 0 for node in facts["numa"]["nodes"] if of_gpus(node, facts["cpu"]))
+
+
+def host_memory_kib(facts: dict[str, Any]) -> int | None:
+    """MemTotal without the memory of GPUs; None where it is not known."""
+    total = value(facts["memory"]["total_kib"])
+    return None if total is None else max(total - gpu_memory_kib(facts), 0)
+
+
+def usual_huge_page(thp: dict[str, Any]) -> dict[str, Any]:
+    """The huge page that programs get: `{kib, size, choice}`, its own choice a reading, absent before kernel 6.8."""
+    kib = value(thp["pmd_kib"]) or _X86_PMD_KIB
+    choice = next((size["enabled"] for size in thp["sizes"] if size["kib"] == kib), lost("absent"))
+    return {"kib": kib, "size": binary_size(kib << 10), "choice": choice}
+
+
+def memory_shares(memory: dict[str, Any], sysctl: dict[str, Any], total: int | None) -> dict[str, float | None]:
+    """Percent of the host's memory, `total` KiB: what ZFS's cache may take, what the kernel keeps free, what lies in
+    unused huge pages.
 
     A huge page is unused that is free and promised to nobody. None where one of the two numbers is not known.
     """
-    total = value(memory["total_kib"])
     arc, free = value(memory["arc"]["limit"]), value(sysctl["vm.min_free_kbytes"])
     pools = value(memory["hugepages"])
     unused = None if pools is None else sum((pool["free"] - pool["reserved"]) * pool["kib"] for pool in pools)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...module_utils._kernel.cpulist import parse_cpulist
+from .._render.text import count
 from .reading import hidden, known, lost, value
 
 _EVEN = 0.75        # of the largest node: the kernel keeps a few percent of the first one for itself
@@ -16,18 +17,23 @@ _EVEN = 0.75        # of the largest node: the kernel keeps a few percent of the
 def numa(nodes: list[dict[str, Any]], cpu: dict[str, Any]) -> dict[str, Any]:
     """`derived.numa`: readings of nodes for each socket and what that is called, nodes without memory, uneven ones.
 
-    Nodes without CPUs (CXL, HBM) are no part of it. AMD calls the number NPS or, with a node for each L3 cache, L3 as
-    NUMA; Intel calls it SNC.
+    Nodes without CPUs (CXL, HBM, GPUs) are no part of it. AMD calls the number NPS or, with a node for each L3 cache,
+    L3 as NUMA; Intel calls it SNC.
     """
     with_cpus = [node for node in nodes if node["cpus"]]
+    nodes_in_words = f"{count(len(with_cpus), 'node')} with CPUs"
+    on = f" on {count(cpu['sockets'], 'socket')}" if cpu["sockets"] else ""
+    layout = {"with_cpus": len(with_cpus), "layout": nodes_in_words + on}
     status = hidden(node["memory_kib"] for node in nodes)
     if status or not with_cpus:
-        return dict.fromkeys(("per_socket", "without_memory", "uneven"), lost(status or "absent"))
+        return {**layout,
+                **dict.fromkeys(("per_socket", "without_memory", "uneven"), lost(status or "absent"))}
     sizes = {node["node"]: value(node["memory_kib"]) or 0 for node in with_cpus}
     filled = {name: size for name, size in sizes.items() if size}
     sockets = cpu["sockets"]
     even = sockets and len(with_cpus) % sockets == 0
     return {
+        **layout,
         "per_socket": known(len(with_cpus) // sockets) if even else lost("absent"),
         "without_memory": known([f"{name} (CPUs {_cpus(with_cpus, name)})" for name in sizes if name not in filled]),
         "uneven": known(_uneven(filled)),

@@ -9,6 +9,7 @@ from collections import Counter
 from typing import Any
 
 from .._checks.findings import value
+from .._derive.memory import gpu_memory_kib
 from .._render.text import binary_size, clean, count
 
 _KINDS = {"vm": "a virtual machine", "container": "a container", "unknown": "a machine of unknown kind"}
@@ -16,7 +17,7 @@ _KINDS = {"vm": "a virtual machine", "container": "a container", "unknown": "a m
 
 def describe(facts: dict[str, Any]) -> list[str]:
     """The parts of that line: processors, memory, GPUs, kernel, Proxmox VE, kind of machine where it is not metal."""
-    parts = [_processors(facts["cpu"]), _memory(facts["memory"]), _gpus(facts["gpus"]),
+    parts = [_processors(facts["cpu"]), _memory(facts), _gpus(facts["gpus"]),
              f"kernel {value(facts['kernel']['release'], 'unknown')}"]
     if facts["identity"]["proxmox"]["installed"]:
         parts.append(f"Proxmox VE {value(facts['identity']['proxmox']['version'], '')}".strip())
@@ -30,13 +31,28 @@ def describe(facts: dict[str, Any]) -> list[str]:
 def _processors(cpu: dict[str, Any]) -> str:
     name = (cpu["model_name"] or cpu["vendor"] or "unknown processor").replace("(R)", "").replace("(TM)", "")
     name = " ".join(name.replace("-Core Processor", " cores").split())
-    sockets = cpu["sockets"] or 1
-    return f"{f'{sockets} x ' if sockets > 1 else ''}{name}, {count(cpu['logical'], 'CPU')}"
+    # Of a processor with several kinds of cores the kernel may call each cluster a package.
+    sockets = 1 if cpu.get("kinds") else cpu["sockets"] or 1
+    cpus = "CPUs not counted" if cpu["logical"] is None else count(cpu["logical"], "CPU")
+    return f"{f'{sockets} x ' if sockets > 1 else ''}{name}, {cpus}"
 
 
-def _memory(memory: dict[str, Any]) -> str:
-    kib = value(memory["total_kib"])
-    return "" if kib is None else f"{binary_size(kib * 1024)} memory"
+def _memory(facts: dict[str, Any]) -> str:
+    """`468 GiB memory and 96 GiB of GPUs` where Linux counts theirs as its own, else what nodes without CPUs have."""
+    total = value(facts["memory"]["total_kib"])
+    if total is None:
+        return ""
+    nodes = facts.get("numa", {}).get("nodes", [])
+    of_gpus = gpu_memory_kib(facts) if nodes else 0
+    said = f"{_size(total - of_gpus)} memory"
+    if of_gpus:
+        return f"{said} and {_size(of_gpus)} of GPUs"
+    without_cpus = sum(value(node["memory_kib"]) or 0 for node in nodes if not node["cpus"])
+    return f"{said}, {_size(without_cpus)} of it on nodes without CPUs" if without_cpus else said
+
+
+def _size(kib: int) -> str:
+    return binary_size(max(kib, 0) * 1024)
 
 
 def _gpus(gpus: list[dict[str, Any]]) -> str:

@@ -10,7 +10,7 @@ from ansible_collections.gpuhost.tuning.plugins.module_utils._host.host import H
 from ansible_collections.gpuhost.tuning.plugins.module_utils._host.reading import ok
 from ansible_collections.gpuhost.tuning.plugins.module_utils._kernel.cpulist import parse_cpulist
 from ansible_collections.gpuhost.tuning.plugins.module_utils._system import cpu
-from ansible_collections.gpuhost.tuning.plugins.module_utils._system.cpu import count_cores, read, read_cores
+from ansible_collections.gpuhost.tuning.plugins.module_utils._system.cpu import count_cores, read
 
 from hosts.cpu import (
     VM_FLAGS,
@@ -22,6 +22,7 @@ from hosts.cpu import (
     plant_uncore,
     write_files,
 )
+from hosts.dgx_spark import dgx_spark
 from hosts.kernel import plant_kernel, plant_kernel_config
 
 
@@ -136,8 +137,45 @@ def test_arm_has_its_cores_in_sysfs_only(tree, host):
 
 def test_unknown_package_is_no_socket(tree, host):
     write_files(tree, "/sys/devices/system/cpu/cpu0/topology", {"physical_package_id": -1, "core_id": 0})
-    assert read_cores(host, [0, 1]) == set()
-    assert count_cores([]) == {"sockets": None, "cores": None}
+    assert count_cores(host, cpu.read_cpuinfo(host), [0]) == {"sockets": None, "cores": 1}
+    assert count_cores(host, cpu.read_cpuinfo(host), []) == {"sockets": None, "cores": None}
+
+
+def test_cores_of_arm_are_told_by_their_siblings(tree, host):
+    """Two dies of one package whose core ids repeat, two threads a core: no pair of ids tells them apart."""
+    for number in range(8):
+        write_files(tree, f"/sys/devices/system/cpu/cpu{number}/topology", {
+            "physical_package_id": 0, "core_id": number // 2 % 2,
+            "core_cpus_list": f"{number - number % 2}-{number - number % 2 + 1}"})
+    assert count_cores(host, cpu.read_cpuinfo(host), range(8)) == {"sockets": 1, "cores": 4}
+
+
+def test_cpus_are_counted_where_no_list_tells(tree, host):
+    tree.folder("/sys/devices/system/cpu/cpu0").folder("/sys/devices/system/cpu/cpu11").folder(
+        "/sys/devices/system/cpu/cpufreq")
+    assert read(host)["logical"] == 2
+
+
+def test_cpus_are_counted_in_cpuinfo_where_nothing_else_tells(tree, host):
+    tree.file("/proc/cpuinfo", "processor\t: 0\nmodel name\t: Old\n\nprocessor\t: 1\nmodel name\t: Old\n\n")
+    assert read(host)["logical"] == 2
+
+
+def test_performance_and_efficient_cores(tree, host):
+    plant_cpus(tree, sockets=1, cores=4, threads=1)
+    assert read(host)["kinds"] == []
+    tree.file("/sys/devices/cpu_core/cpus", "0-1").file("/sys/devices/cpu_atom/cpus", "2-3")
+    assert read(host)["kinds"] == [{"name": "performance cores", "cpus": "0-1"},
+                                   {"name": "efficient cores", "cpus": "2-3"}]
+
+
+def test_b01_two_kinds_of_arm_cores_are_named(tree, host):
+    dgx_spark(tree)
+    facts = read(host)
+    assert facts["model_name"] == "Arm Cortex-X925 and Cortex-A725"
+    assert facts["kinds"] == [{"name": "Cortex-X925", "cpus": "5-9,15-19"},
+                              {"name": "Cortex-A725", "cpus": "0-4,10-14"}]
+    assert {policy["headroom"].value for policy in facts["frequency"]["policies"]} == {False}
 
 
 def test_empty_host(host):

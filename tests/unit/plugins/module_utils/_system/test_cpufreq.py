@@ -8,7 +8,7 @@ import os
 
 import pytest
 from ansible_collections.gpuhost.tuning.plugins.module_utils._host.host import Host
-from ansible_collections.gpuhost.tuning.plugins.module_utils._host.reading import Reading, ok
+from ansible_collections.gpuhost.tuning.plugins.module_utils._host.reading import ABSENT, Reading, ok
 from ansible_collections.gpuhost.tuning.plugins.module_utils._system.cpufreq import (
     parse_has_amd_pstate,
     read_frequency,
@@ -16,10 +16,12 @@ from ansible_collections.gpuhost.tuning.plugins.module_utils._system.cpufreq imp
     read_policies,
 )
 
+from hosts.arm import plant_cppc
 from hosts.cpu import plant_frequency, plant_no_frequency, policy_path
 from hosts.kernel import plant_kernel_config
 
 RELEASE = ok("6.8.12-9-pve")
+NO_SWITCH = Reading(ABSENT)
 
 
 def test_acpi_cpufreq(tree, host):
@@ -66,27 +68,40 @@ def test_intel_pstate_with_turbo_off(tree, host):
 def test_policies_are_sorted_by_number(tree, host):
     plant_frequency(tree, [10, 9, 100, 1])
     tree.folder("/sys/devices/system/cpu/cpufreq/ondemand").folder("/sys/devices/system/cpu/cpufreq/policyX")
-    assert [policy["policy"] for policy in read_policies(host)] == ["policy1", "policy9", "policy10", "policy100"]
+    names = [policy["policy"] for policy in read_policies(host, NO_SWITCH)]
+    assert names == ["policy1", "policy9", "policy10", "policy100"]
 
 
 def test_a_policy_of_several_cpus(tree, host):
     plant_frequency(tree, [4])
     tree.file(policy_path(4, "affected_cpus"), "4 5 6 132 ")
-    assert read_policies(host)[0]["cpus"] == "4-6,132"
+    assert read_policies(host, NO_SWITCH)[0]["cpus"] == "4-6,132"
 
 
-@pytest.mark.parametrize(("text", "cpus"), [("", ""), ("<none>", ""), ("\u00b2 7", "7"), ("9" * 5000, "")])
-def test_odd_text_names_no_cpu(tree, host, text, cpus):
+@pytest.mark.parametrize(("text", "cpus"), [("<none>", "3"), ("\u00b2 7", "7"), ("9" * 5000, "3")])
+def test_odd_text_leaves_the_cpu_that_names_the_policy(tree, host, text, cpus):
+    plant_frequency(tree, [3])
+    tree.file(policy_path(3, "affected_cpus"), text)
+    assert read_policies(host, NO_SWITCH)[0]["cpus"] == cpus
+
+
+def test_policy_without_a_cpu_that_is_online_is_left_out(tree, host):
+    plant_frequency(tree, [0, 1])
+    tree.file(policy_path(1, "affected_cpus"), "\n")
+    assert [policy["policy"] for policy in read_policies(host, NO_SWITCH)] == ["policy0"]
+
+
+def test_folder_without_a_driver_is_no_policy(tree, host):
     plant_frequency(tree, [0])
-    tree.file(policy_path(0, "affected_cpus"), text)
-    assert read_policies(host)[0]["cpus"] == cpus
+    tree.file(policy_path(1, "cpuinfo_cur_freq"), "1200195")
+    assert [policy["policy"] for policy in read_policies(host, NO_SWITCH)] == ["policy0"]
 
 
 def test_one_policy_that_differs_is_seen(tree, host):
     plant_frequency(tree, range(256), governor="performance")
     for cpu in (12, 77, 140):
         tree.file(policy_path(cpu, "scaling_governor"), "schedutil")
-    odd = [policy["cpus"] for policy in read_policies(host) if policy["governor"].value != "performance"]
+    odd = [policy["cpus"] for policy in read_policies(host, NO_SWITCH) if policy["governor"].value != "performance"]
     assert odd == ["12", "77", "140"]
 
 
@@ -116,20 +131,31 @@ class OfflineCpus(Host):
 
 def test_policy_of_an_offline_cpu_is_left_out(tree):
     plant_frequency(tree, [238, 239, 240])
-    assert [policy["policy"] for policy in read_policies(OfflineCpus(str(tree.root)))] == ["policy238", "policy240"]
+    found = read_policies(OfflineCpus(str(tree.root)), NO_SWITCH)
+    assert [policy["policy"] for policy in found] == ["policy238", "policy240"]
 
 
 def test_policy_that_cannot_be_read_for_another_reason_is_shown(tree, host):
     plant_frequency(tree, [0])
     tree.remove(policy_path(0, "affected_cpus"))
-    policy, = read_policies(host)
-    assert (policy["policy"], policy["cpus"]) == ("policy0", "")
+    policy, = read_policies(host, NO_SWITCH)
+    assert (policy["policy"], policy["cpus"]) == ("policy0", "0")
+
+
+@pytest.mark.parametrize(("highest", "boost", "headroom"), [
+    (331, 0, ("ok", False)), (400, 0, ("ok", True)), (331, 1, ("absent", None)), (None, 0, ("absent", None))])
+def test_whether_there_is_a_clock_above_the_nominal_one(tree, host, highest, boost, headroom):
+    plant_frequency(tree, [0], boost=boost)
+    if highest is not None:
+        plant_cppc(tree, [0], nominal=331, highest=highest)
+    policy, = read_frequency(host, RELEASE)["policies"]
+    assert policy["headroom"][:2] == headroom
 
 
 def test_number_that_is_none_is_unparsable(tree, host):
     plant_frequency(tree, [0])
     tree.file(policy_path(0, "scaling_max_freq"), "<unknown>")
-    assert read_policies(host)[0]["max_khz"].status == "unparsable"
+    assert read_policies(host, NO_SWITCH)[0]["max_khz"].status == "unparsable"
 
 
 @pytest.mark.parametrize(("amd_pstate", "there"), [(True, True), (False, False)])

@@ -45,11 +45,12 @@ def test_all_that_x86_prints():
         microcode=("0xb002116", "0xb002147"),
         microcode_cpus=({"revision": "0xb002116", "cpus": "1"}, {"revision": "0xb002147", "cpus": "0"}),
         flags=frozenset({"fpu", "tsc", "constant_tsc", "cppc"}),
-        cores=frozenset({("0", "0"), ("1", "0")}))
+        cpus=2, sockets=2, cores=2, kinds=())
 
 
 def test_arm_prints_almost_nothing_of_it():
-    assert parse_cpuinfo(ARM) == CpuInfo(None, None, None, None, None, (), (), frozenset(), frozenset())
+    assert parse_cpuinfo(ARM) == CpuInfo(
+        None, None, None, None, "Arm Neoverse-V2", (), (), frozenset(), 1, None, None, ())
 
 
 @pytest.mark.parametrize("text", ["unknown", "", "\u00b2", "-1", "9" * 5000])
@@ -66,7 +67,35 @@ def test_revisions_are_not_assigned_where_a_line_is_missing():
 
 
 def test_cores_are_unknown_where_a_line_is_missing():
-    assert parse_cpuinfo(TWO_SOCKETS.replace("core id\t\t: 0\n", "", 1)).cores == frozenset()
+    without = TWO_SOCKETS.replace("cpu cores\t: 1\n", "")
+    assert (parse_cpuinfo(without).sockets, parse_cpuinfo(without).cores) == (2, 2)
+    assert parse_cpuinfo(without.replace("core id\t\t: 0\n", "", 1)).cores is None
+
+
+def package(cpus, cores, ids):
+    return "".join(f"processor\t: {cpu}\nphysical id\t: 0\ncore id\t\t: {core}\ncpu cores\t: {cores}\n\n"
+                   for cpu, core in zip(cpus, ids))
+
+
+def test_core_ids_that_repeat_across_the_dies_of_a_package():
+    """Two dies in one package (Opteron 6200, Xeon Platinum 9200): both number their cores from 0."""
+    info = parse_cpuinfo(package(range(8), 8, [0, 1, 2, 3, 0, 1, 2, 3]))
+    assert (info.cpus, info.sockets, info.cores) == (8, 1, 8)
+
+
+@pytest.mark.parametrize(("lines", "name"), [
+    ("CPU implementer\t: 0x41\nCPU part\t: 0xd0c\n", "Arm Neoverse-N1"),
+    ("CPU implementer\t: 0x41\nCPU part\t: 0xd49\n", "Arm Neoverse-N2"),
+    ("CPU implementer\t: 0xc0\nCPU part\t: 0xac3\n", "Ampere Ampere-1"),
+    ("CPU implementer\t: 0x41\nCPU part\t: 0xfff\n", "Arm part 0xfff"),
+    ("CPU implementer\t: 0x99\nCPU part\t: 0x001\n", "implementer 0x99 part 0x001"),
+    ("cpu\t\t: POWER9, altivec supported\n", "POWER9"),
+    ("cpu\t\t: POWER7 (architected), altivec supported\n", "POWER7"),
+    ("Model Name\t\t: Loongson-3A5000-HV\n", "Loongson-3A5000-HV"),
+    ("isa\t\t: rv64imafdcv\nmmu\t\t: sv39\n", None),
+])
+def test_names_of_other_architectures(lines, name):
+    assert parse_cpuinfo(f"processor\t: 0\n{lines}\n").model_name == name
 
 
 def test_empty_file_and_no_file(tree, host):

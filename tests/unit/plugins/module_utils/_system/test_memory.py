@@ -13,7 +13,16 @@ from ansible_collections.gpuhost.tuning.plugins.module_utils._system.memory impo
     read_thp,
 )
 
-from hosts.memory import plant_arc, plant_hugepages, plant_ksm, plant_memory, plant_shm, plant_swap, plant_thp
+from hosts.memory import (
+    plant_arc,
+    plant_hugepages,
+    plant_ksm,
+    plant_memory,
+    plant_pmd_size,
+    plant_shm,
+    plant_swap,
+    plant_thp,
+)
 
 HEADER = "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n"
 
@@ -68,6 +77,7 @@ def test_odd_row_is_unparsable(tree, host, row):
 def test_huge_pages_of_a_6_8_kernel(tree, host):
     plant_thp(tree, enabled="madvise", defrag="defer+madvise", shmem_enabled="advise", khugepaged_defrag=1,
               sizes={64: "never", 2048: "inherit", 128: "always"})
+    plant_pmd_size(tree, 2 << 20)
     assert read_thp(host) == {
         "enabled": ("ok", "madvise", None),
         "enabled_choices": ("ok", ["always", "madvise", "never"], None),
@@ -76,6 +86,7 @@ def test_huge_pages_of_a_6_8_kernel(tree, host):
         "khugepaged_defrag": ("ok", 1, None),
         "sizes": [{"kib": 64, "enabled": ("ok", "never", None)}, {"kib": 128, "enabled": ("ok", "always", None)},
                   {"kib": 2048, "enabled": ("ok", "inherit", None)}],
+        "pmd_kib": ("ok", 2048, None),
     }
 
 

@@ -7,6 +7,7 @@ import pytest
 from ansible_collections.gpuhost.tuning.plugins.module_utils._host.host import Host
 from ansible_collections.gpuhost.tuning.plugins.module_utils._system.numa import parse_meminfo, parse_numbers, read
 
+from hosts.grace_hopper import plant_numa_status
 from hosts.numa import plant_nodes
 
 
@@ -14,9 +15,9 @@ def test_two_nodes_with_one_cpu_offline(tree, host):
     plant_nodes(tree, ("0-63,128-191", "64-127,192-238,240-255"), memory_kib=792244224, free_kib=789052416)
     assert read(host) == {"nodes": [
         {"node": "node0", "id": 0, "cpus": "0-63,128-191", "memory_kib": ("ok", 792244224, None),
-         "free_kib": ("ok", 789052416, None), "distances": [10, 32]},
+         "free_kib": ("ok", 789052416, None), "gpu": None, "distances": [10, 32]},
         {"node": "node1", "id": 1, "cpus": "64-127,192-238,240-255", "memory_kib": ("ok", 792244224, None),
-         "free_kib": ("ok", 789052416, None), "distances": [32, 10]},
+         "free_kib": ("ok", 789052416, None), "gpu": None, "distances": [32, 10]},
     ]}
 
 
@@ -24,6 +25,14 @@ def test_node_of_memory_only(tree, host):
     plant_nodes(tree, ("0-71", ""), distances=((10, 80), (80, 10)))
     nodes = read(host)["nodes"]
     assert [(node["cpus"], node["distances"]) for node in nodes] == [("0-71", [10, 80]), ("", [80, 10])]
+
+
+def test_b18_a_node_is_the_memory_of_the_gpu_that_the_driver_names(tree, host):
+    """B-18. A GPU whose memory is not online has no node."""
+    plant_nodes(tree, ("0-71", "", ""), memory_kib=(490733568, 100400000, 0))
+    plant_numa_status(tree, "0009:01:00.0", 1)
+    tree.file("/proc/driver/nvidia/gpus/0019:01:00.0/numa_status", "Node:      -1\nStatus:    offline\n")
+    assert [node["gpu"] for node in read(host)["nodes"]] == [None, "0009:01:00.0", None]
 
 
 def test_nodes_with_a_gap(tree, host):

@@ -67,7 +67,7 @@ def test_limits_under_acpi_cpufreq(changes, found):
 @pytest.mark.parametrize("changes, sentences", [
     (({}, {}), []),
     (({}, {}, {}, {"governor": ok("ondemand")}, {"governor": ok("ondemand")}),
-     ["governor is ondemand on CPUs 3,4, performance on 3 others"]),
+     ["governor is ondemand on CPUs 3-4, performance on 3 others"]),
     (({"boost": ok(0)}, {"boost": ok(1)}), ["boost is 1 on CPUs 1, the others do not agree"]),
     (({"min_khz": ok(2000000)}, {}, {}), ["lowest clock (kHz) is 2000000 on CPUs 0, 1500000 on 2 others"]),
     (({"epp": ok("power")}, {"epp": ABSENT}, {"epp": ABSENT}),
@@ -75,11 +75,44 @@ def test_limits_under_acpi_cpufreq(changes, found):
 ])
 def test_a81_odd_ones_are_named_with_their_cpus(changes, sentences):
     """A-81."""
-    assert odd_policies(policies(*changes)) == ok(sentences)
+    assert odd_policies(policies(*changes), []) == ok(sentences)
+
+
+LARGE = {"min_khz": ok(1378000), "hardware_min_khz": ok(1378000), "max_khz": ok(3900000),
+         "hardware_max_khz": ok(3900000)}
+
+
+def test_b01_two_kinds_of_cores_are_no_inconsistency():
+    """B-01."""
+    assert odd_policies(policies({}, {}, LARGE, LARGE), []) == ok([])
+    assert [entry["cpus"] for entry in frequency_limits({"policies": policies({}, {}, LARGE, LARGE)})] == [
+        "4 policies may go up to 3900000 kHz (2) and 5000000 kHz (2)"]
+
+
+def test_b01_an_odd_one_within_its_kind_is_named():
+    """B-01."""
+    odd = {**LARGE, "min_khz": ok(2000000)}
+    assert odd_policies(policies({}, {}, LARGE, LARGE, odd), []) == ok(
+        ["lowest clock (kHz) is 2000000 on CPUs 4, 1378000 on 2 others"])
+
+
+def test_kinds_with_the_same_limits_are_compared_apart():
+    kinds = [{"name": "performance cores", "cpus": "0-1"}, {"name": "efficient cores", "cpus": "2-3"}]
+    clocks = [{"min_khz": ok(800000)}, {"min_khz": ok(800000)}, {"min_khz": ok(400000)}, {"min_khz": ok(400000)}]
+    assert odd_policies(policies(*clocks), kinds) == ok([])
+    # A setting is compared across all of them.
+    assert odd_policies(policies({}, {}, {}, {"governor": ok("ondemand")}), kinds) == ok(
+        ["governor is ondemand on CPUs 3, performance on 3 others"])
+
+
+def test_many_clocks_are_told_as_a_range():
+    preferred = [{"max_khz": ok(khz), "hardware_max_khz": ok(khz)} for khz in (5000000, 5100000, 5200000, 5300000)]
+    assert [entry["cpus"] for entry in frequency_limits({"policies": policies(*preferred)})] == [
+        "4 policies may go up to 5000000 to 5300000 kHz, each to its own"]
 
 
 def test_policies_that_could_not_be_read_are_not_compared():
-    assert odd_policies(policies({}, {"epp": lacking("denied")})) == lacking("denied")
+    assert odd_policies(policies({}, {"epp": lacking("denied")}), []) == lacking("denied")
 
 
 def test_what_the_kernel_calls_vulnerable():

@@ -597,8 +597,31 @@ def test_why_it_is_acpi_cpufreq(cpu, release, parameters, cause, says):
 
 
 def test_another_driver_needs_no_cause():
-    assert host()["scaling_driver"] == {"name": "amd-pstate-epp", "cause": None, "reason": None}
-    assert derive(neutral.vm())["derived"]["scaling_driver"] == {"name": None, "cause": None, "reason": None}
+    assert host()["scaling_driver"] == {"name": "amd-pstate-epp", "cause": None, "reason": None, "generic_only": None}
+    assert derive(neutral.vm())["derived"]["scaling_driver"]["name"] is None
+
+
+@pytest.mark.parametrize("cpu, generic_only", [
+    # B-02: Zen and Zen+ have no CPPC (EPYC 7001, and model 8, Ryzen 2000); nothing older has.
+    ({"family": 0x17, "model": 0x01}, "AMD family 17h model 1h has no CPPC: acpi-cpufreq is the driver it has"),
+    ({"family": 0x17, "model": 0x08}, "AMD family 17h model 8h has no CPPC: acpi-cpufreq is the driver it has"),
+    ({"family": 0x15, "model": 0x02}, "AMD family 15h model 2h has no CPPC: acpi-cpufreq is the driver it has"),
+    ({"family": 0x17, "model": 0x31}, None),        # EPYC 7002
+    ({"family": 0x19, "model": 0x01}, None),
+    ({"vendor": "HygonGenuine", "family": 0x18, "model": 0x00},
+     "the kernel has no frequency driver made for processors of HygonGenuine"),
+    ({"vendor": "GenuineIntel", "family": 6, "model": 0x2C},
+     "intel_pstate does not know a processor as old as family 6 model 2ch"),
+    ({"vendor": "GenuineIntel", "family": 6, "model": 0x2A}, None),     # Sandy Bridge
+    ({"vendor": "GenuineIntel", "family": 6, "model": 0x8F}, None),
+    ({"vendor": None, "family": None, "model": None}, None),
+])
+def test_b02_no_driver_is_advised_that_the_processor_cannot_have(cpu, generic_only):
+    """B-02."""
+    facts = merge(neutral.epyc(), {"cpu": {"frequency": {"drivers": ["acpi-cpufreq"]}, "acpi_cppc": False, **cpu}})
+    found = derive(facts)["derived"]["scaling_driver"]
+    assert found["generic_only"] == generic_only
+    assert (found["reason"] is None) == (generic_only is not None)
 
 
 @pytest.mark.parametrize("boost, no_turbo, policies, switches", [
@@ -611,14 +634,27 @@ def test_another_driver_needs_no_cause():
 ])
 def test_boost_switches(boost, no_turbo, policies, switches):
     found = boost_switches({"boost": boost, "no_turbo": no_turbo, "policies": [
-        {"policy": f"policy{number}", "boost": ABSENT if value is None else ok(value)}
+        {"policy": f"policy{number}", "boost": ABSENT if value is None else ok(value), "headroom": ABSENT}
         for number, value in enumerate(policies)]})
     assert [(switch["name"], switch["boosts"]) for switch in found] == switches
 
 
+@pytest.mark.parametrize("headroom, switches", [
+    ((False, False), []),                       # nothing above the nominal level: the switch decides nothing
+    ((False, True), ["boost"]),                 # some cores have something
+    ((None, None), ["boost"]),                  # firmware does not tell: the switch counts
+])
+def test_b01_a_switch_without_anything_to_boost_is_none(headroom, switches):
+    """B-01."""
+    found = boost_switches({"boost": ok(0), "no_turbo": ABSENT, "policies": [
+        {"policy": f"policy{number}", "boost": ok(0), "headroom": ABSENT if above is None else ok(above)}
+        for number, above in enumerate(headroom)]})
+    assert [switch["name"] for switch in found] == switches
+
+
 def test_the_switches_have_opposite_senses():
     files = {switch["name"]: (switch["file"], switch["on"]) for switch in boost_switches(
-        {"boost": ok(1), "no_turbo": ok(0), "policies": [{"policy": "policy7", "boost": ok(0)}]})}
+        {"boost": ok(1), "no_turbo": ok(0), "policies": [{"policy": "policy7", "boost": ok(0), "headroom": ABSENT}]})}
     assert files == {"boost": ("cpufreq/boost", "1"), "no_turbo": ("intel_pstate/no_turbo", "0"),
                      "policy7": ("cpufreq/policy7/boost", "1")}
 

@@ -29,13 +29,23 @@ def nodes(*gib, cpus=None):
 ])
 def test_nodes_and_their_memory(sizes, cpus, sockets, per_socket, without, uneven):
     found = numa(nodes(*sizes, cpus=cpus), {"sockets": sockets})
-    assert found == {"per_socket": per_socket, "without_memory": ok(without), "uneven": ok(uneven)}
+    assert {key: found[key] for key in ("per_socket", "without_memory", "uneven")} == {
+        "per_socket": per_socket, "without_memory": ok(without), "uneven": ok(uneven)}
 
 
 def test_memory_that_could_not_be_read_leaves_all_open():
     some = nodes(503, 503)
     some[1]["memory_kib"] = lacking("denied")
-    assert set(map(str, numa(some, {"sockets": 2}).values())) == {str(lacking("denied"))}
+    found = numa(some, {"sockets": 2})
+    assert found == {"with_cpus": 2, "layout": "2 nodes with CPUs on 2 sockets",
+                     **dict.fromkeys(("per_socket", "without_memory", "uneven"), lacking("denied"))}
+
+
+def test_b18_nodes_of_a_gpu_are_not_counted_on_sockets():
+    """B-18: GH200 has nine nodes, one of which has CPUs."""
+    found = numa(nodes(468, 96, *[0] * 7, cpus=("0-71", *[""] * 8)), {"sockets": 1})
+    assert (found["with_cpus"], found["layout"]) == (1, "1 node with CPUs on 1 socket")
+    assert (found["per_socket"], found["without_memory"], found["uneven"]) == (ok(1), ok([]), ok([]))
 
 
 def test_a_kernel_without_numa():
