@@ -18,7 +18,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._statistics.blocks import complete_blocks
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._statistics.effect import _ways, critical_rank, effect
 
-from simulated import WORLDS, World, false_claims, gaussian, results, runs
+from simulated import WORLDS, World, acted_on, experiment, false_claims, gaussian, results, runs
 
 BLOCKS = (8, 10, 12, 16, 24)
 EFFECTS, NOISES = (0, 1, 2, 3, 5, 10), (0.01, 0.03, 0.1)
@@ -32,7 +32,7 @@ def main() -> None:
     experiments = parser.parse_args().experiments
     print(f"{datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d}, {experiments} experiments a cell, in the "
           "first table five times as many\n")
-    for table in (claims_without_effect, coverage, power, peeking, asking_for_more):
+    for table in (claims_without_effect, acted_upon, coverage, power, peeking, asking_for_more):
         print(table(experiments), flush=True)
 
 
@@ -46,6 +46,27 @@ def claims_without_effect(experiments: int) -> str:
         claims = [share(false_claims(world, experiments, blocks), experiments) for blocks in BLOCKS]
         rows.append([world.what, *claims])
     return table("Nothing differs: said to help or to hurt", ["host", *(f"{blocks} blocks" for blocks in BLOCKS)], rows)
+
+
+def acted_upon(experiments: int) -> str:
+    """8 changes by 2 figures: what is kept, written off or set at the end where nothing differs, and where the first
+    change makes both figures 10 % more."""
+    rows = []
+    for world in (*WORLDS.values(), World("independent noise of 1 %", gaussian(0.01))):
+        nothing = [experiment(world, seed, 12) for seed in range(experiments)]
+        acted = [acted_on(document) for document in nothing]
+        alone = sum(any(found["alone"] in ("helps", "hurts") for arm in document["arms"]
+                        for found in arm["metrics"].values()) for document in nothing)
+        found = [acted_on(experiment(world, seed, 12, percent=10)) for seed in range(experiments // 4)]
+        called = sum(any(found["verdict"] in ("helps", "hurts") for arm in document["arms"]
+                         for found in arm["metrics"].values()) for document in nothing)
+        rows.append([world.what, share(alone, experiments), share(called, experiments),
+                     share(sum(bool(one["written_off"]) for one in acted), experiments),
+                     share(sum(any(one.values()) for one in acted), experiments),
+                     share(sum("change0" in one["end"] for one in found), len(found))])
+    return table("8 changes by 2 figures, 12 blocks",
+                 ["host", "something called, each alone", "called together", "written off", "acted on at all",
+                  "10 % more is found"], rows)
 
 
 def coverage(experiments: int) -> str:

@@ -146,7 +146,7 @@ def experiment(controller, walk, run_id):
         "gpuhost_run_id": run_id,
         "gpuhost_profile": "before_reboot",     # which plans nothing by itself
         "gpuhost_values": {"sysctl": {"vm.laptop_mode": "5"}, "sysfs": {str(THP): "always"}},
-        "gpuhost_experiment_mode": "one_at_a_time", "gpuhost_experiment_blocks": 8,
+        "gpuhost_experiment_mode": "one_at_a_time", "gpuhost_experiment_blocks": 9,
         "gpuhost_benchmark": {"name": "random walk", "command": [str(walk)], "timeout": 60,
                               "metrics": {"steps": {"json": "steps", "better": "higher", "unit": "1/s"}}}}).succeeded()
     document = json.loads((controller.reports / "here" / "experiment.json").read_text())

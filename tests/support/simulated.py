@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 Noise = Callable[[random.Random, int], list[float]]
@@ -75,18 +75,20 @@ WORLDS = {
 }
 
 
-def runs(world: World, seed: object, blocks: int, percent: float = 0.0) -> list[dict[str, Any]]:
-    """The runs of an experiment's document with one arm and one metric; B is `percent` more than A."""
+def runs(world: World, seed: object, blocks: int, percent: float = 0.0,
+         figures: Sequence[str] = ("speed",)) -> list[dict[str, Any]]:
+    """The runs of an experiment's document with one arm; B is `percent` more than A in every figure, each of which has
+    noise of its own."""
     from ansible_collections.gpuhost.tuning.plugins.plugin_utils._statistics.blocks import order
 
     draw = random.Random(f"{world.what} {seed}")
     states = [state for block in order(blocks, f"order {world.what} {seed}") for state in block]
-    logs = world.noise(draw, len(states))
+    logs = {name: world.noise(draw, len(states)) for name in figures}
     return [{
         "number": number, "arm": "one", "block": number // 2, "state": state,
         "discarded": "simulated" if draw.random() < world.discarded else None,
-        "values": {"speed": 100 * math.exp(logs[number] + world.second * (number % 2)) * (
-            1 + percent / 100 if state == "B" else 1)},
+        "values": {name: 100 * math.exp(logs[name][number] + world.second * (number % 2)) * (
+            1 + percent / 100 if state == "B" else 1) for name in figures},
     } for number, state in enumerate(states)]
 
 
@@ -102,3 +104,33 @@ def results(world: World, experiments: int, blocks: int, percent: float = 0.0) -
 def false_claims(world: World, experiments: int, blocks: int) -> int:
     """How many of so many experiments in which nothing differs are said to help or to hurt."""
     return sum(found["verdict"] in ("helps", "hurts") for found in results(world, experiments, blocks))
+
+
+def experiment(world: World, seed: object, blocks: int, changes: int = 8, figures: int = 2,
+               percent: float = 0.0) -> dict[str, Any]:
+    """The evaluated document of an experiment that compares so many changes by so many figures, each with noise of its
+    own. The first change makes every figure `percent` more, the others make no difference."""
+    from ansible_collections.gpuhost.tuning.plugins.plugin_utils._experiment.record import evaluate
+
+    names = [f"figure{number}" for number in range(figures)]
+    document: dict[str, Any] = {
+        "mode": "one_at_a_time", "benchmark": "simulated", "runs": [],
+        "metrics": [{"name": name, "better": "higher", "unit": None} for name in names],
+        "arms": [{"name": f"change{number}", "checks": [f"change{number}"], "toggles": [], "metrics": {}}
+                 for number in range(changes)]}
+    for arm in document["arms"]:
+        of_arm = runs(world, f"{seed} {arm['name']}", blocks, percent if arm is document["arms"][0] else 0.0, names)
+        document["runs"] += [{**run, "arm": arm["name"]} for run in of_arm]
+    evaluate(document, 2.0)
+    return document
+
+
+def acted_on(document: dict[str, Any]) -> dict[str, set[str]]:
+    """What follows from an experiment: the changes that are `kept` as helpful, `written_off` for good, and set at the
+    `end` with end: best."""
+    from ansible_collections.gpuhost.tuning.plugins.plugin_utils._experiment.keep import overrides
+    from ansible_collections.gpuhost.tuning.plugins.plugin_utils._experiment.record import helpful, overall
+
+    return {"kept": {arm["name"] for arm in document["arms"] if overall(arm) == "helps"},
+            "written_off": {check for check, override in overrides(document).items() if override["plan"] is False},
+            "end": set(helpful(document))}

@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 from .._benchmark.definition import Benchmark, load_benchmark
 from .._records.host_folder import HostFolder, read_json
 from .._render.text import clean, count, show
-from .._statistics.effect import fewest_blocks
+from .._statistics.power import blocks_needed
 from .budget import describe_budget, make_budget, require_within
 from .plan import Arm, Slot, count_restarts, make_arms, schedule
-from .record import seconds_a_run
+from .power_analysis import Noise, comparisons_of, noise_by_metric, power_lines, require_findable
+from .record import earlier_runs, seconds_a_run
 from .toggles import AT_ONCE, Excluded, Toggle, choose, make_toggles
 
 _SHOWN = 8      # blocks of the schedule
@@ -32,6 +33,9 @@ class Prepared(NamedTuple):
     seed: int
     budget: dict[str, Any]
     boot_id: str | None
+    comparisons: int
+    noise: dict[str, Noise]     # of the metrics, from earlier runs of this benchmark
+    matters: float
 
 
 def prepare(folder: HostFolder, run_id: str, arguments: Mapping[str, Any]) -> Prepared:
@@ -42,18 +46,23 @@ def prepare(folder: HostFolder, run_id: str, arguments: Mapping[str, Any]) -> Pr
         raise ValueError("gpuhost_benchmark is not given: an experiment needs a command to measure with, see "
                          "docs/evidence.md")
     if arguments["blocks"] < 1:
-        raise ValueError(f"gpuhost_experiment_blocks is {arguments['blocks']}: 1 or more are wanted, {fewest_blocks()} "
-                         "for a verdict")
+        raise ValueError(f"gpuhost_experiment_blocks is {arguments['blocks']}: 1 or more are wanted, "
+                         f"{blocks_needed(1)} for a verdict")
     before = read_before(folder, run_id)
     benchmark = load_benchmark(arguments["benchmark"])
     toggles, left_out = make_toggles(choose(arguments["changes"], arguments["only"]), arguments["mode"],
                                      benchmark.starts_workload or benchmark.restart is not None)
     arms = make_arms(arguments["mode"], toggles)
+    comparisons = comparisons_of(arms, benchmark.metrics)
+    require_findable(arguments["blocks"], comparisons)
     seed = random.SystemRandom().randrange(1 << 32) if arguments["seed"] is None else arguments["seed"]
     slots = schedule(arms, arguments["blocks"], seed)
     budget = _budget(folder, benchmark, slots, arms, len(before["guard"]["paths"]))
     require_within(budget, arguments["budget_minutes"])
-    return Prepared(benchmark, toggles, left_out, arms, slots, seed, budget, before["boot_id"])
+    earlier = [run for run in earlier_runs(folder, benchmark) if not run.get("warm_up")]
+    known = noise_by_metric(earlier, [metric.name for metric in benchmark.metrics])
+    return Prepared(benchmark, toggles, left_out, arms, slots, seed, budget, before["boot_id"], comparisons, known,
+                    arguments["matters"])
 
 
 def read_before(folder: HostFolder, run_id: str) -> dict[str, Any]:
@@ -85,4 +94,7 @@ def schedule_lines(host: str, run_id: str, prepared: Prepared) -> list[str]:
     shown = ", ".join(f"{one.arm} {one.state}{other.state}" for one, other in pairs[:_SHOWN])
     lines.append(f"  {count(len(pairs), 'block')} of 2 runs by seed {prepared.seed}: {shown}"
                  f"{', ...' if len(pairs) > _SHOWN else ''}")
+    blocks = len(pairs) // len(prepared.arms)
+    lines += [f"  {line}" for line in power_lines(blocks, prepared.comparisons, prepared.noise, prepared.matters,
+                                                  "earlier runs")]
     return [clean(line.replace("\n", " ")) for line in lines]

@@ -17,7 +17,7 @@ from .._benchmark.run import BENCHMARK
 from .._records.host_folder import HostFolder, RecordError, read_json, write_json
 from .._render.text import clean, count, one_line
 from .._statistics.blocks import complete_blocks
-from .._statistics.effect import HELPS, HURTS, INCONCLUSIVE, NOTHING, effect
+from .._statistics.effect import HELPS, HURTS, INCONCLUSIVE, NOTHING, effect, together
 from .plan import Arm
 from .toggles import LEAVE_ONE_OUT, PLAN, Excluded
 
@@ -52,11 +52,16 @@ def _values(arm: Arm) -> dict[str, dict[str, Any]]:
 
 
 def evaluate(document: dict[str, Any], matters: float) -> None:
-    """Put down the effect of every arm on every metric, from the blocks that are whole."""
+    """Put down the effect of every arm on every metric, from the blocks that are whole, all judged together: what is
+    kept or acted on is what stands among all of them."""
     document["discarded"] = sum(run["discarded"] is not None for run in document["runs"])
+    places = [(arm, metric) for arm in document["arms"] for metric in document["metrics"]]
+    found = [effect(complete_blocks(document["runs"], arm["name"], metric["name"]), metric["better"], matters,
+                    len(places)) for arm, metric in places]
     for arm in document["arms"]:
-        arm["metrics"] = {metric["name"]: effect(complete_blocks(document["runs"], arm["name"], metric["name"]),
-                                                 metric["better"], matters) for metric in document["metrics"]}
+        arm["metrics"] = {}
+    for (arm, metric), one in zip(places, together(found)):
+        arm["metrics"][metric["name"]] = one
 
 
 def overall(arm: Mapping[str, Any]) -> str:
@@ -142,17 +147,21 @@ def unfinished(folder: HostFolder, boot_id: str | None) -> dict[str, Any] | None
     return document if document["ended"] is None and document["boot_id"] == boot_id else None
 
 
-def seconds_a_run(folder: HostFolder, benchmark: Benchmark) -> float | None:
-    """What a run of this very benchmark took on this host, the longest of those that count; None where nobody knows."""
+def earlier_runs(folder: HostFolder, benchmark: Benchmark) -> list[dict[str, Any]]:
+    """The runs of this very benchmark on this host that count, from its last record; none where there is none."""
     try:
         document = read_json(folder.path / BENCHMARK)
     except RecordError:
-        return None
+        return []
     if not isinstance(document, dict) or (document.get("name"), document.get("argv")) != (
             benchmark.name, benchmark.argv):
-        return None
-    return max((run["seconds"] for run in document["runs"] if run["discarded"] is None and run["seconds"]),
-               default=None)
+        return []
+    return [run for run in document["runs"] if run["discarded"] is None]
+
+
+def seconds_a_run(folder: HostFolder, benchmark: Benchmark) -> float | None:
+    """What a run of this benchmark took on this host, the longest of those that count; None where nobody knows."""
+    return max((run["seconds"] for run in earlier_runs(folder, benchmark) if run["seconds"]), default=None)
 
 
 @contextlib.contextmanager

@@ -13,7 +13,7 @@ from typing import Any
 from .._records import host_folder
 from .._render.section import Section, Table
 from .._render.text import clean, count, one_line, show
-from .._statistics.effect import CONFIDENCE, HELPS, HURTS, stand_together
+from .._statistics.effect import CONFIDENCE, HELPS, HURTS, INCONCLUSIVE, stand_together
 from .effects_plot import effects_drawing, span
 
 EXPERIMENT, PLOT = "experiment.json", "effects.svg"
@@ -103,20 +103,24 @@ def _range(name: str, numbers: Iterable[Any], unit: str) -> str:
 def _several(document: dict[str, Any]) -> list[str]:
     """How many comparisons there were, as each of them has its chance to be called although nothing differs."""
     compared = [found for arm, metric, found in _compared(document) if found["low"] is not None]
-    claims = [found for found in compared if found["verdict"] in (HELPS, HURTS)]
+    called = [found for found in compared if found.get("alone", found["verdict"]) in (HELPS, HURTS)]
     if len(compared) < 2:
         return []
     by_chance = f"{len(compared) * (1 - CONFIDENCE):.2g}"
     lines = [f"{len(compared)} comparisons: if nothing made any difference, about {by_chance} of them would be called "
             "all the same."]
-    if claims:
+    if called:
         stand = sum(stand_together([found["chance"] for found in compared]))
-        if stand == len(claims):
+        if stand == len(called):
             lines.append("Judged together (Holm), all that were called stand.")
         else:
-            lines.append(f"Judged together (Holm), {stand or 'none'} of the {len(claims)} that were called stand: the "
-                        "others are worth an experiment of their own.")
+            lines.append(f"Judged together (Holm), {stand or 'none'} of the {len(called)} that were called stand: the "
+                         "others are worth an experiment of their own.")
     return [" ".join(lines)]
+
+
+def _only_alone(found: dict[str, Any]) -> bool:
+    return found["verdict"] == INCONCLUSIVE and found.get("alone") in (HELPS, HURTS)
 
 
 def _compared(document: dict[str, Any]) -> list[tuple[dict[str, Any], str, dict[str, Any]]]:
@@ -134,6 +138,8 @@ def _to_know(found: dict[str, Any], alone: bool) -> str:
     """What the numbers do not say. `alone`: it does not stand where all comparisons are judged together."""
     if found["verdict"] in (HELPS, HURTS):
         return "one of several comparisons: may be chance, repeat it alone" if alone else "-"
+    if _only_alone(found):
+        return f"{found['alone']} by itself, and does not stand among the others: worth an experiment of its own"
     if found["more_runs"]:
         return f"needs {found['more_runs']} more runs, {found['blocks'] + found['more_blocks']} blocks in all"
     if found["smallest_seen"]:

@@ -25,6 +25,7 @@ from . import record
 from .interruptions import Interrupted, Interruptions, TimeLimitReached, at_most
 from .keep import write_overrides
 from .machine import Machine
+from .power_analysis import FIRST_RUNS, noise_by_metric, noise_lines, one_state
 from .prepare import Prepared
 from .runs import Bench, Experiment, Run
 from .settings import ConcurrentChange, ExperimentError, Settings
@@ -49,6 +50,7 @@ class Session:
         self.say = say
         self.loud = loud        # a line for every run
         self.interruptions = Interruptions()
+        self.noise_told = bool(prepared.noise)
         self.host = folder.path.name
         self.changes: list[dict[str, Any]] = []     # what became of each setting, as setters tell it
         self.document = record.begin(
@@ -131,12 +133,25 @@ class Session:
 
     def _note(self, run: Run) -> None:
         record.write(self.folder, self.document, newest=False)
+        self._tell_of_noise()
         if not self.loud:
             return
         place = "warm-up" if run["arm"] is None else f"{run['arm']} block {run['block']} {run['state']}"
         figures = ", ".join(f"{name} {value:g}" for name, value in run["values"].items())
         message = f"does not count: {one_line(run['discarded'])}" if run["discarded"] else figures
         self.say(clean(f"{self.host}: run {run['number']}: {place}: {message}"))
+
+    def _tell_of_noise(self) -> None:
+        """Once, after the first runs in one state: what will be seen beside their noise. Nothing is compared yet, and
+        nothing depends on it."""
+        runs = one_state(self.document["runs"], self.arguments["mode"])
+        if self.noise_told or len(runs) < FIRST_RUNS:
+            return
+        self.noise_told = True
+        known = noise_by_metric(runs, [metric.name for metric in self.prepared.benchmark.metrics])
+        for line in noise_lines(self.arguments["blocks"], self.prepared.comparisons, known, self.arguments["matters"],
+                                "first runs"):
+            self.say(clean(f"{self.host}: {line}"))
 
     # -- the end ------------------------------------------------------------------------------------------------------
 

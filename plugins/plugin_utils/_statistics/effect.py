@@ -37,26 +37,30 @@ class Interval(NamedTuple):
     chance: float
 
 
-def effect(blocks: Sequence[Block], better: str, matters: float = 2.0) -> dict[str, Any]:
-    """What became of one metric:
+def effect(blocks: Sequence[Block], better: str, matters: float = 2.0, among: int = 1) -> dict[str, Any]:
+    """What became of one metric, judged alone:
     `{verdict, percent, low, high, blocks, chance, smallest_seen, more_blocks, more_runs, said}`.
 
     `better` is HIGHER or LOWER. Percents are of A: `percent` the estimate, `low` and `high` the ends of its 95 %
     interval (null without enough blocks). An effect below `matters` percent is of no interest; `smallest_seen` is what
-    the interval rules out where nothing was found. ValueError: a value that no ratio can be made of.
+    is ruled out where nothing was found. That is told by an interval wide enough for `among` comparisons at once: in 5
+    of 100 experiments at most it rules out an effect that is there, in whichever of them. The differences that are
+    found are judged together by together(). ValueError: a value that no ratio can be made of.
     """
     if better not in (HIGHER, LOWER):
         raise ValueError(f"better is {better!r}: {HIGHER} or {LOWER} is wanted")
     for one in (value for block in blocks for value in (block.before, block.after)):
         if isinstance(one, bool) or not (isinstance(one, (int, float)) and math.isfinite(one) and one > 0):
             raise ValueError(f"{one!r} is not a positive number: no ratio can be made of it")
-    found = interval(*_by_order(blocks))
-    more = blocks_missing(found, len(blocks), matters)
+    samples = _by_order(blocks)
+    found = interval(*samples)
+    wide = interval(*samples, 1 - (1 - CONFIDENCE) / among) if among > 1 else found
+    more = blocks_missing(found, wide, len(blocks), matters)
     verdict = _verdict(found, better, more)
     result = {
         "verdict": verdict, "blocks": len(blocks), "chance": round(found.chance, 6),
         "percent": _percent(found.estimate), "low": _percent(found.low), "high": _percent(found.high),
-        "smallest_seen": _percent(_farthest(found)) if verdict == NOTHING else None,
+        "smallest_seen": _percent(_farthest(wide)) if verdict == NOTHING else None,
         "more_blocks": more if verdict == INCONCLUSIVE else None,
         "more_runs": 2 * more if verdict == INCONCLUSIVE else None,
     }
@@ -109,15 +113,16 @@ def fewest_blocks(confidence: float = CONFIDENCE) -> int:
     return next(count for count in range(2, 64) if critical_rank(count // 2, count - count // 2, confidence))
 
 
-def blocks_missing(found: Interval, blocks: int, matters: float) -> int:
+def blocks_missing(found: Interval, wide: Interval, blocks: int, matters: float) -> int:
     """How many more blocks would decide it, as far as these tell: an interval narrows with the root of their number.
 
-    Decided is what leaves zero outside, or all that matters; 0: it is. For an effect near `matters` either needs many.
+    Decided is what leaves zero outside, or in the `wide` interval all that matters; 0: it is. For an effect near
+    `matters` either needs many.
     """
     wanted = math.log1p(matters / 100)
     if math.isinf(found.low):
         return max(fewest_blocks() - blocks, 1)
-    if _farthest(found) <= wanted or not found.low <= 0 <= found.high:
+    if _farthest(wide) <= wanted or not found.low <= 0 <= found.high:
         return 0
     nearest = max(abs(found.estimate), wanted - abs(found.estimate))
     return max(math.ceil(blocks * ((found.high - found.low) / 2 / nearest) ** 2) - blocks, 1)
@@ -126,12 +131,33 @@ def blocks_missing(found: Interval, blocks: int, matters: float) -> int:
 def stand_together(chances: Sequence[float]) -> list[bool]:
     """Which of several differences stand when all are judged together, by Holm's method: where nothing differs
     anywhere, one or more of them stand in at most 5 of 100 experiments."""
-    stand, allowed = [False] * len(chances), 1 - CONFIDENCE
+    return [chance <= 1 - CONFIDENCE + 1e-12 for chance in adjust(chances)]
+
+
+def adjust(chances: Sequence[float]) -> list[float]:
+    """The chances of several differences, each as it counts beside the others: Holm, A simple sequentially rejective
+    multiple test procedure, Scandinavian Journal of Statistics 6 (1979)."""
+    adjusted, largest = [1.0] * len(chances), 0.0
     for rank, number in enumerate(sorted(range(len(chances)), key=lambda position: chances[position])):
-        if chances[number] > allowed / (len(chances) - rank) + 1e-12:
-            break
-        stand[number] = True
-    return stand
+        largest = max(largest, min(1.0, chances[number] * (len(chances) - rank)))
+        adjusted[number] = largest
+    return adjusted
+
+
+def together(found: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """All effects of an experiment judged together, in their order: each with its `alone`, the verdict that it has by
+    itself, and `adjusted`, its chance beside the others. A difference that does not stand is inconclusive."""
+    return [_beside_others(one, chance, len(found))
+            for one, chance in zip(found, adjust([one["chance"] for one in found]))]
+
+
+def _beside_others(one: dict[str, Any], adjusted: float, comparisons: int) -> dict[str, Any]:
+    judged = {**one, "alone": one["verdict"], "adjusted": round(adjusted, 6)}
+    if one["verdict"] not in (HELPS, HURTS) or adjusted <= 1 - CONFIDENCE + 1e-12:
+        return judged
+    message = (f"{INCONCLUSIVE}: one of {comparisons} comparisons, and it does not stand among them: "
+               f"{_span(one)[:-1]}, {one['blocks']} blocks of 2 runs); worth an experiment of its own")
+    return {**judged, "verdict": INCONCLUSIVE, "said": message}
 
 
 def describe(result: dict[str, Any]) -> str:

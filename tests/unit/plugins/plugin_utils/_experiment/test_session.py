@@ -46,7 +46,7 @@ class Story:
         self.message = []
         self.arguments = {
             "changes": [self.change(SWAPPINESS, "60", "10", "swappiness"), self.change(LAPTOP, "0", "5", None)],
-            "left_alone": [], "only": [], "mode": "one_at_a_time", "blocks": 8, "seed": 7, "budget_minutes": None,
+            "left_alone": [], "only": [], "mode": "one_at_a_time", "blocks": 9, "seed": 7, "budget_minutes": None,
             "matters": 2.0, "end": "before", "pause_seconds": 0, "overrides": {},
             "benchmark": {"name": "made up", "where": "controller", "starts_workload": True, "timeout": 5,
                           "command": [sys.executable, "-S", "-E", str(program), str(self.tree.root), misdeed],
@@ -85,20 +85,20 @@ def test_a_known_effect_is_found_and_a_placebo_is_not(story):
     assert 9 < real["percent"] < 11     # 10 of 100, with a noise of 0.4
     assert placebo["verdict"] == "no measurable effect"
     assert (document["ended"], document["end_state"], document["discarded"]) == ("finished", "before", 0)
-    assert len(document["runs"]) == 33  # 2 arms, 8 blocks of 2, and one to warm up
+    assert len(document["runs"]) == 37  # 2 arms, 9 blocks of 2, and one to warm up
     assert document["state"] == {SWAPPINESS: "60", LAPTOP: "0"}
     assert (told.sysctl("swappiness"), told.sysctl("laptop_mode")) == ("60", "0")
     assert told.machine.left_behind(RUN_ID) == {}
     assert {change["outcome"] for change in told.session.changes} == {"reverted"}
     assert summary_line("pve1", document, told.session.changes) == (
-        "pve1: experiment finished after 33 runs: every setting is back at what it was")
+        "pve1: experiment finished after 37 runs: every setting is back at what it was")
 
 
 def test_what_it_leaves_for_others(story):
     told = story(overrides={"nmi_watchdog": {"plan": False}})
     document = told.carry_out()
-    raw = json.loads((told.folder.path / RUN_ID / "raw" / "033.stdout").read_text())
-    assert raw["rate"] == document["runs"][32]["values"]["rate"]
+    raw = json.loads((told.folder.path / RUN_ID / "raw" / "037.stdout").read_text())
+    assert raw["rate"] == document["runs"][36]["values"]["rate"]
     (entry,) = told.record("measured.json")["findings"]
     assert (entry["check"], entry["kind"], entry["verdict"], entry["boot_id"]) == (
         "swappiness", "experiment", "helps", BOOT)
@@ -106,7 +106,10 @@ def test_what_it_leaves_for_others(story):
     assert written == {"gpuhost_overrides": {"nmi_watchdog": {"plan": False}}}
     assert told.message[0] == "pve1: Ctrl-C ends it: what it changed is brought back before ansible-playbook ends"
     assert told.message[1].startswith("pve1: run 1: warm-up: rate ")
-    assert len(told.message) == 34
+    assert len(told.message) == 39
+    # The state without a change has run four times then; nothing is compared yet.
+    (told_of_noise,) = [line for line in told.message if "the noise of a run" in line]
+    assert "(of 4 first runs), an effect of about " in told_of_noise
 
 
 @pytest.mark.parametrize(("end", "mode", "left"), [
@@ -124,10 +127,10 @@ def test_the_end_that_the_user_chose(story, end, mode, left):
 
 
 def test_nothing_is_kept_without_proof(story):
-    told = story(end="best", blocks=2)
+    told = story(end="best", only=[LAPTOP], blocks=8)
     document = told.carry_out()
-    assert (told.sysctl("swappiness"), document["end_state"]) == ("60", "before")
-    assert {arm["metrics"]["rate"]["verdict"] for arm in document["arms"]} == {"inconclusive"}
+    assert (told.sysctl("laptop_mode"), document["end_state"]) == ("0", "before")
+    assert [arm["metrics"]["rate"]["verdict"] for arm in document["arms"]] == ["no measurable effect"]
 
 
 @pytest.mark.parametrize(("misdeed", "message"), [
@@ -170,7 +173,11 @@ def test_what_is_refused_is_refused_before_anything_is_written(story):
     ({"left_alone": ["the cluster is not quorate"]}, "not begun: the cluster is not quorate"),
     ({"benchmark": {}}, "gpuhost_benchmark is not given"),
     ({"blocks": 0}, "gpuhost_experiment_blocks is 0: 1 or more are wanted, 8 for a verdict"),
-    ({"budget_minutes": 4}, "not begun: 32 runs and 1 to warm up, at most 4.4 minutes, .* allows 4. Take fewer"),
+    ({"blocks": 8}, "gpuhost_experiment_blocks is 8, and with 2 comparisons, judged together, no difference could "
+                    "stand, however large: the smallest chance that 8 blocks can give is 0.029, and 0.025 or less is "
+                    "wanted. gpuhost_experiment_blocks: 9 would do"),
+    ({"blocks": 7, "only": ["swappiness"]}, "and with 1 comparison no difference .*_blocks: 8 would do$"),
+    ({"budget_minutes": 4}, "not begun: 36 runs and 1 to warm up, at most 4.9 minutes, .* allows 4. Take fewer"),
     ({"only": ["thp"]}, "names thp, which is not planned on this host. Planned: swappiness, sysctl:vm.laptop_mode"),
     ({"changes": []}, "nothing to compare"),
 ])
@@ -183,7 +190,7 @@ def test_a_load_generator_needs_a_restart_for_what_only_a_new_process_feels(stor
     with pytest.raises(ValueError, match=r"sysctl:vm.laptop_mode: cannot be compared fairly"):
         story(bench={"starts_workload": False}).prepared()
     restart = {"restart": {"command": ["/bin/true"], "where": "controller"}, "starts_workload": False}
-    told = story(bench=restart, blocks=1)
+    told = story(bench=restart, only=[LAPTOP], blocks=8)
     prepared = told.prepared()
     assert prepared.budget["restarts"] >= 3
     document = told.carry_out()
@@ -195,15 +202,32 @@ def test_a_load_generator_needs_a_restart_for_what_only_a_new_process_feels(stor
 def test_what_would_be_done_is_told(story):
     told = story()
     lines = schedule_lines("pve1", RUN_ID, told.prepared())
-    assert lines[0] == (f"pve1: experiment {RUN_ID} with 'made up': 32 runs and 1 to warm up, at most 4.4 minutes, the "
+    assert lines[0] == (f"pve1: experiment {RUN_ID} with 'made up': 36 runs and 1 to warm up, at most 4.9 minutes, the "
                         "time limit being 5 s a run; 1 GPU that nothing else may use meanwhile")
     assert lines[1:3] == ["  swappiness: sysctl:vm.swappiness 60 -> 10",
                           "  sysctl:vm.laptop_mode: sysctl:vm.laptop_mode 0 -> 5"]
-    assert lines[3].startswith("  16 blocks of 2 runs by seed 7: ")
+    assert lines[3].startswith("  18 blocks of 2 runs by seed 7: ")
+    # Of 9 blocks 4 or 5 run A first: 2 of 126 ways to choose them are 0.016.
+    assert lines[4] == ("  2 comparisons, judged together: the smallest chance that 9 blocks can give is 0.016, and "
+                        "0.025 or less stands")
+    assert lines[5].startswith("  how small an effect it would find is not known: ")
+
+
+def test_what_would_be_seen_is_told_from_earlier_runs(story):
+    told = story()
+    argv = told.arguments["benchmark"]["command"]
+    runs = [{"values": {"rate": rate}, "seconds": 1.0, "discarded": None, "warm_up": False} for rate in (
+        100.0, 102.0, 98.0, 104.0, 96.0)]
+    runs.append({"values": {"rate": 20.0}, "seconds": 1.0, "discarded": None, "warm_up": True})
+    write_json(told.folder.path / "benchmark.json", {"name": "made up", "argv": argv, "runs": runs})
+    line = schedule_lines("pve1", RUN_ID, told.prepared())[5]
+    # The logarithms of 0.96, 0.98, 1, 1.02 and 1.04 have a standard deviation of 0.0317.
+    assert line.startswith("  rate: the noise of a run is about 3.2 % (of 5 earlier runs), an effect of about ")
+    assert line.endswith(" blocks") and "; one of 2 % takes about " in line
 
 
 def test_an_experiment_over_what_a_tune_set_comes_back_to_that(story):
-    told = story(changes=[Story.change(SWAPPINESS, "40", "10", "swappiness")], blocks=1)
+    told = story(changes=[Story.change(SWAPPINESS, "40", "10", "swappiness")], blocks=8)
     earlier = "20261128T000000Z-0000"
     told.ask("gpuhost.tuning.sysctl_snapshot", {"values": {"vm.swappiness": "40"}, "run_id": earlier}, False)
     document = told.carry_out()
@@ -268,5 +292,5 @@ def test_the_record_is_what_its_schema_says_and_what_reports_show(story):
     jsonschema.Draft202012Validator(schema).validate(document)
     section = report.section(document)
     assert [row[2] for row in section.tables[0].rows] == ["helps", "no measurable effect"]
-    assert "32 runs in blocks of two" in section.notes[0]
+    assert "36 runs in blocks of two" in section.notes[0]
     assert "made up" in section.drawings["effects.svg"].title

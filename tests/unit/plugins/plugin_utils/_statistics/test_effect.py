@@ -18,6 +18,7 @@ from ansible_collections.gpuhost.tuning.plugins.plugin_utils._statistics.effect 
     fewest_blocks,
     interval,
     stand_together,
+    together,
 )
 from hypothesis import given
 from hypothesis import strategies as st
@@ -138,6 +139,32 @@ def test_a_direction_that_is_none_is_named():
     ([0.013, 0.013, 0.013, 0.013], [False] * 4)])
 def test_several_differences_are_judged_together(chances, stand):
     assert stand_together(chances) == stand
+
+
+def test_a_difference_that_does_not_stand_among_others_is_not_decided_and_says_so():
+    steady = blocks(*[(100, 100)] * 8)
+    found = [effect(blocks(*[(100, after) for after in (103, 104, 105, 106, 107, 108, 109, 110)]), "higher", among=2),
+             effect(steady, "higher", among=2)]
+    # The first is at 2 of 70 ways, 0.0286, which is 0.0571 beside another one.
+    assert (found[0]["verdict"], found[0]["chance"]) == (HELPS, 0.028571)
+    first, second = together(found)
+    assert (first["verdict"], first["alone"], first["adjusted"]) == (
+        INCONCLUSIVE, HELPS, pytest.approx(4 / 70, abs=2e-6))
+    assert first["said"].startswith("inconclusive: one of 2 comparisons, and it does not stand among them: +6.5 % (")
+    assert first["said"].endswith(", 8 blocks of 2 runs); worth an experiment of its own")
+    assert second["alone"] == second["verdict"]
+    assert together(found[:1])[0]["verdict"] == HELPS
+
+
+def test_what_is_ruled_out_among_several_is_ruled_out_by_a_wider_interval():
+    noisy = blocks(*[(100, 100 + offset) for offset in (1.2, -1.1, 0.4, 0.3, -0.6, -0.9, 0.8, 1.0, -0.2, 0.1)])
+    alone, among = effect(noisy, "higher"), effect(noisy, "higher", among=6)
+    assert (alone["verdict"], among["verdict"]) == (NOTHING, NOTHING)
+    assert alone["smallest_seen"] == max(-alone["low"], alone["high"]) < among["smallest_seen"]
+    assert (alone["low"], alone["high"]) == (among["low"], among["high"])
+    # 8 blocks have no interval that is wide enough for two.
+    assert effect(noisy[:8], "higher")["verdict"] == NOTHING
+    assert effect(noisy[:8], "higher", among=2)["verdict"] == INCONCLUSIVE
 
 
 # -- whatever the numbers are ------------------------------------------------------------------------------------------

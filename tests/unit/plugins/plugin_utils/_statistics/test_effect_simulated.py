@@ -8,7 +8,7 @@ import pytest
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._statistics.blocks import complete_blocks
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._statistics.effect import effect, stand_together
 
-from simulated import WORLDS, false_claims, gaussian, results, runs
+from simulated import WORLDS, acted_on, experiment, false_claims, gaussian, results, runs
 
 BLOCKS = 12
 
@@ -66,9 +66,30 @@ def test_so_many_runs_as_were_said_to_be_missing_decide_more_often_than_not():
 
 def test_of_many_arms_without_an_effect_hardly_one_experiment_has_a_difference_that_stands():
     wrong = 0
-    for experiment in range(100):
-        arms = [effect(complete_blocks(runs(WORLDS["plain"], f"{experiment}/{arm}", BLOCKS), "one", "speed"), "higher")
+    for number in range(100):
+        arms = [effect(complete_blocks(runs(WORLDS["plain"], f"{number}/{arm}", BLOCKS), "one", "speed"), "higher")
                 for arm in range(8)]
         wrong += any(stand_together([arm["chance"] for arm in arms]))
     # 5 of 100 are expected at most, and more than 12 come by chance once in a thousand times.
     assert wrong <= 12
+
+
+# 5 percent of 300 are 15, with a standard error of 3.8: three of them leave room up to 26.
+@pytest.mark.parametrize("name", ["plain", "heavy_tails"])
+def test_where_nothing_differs_hardly_one_experiment_keeps_writes_off_or_ends_with_anything(name):
+    assert sum(any(acted_on(experiment(WORLDS[name], seed, BLOCKS)).values()) for seed in range(300)) <= 26
+
+
+def test_a_change_that_helps_is_found_among_those_that_do_not():
+    found = [acted_on(experiment(WORLDS["plain"], seed, BLOCKS, percent=10)) for seed in range(100)]
+    assert sum(one["kept"] == one["end"] == {"change0"} for one in found) >= 90
+    assert not any("change0" in one["written_off"] for one in found)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("name", WORLDS)
+def test_where_nothing_differs_at_most_one_in_twenty_experiments_calls_a_difference(name):
+    # 2000 experiments: 100, and three standard errors of 9.7. What is said to make no difference is right here.
+    verdicts = [{found["verdict"] for arm in experiment(WORLDS[name], seed, BLOCKS)["arms"]
+                 for found in arm["metrics"].values()} for seed in range(2000)]
+    assert sum(bool(one & {"helps", "hurts"}) for one in verdicts) <= 129
