@@ -9,8 +9,8 @@ import errno
 from typing import Any
 
 from .._host.reading import Reading
+from .._tunables.wanted import Wanted
 from .tunable import KERNEL_DECIDES, WOULD_CHANGE, Change, Refused, Tunable
-from .values import Wanted
 
 
 def preflight(tunable: Tunable, wanted: Wanted, reading: Reading, peers: dict[str, Any]) -> Change:

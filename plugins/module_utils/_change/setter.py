@@ -9,10 +9,10 @@ from typing import Any
 
 from .._host.host import Host
 from .._host.reading import Reading
+from .._tunables.wanted import Wanted
 from .converge import KEEP, ON_REFUSAL, REPORT, Converged, converge
 from .journal import Journal, check_run_id, new_run_id
 from .tunable import CHANGED, REFUSED, WOULD_CHANGE, Change, Kind, Tunable
-from .values import Wanted
 
 ARGUMENTS = {
     "values": {"type": "dict", "default": {}},

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .._host.reading import Reading, error_text
-from .values import Wanted
+from .._tunables.wanted import Wanted
 
 UNCHANGED = "unchanged"
 WOULD_CHANGE = "would_change"

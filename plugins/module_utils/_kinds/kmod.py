@@ -8,15 +8,13 @@ Loaded with modprobe, unloaded with rmmod, which takes only the module itself an
 """
 from __future__ import annotations
 
-import re
 from typing import Any, Callable
 
 from .._change.hung_gpus import read_marks, reason_to_leave
 from .._change.tunable import CERTAIN, KERNEL_DECIDES, SKIPPED, Kind, Refused, Tunable
-from .._change.values import Wanted, parse_wanted
 from .._host.host import Host
 from .._host.reading import ABSENT as NOT_THERE
-from .._host.reading import UNPARSABLE, Reading, as_facts, ok
+from .._host.reading import Reading, as_facts
 from .._kernel.boot_loader import read_secure_boot
 from .._kernel.device_users import read_users
 from .._kernel.log import read_lines
@@ -24,14 +22,15 @@ from .._kernel.modules import BUILT_IN, LIVE, MODULE_ABSENT, canonical_name, rea
 from .._nvidia.driver import CORE_MODULE, PEER_SYMBOL, read_peer_symbol
 from .._nvidia.libraries import read_mismatch
 from .._pci import rdma
+from .._tunables import kmod
+from .._tunables.kinds import KINDS
+from .._tunables.kmod import ABSENT, PRESENT
+from .._tunables.wanted import Wanted
 from .kmod_failure import HINTS, IN_USE, NOT_APPLICABLE, SIGNATURE_REJECTED, SYMBOL_MISSING, Failure, classify
-from .kmod_rules import HELPERS, LOADABLE, forbidden
+from .kmod_rules import forbidden
 
-PRESENT, ABSENT = "present", "absent"
 PEERMEM = "nvidia_peermem"
 TIMEOUT = 60.0          # seconds; a driver that waits for firmware takes a while
-
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 
 Runner = Callable[[list, float], Reading]       # Host.run
 
@@ -48,10 +47,7 @@ class KernelModule(Tunable):
         self._run = runner
 
     def read(self) -> Reading:
-        state = read_module(self.host, self.name)["state"]
-        if state in (LIVE, BUILT_IN):
-            return ok(PRESENT)
-        return ok(ABSENT) if state == MODULE_ABSENT else Reading(UNPARSABLE, None, f"the module is {state}")
+        return kmod.read(self.host, self.name)
 
     def predict(self, now: str, target: str, peers: dict[str, Any]) -> str:
         why = forbidden(self.host, self.name, target == PRESENT)
@@ -169,12 +165,10 @@ class ModuleKind(Kind):
         self.runner = runner or (host.run if host.live else None)
 
     def parse(self, name: str, spec: Any) -> Wanted:
-        self.find(name)
-        return parse_wanted(spec, parse_state)
+        return KINDS[self.name].parse(name, spec)
 
     def find(self, name: str) -> list[Tunable]:
-        if not isinstance(name, str) or not _NAME.fullmatch(name):
-            raise ValueError(f"{name!r} is not the name of a module, such as {', '.join(sorted(HELPERS | LOADABLE))}")
+        kmod.check_name(name)
         return [KernelModule(self.host, canonical_name(name), self.runner)]
 
     def details(self, tunables: list[Tunable]) -> dict:
@@ -184,9 +178,3 @@ class ModuleKind(Kind):
                           "log": one.failure.log, "hint": one.failure.hint, "secure_boot": None, "signer": None,
                           **one.signing} for one in tunables if one.failure is not None],
         }
-
-
-def parse_state(value: Any) -> str:
-    if value not in (PRESENT, ABSENT):
-        raise ValueError(f"{value!r} is neither {PRESENT} nor {ABSENT}")
-    return value

@@ -9,22 +9,21 @@ word behind it is Device Status, whose bits a write would clear, so exactly two 
 """
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from .._change.tunable import KERNEL_DECIDES, Kind, Refused, Tunable
-from .._change.values import Wanted, parse_wanted, scalar
 from .._host.host import Host
-from .._host.reading import GONE, UNPARSABLE, Reading
+from .._host.reading import GONE, Reading
 from .._pci.address import DEVICES, find_address, kernel_address, list_addresses, parse_address, read_classes
 from .._pci.capabilities import find_pcie_capability, is_gone, read_u16
-from .._pci.device import express_of, read_config
+from .._pci.device import read_config
 from .._pci.gpus import find_gpus
-from .._pci.registers import PCI_EXP_DEVCTL, PCI_EXP_DEVCTL_BCR_FLR, code_of_size, with_max_read_request
+from .._pci.registers import PCI_EXP_DEVCTL, PCI_EXP_DEVCTL_BCR_FLR, with_max_read_request
 from .._pci.sysfs import read_driver, read_id
+from .._tunables.kinds import KINDS
+from .._tunables.maxreadreq import read_config_size
+from .._tunables.wanted import Wanted
 from .maxreadreq_rules import Surroundings, require_allowed, require_one_version
-
-_NUMBER = re.compile(r"[0-9]+")
 
 
 class MaxReadRequest(Tunable):
@@ -41,10 +40,7 @@ class MaxReadRequest(Tunable):
     def read(self) -> Reading:
         config = read_config(self.host, self.bdf)
         self._identity = config.map(parse_identity).value
-        reading = express_of(config).map(lambda express: express["max_read_request"])
-        if reading.ok and reading.value is None:
-            return Reading(UNPARSABLE, None, "MaxReadReq has a reserved code")
-        return reading
+        return read_config_size(config)
 
     def identity(self) -> str | None:
         return self._identity
@@ -82,15 +78,6 @@ def parse_identity(config: bytes) -> str:
     return "{:04x}:{:04x} {:04x}:{:04x} {:02x}".format(*words, config[0x08])
 
 
-def parse_size(value: Any) -> int:
-    """A MaxReadReq in bytes. Raises ValueError for anything but 128, 256, 512, 1024, 2048 and 4096."""
-    text = scalar(value)
-    if not _NUMBER.fullmatch(text):
-        raise ValueError(f"{text!r} is not a number of bytes: one of 128, 256, 512, 1024, 2048, 4096")
-    code_of_size(int(text))
-    return int(text)
-
-
 class MaxReadRequestKind(Kind):
     name = "pcie_maxreadreq"
 
@@ -99,10 +86,10 @@ class MaxReadRequestKind(Kind):
         self.surroundings = Surroundings(host, allow_busy)
 
     def parse(self, name: str, spec: Any) -> Wanted:
-        if parse_address(name)[0] is None:
+        if isinstance(name, str) and parse_address(name)[0] is None:
             fits = [one for one in list_addresses(self.host) if one.endswith(f":{name.lower()}")]
             raise ValueError(f"name the domain too, as in 0000:{name}: it fits {', '.join(fits) or 'no device'} here")
-        return parse_wanted(spec, parse_size)
+        return KINDS[self.name].parse(name, spec)
 
     def find(self, name: str) -> list[Tunable]:
         try:

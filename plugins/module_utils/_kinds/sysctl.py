@@ -13,11 +13,13 @@ from typing import Any
 
 from .._change.text_file import TextFile, parse_numbers
 from .._change.tunable import CERTAIN, KERNEL_DECIDES, Group, Kind, Refused, Tunable, expected_error
-from .._change.values import Wanted, parse_wanted, scalar
 from .._host.host import Host
-from .._host.reading import ABSENT, DENIED, Reading
+from .._host.reading import Reading
 from .._kernel.sysctl import PROC_SYS, key_to_path
-from .sysctl_rules import MOVED, PAIRS, RANGES, WATCHDOGS, never_read, never_written
+from .._tunables import sysctl
+from .._tunables.kinds import KINDS
+from .._tunables.sysctl_rules import PAIRS, RANGES, WATCHDOGS, never_written
+from .._tunables.wanted import Wanted
 
 _SWAP = str.maketrans("./", "/.")
 
@@ -31,13 +33,7 @@ class Sysctl(TextFile):
         self.cleared_by: str | None = None      # the other key of a pair, where that one is wanted too
 
     def read(self) -> Reading:
-        why = never_read(self.key)
-        if why is not None:
-            return Reading(DENIED, None, f"never read: {why}")
-        reading = super().read()
-        if reading.status == ABSENT and self.key in MOVED:
-            return reading._replace(detail=f"{reading.detail}; {MOVED[self.key]}")
-        return reading
+        return sysctl.read(self.host, self.key)
 
     def predict(self, now: str, target: str, peers: dict[str, Any]) -> str:
         why = never_written(self.key)
@@ -113,8 +109,7 @@ class SysctlKind(Kind):
         self.host = host
 
     def parse(self, name: str, spec: Any) -> Wanted:
-        key_to_path(name)
-        return parse_wanted(spec, scalar, numbers=True)
+        return KINDS[self.name].parse(name, spec)
 
     def find(self, name: str) -> list[Tunable]:
         return [Sysctl(self.host, key_to_path(name))]

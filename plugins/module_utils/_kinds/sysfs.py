@@ -10,11 +10,14 @@ from typing import Any
 
 from .._change.text_file import TextFile
 from .._change.tunable import CERTAIN, KERNEL_DECIDES, Group, Kind, Refused, Tunable, expected_error
-from .._change.values import Wanted, parse_wanted, scalar
 from .._host.host import Host
-from .._host.reading import DENIED, Reading
-from .._kernel.bracketed import choices, chosen
-from .sysfs_rules import BRACKETED, CPUFREQ, NUMBER, find_rule, never_read, never_written
+from .._host.reading import Reading
+from .._kernel.bracketed import choices
+from .._tunables import sysfs
+from .._tunables.kinds import KINDS
+from .._tunables.sysfs import check_path
+from .._tunables.sysfs_rules import BRACKETED, CPUFREQ, NUMBER, find_rule, never_written
+from .._tunables.wanted import Wanted
 
 GOVERNOR = "scaling_governor"
 PREFERENCE = "energy_performance_preference"
@@ -48,14 +51,7 @@ class Attribute(TextFile):
             self.settles = SETTLE_SECONDS
 
     def read(self) -> Reading:
-        why = never_read(self.path)
-        if why is not None:
-            return Reading(DENIED, None, f"never written, and not read: {why}")
-        reading = super().read()
-        if self.rule is not None and self.rule.form == BRACKETED:
-            # A recorded host whose write was cut short holds nothing: a value that a restore comes back from.
-            return reading.map(lambda text: chosen(text) if text else text)
-        return reading
+        return sysfs.read(self.host, self.path)
 
     def same(self, one: Any, other: Any) -> bool:
         if one is None or other is None:
@@ -170,8 +166,7 @@ class SysfsKind(Kind):
         self.host = host
 
     def parse(self, name: str, spec: Any) -> Wanted:
-        check_path(name)
-        return parse_wanted(spec, scalar)
+        return KINDS[self.name].parse(name, spec)
 
     def is_pattern(self, name: str) -> bool:
         return any(sign in name for sign in "*?[")
@@ -234,11 +229,3 @@ class SysfsKind(Kind):
 
 def in_policy(tunable: Attribute) -> bool:
     return tunable.folder.startswith(f"{CPUFREQ}/policy") and tunable.file in POLICY_FILES
-
-
-def check_path(name: str) -> None:
-    """Raises ValueError for what is not one absolute path, spelled plainly."""
-    if not isinstance(name, str) or not name.startswith("/"):
-        raise ValueError(f"{name!r} is not an absolute path, as in /sys/kernel/mm/ksm/run")
-    if any(part in ("", ".", "..") for part in name[1:].split("/")) or "\0" in name:
-        raise ValueError(f"{name!r} is not spelled plainly: no empty parts, no . and no ..")

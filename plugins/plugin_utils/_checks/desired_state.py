@@ -5,21 +5,15 @@
 """Desired state in its one shape, `{sysctl: {}, sysfs: {}, pcie_maxreadreq: {}, module: {}}`, without a machine."""
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ...module_utils._change.values import parse_wanted, scalar
-from ...module_utils._kernel.sysctl import key_to_path
-from ...module_utils._kinds.sysctl_rules import PAIRS
-from ...module_utils._pci.address import parse_address
+from ...module_utils._tunables.kinds import KINDS
+from ...module_utils._tunables.sysctl_rules import PAIRS
+from ...module_utils._tunables.wanted import parse_wanted, scalar
 from .._expressions.errors import CatalogueError, nearest
 
 _ORIGIN = "gpuhost_values"
-_MODULE = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
-_NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?", re.ASCII)
-_MAXREADREQ = (128, 256, 512, 1024, 2048, 4096)      # PCI_EXP_DEVCTL_READRQ, include/uapi/linux/pci_regs.h
-_STATES = ("present", "absent")
 
 
 def desired_values(given: Mapping[str, Any] | None) -> dict[str, dict[str, Any]]:
@@ -30,12 +24,12 @@ def desired_values(given: Mapping[str, Any] | None) -> dict[str, dict[str, Any]]
     if given is None:
         return {}
     if not isinstance(given, Mapping):
-        raise CatalogueError(_ORIGIN, None, None, f"{given!r} is not a mapping of {', '.join(_KINDS)}")
+        raise CatalogueError(_ORIGIN, None, None, f"{given!r} is not a mapping of {', '.join(KINDS)}")
     if isinstance(given.get("values"), Mapping):
         given = given["values"]
     wanted = {kind: _entries(kind, entries) for kind, entries in given.items()}
     refuse_pairs(wanted.get("sysctl", {}))
-    return {kind: wanted[kind] for kind in _KINDS if wanted.get(kind)}
+    return {kind: wanted[kind] for kind in KINDS if wanted.get(kind)}
 
 
 def addresses(values: Mapping[str, Mapping[str, Any]]) -> list[str]:
@@ -54,12 +48,12 @@ def form(kind: str, value: Any) -> Any:
 
     Guards stay; ValueError says what the value cannot be.
     """
-    if kind not in _KINDS:
-        raise ValueError(f"there is no kind {kind!r}{nearest(str(kind), _KINDS)}")
+    if kind not in KINDS:
+        raise ValueError(f"there is no kind {kind!r}{nearest(str(kind), KINDS)}")
     if isinstance(value, list):
         value = " ".join(scalar(item) for item in value)
-    parse = _KINDS[kind]
-    wanted = parse_wanted(value, parse, numbers=kind == "sysctl")
+    parse = KINDS[kind].parse_value
+    wanted = parse_wanted(value, parse, numbers=KINDS[kind].at_least)
     if wanted.at_least:
         return {"at_least": wanted.value}
     if isinstance(value, Mapping):
@@ -82,46 +76,19 @@ def is_zero(value: Any) -> bool:
 
 
 def _entries(kind: Any, given: Any) -> dict[str, Any]:
-    if kind not in _KINDS:
-        raise CatalogueError(_ORIGIN, None, None, f"there is no kind {kind!r}{nearest(str(kind), _KINDS)}")
+    if kind not in KINDS:
+        raise CatalogueError(_ORIGIN, None, None, f"there is no kind {kind!r}{nearest(str(kind), KINDS)}")
     if not isinstance(given, Mapping):
         raise CatalogueError(_ORIGIN, None, kind, f"{given!r} is not a mapping of addresses to values")
     wanted = {}
     for name, value in given.items():
         try:
-            _require_name(kind, name)
+            if not isinstance(name, str):
+                raise ValueError(f"the address {name!r} is a number: quote it in YAML")
+            if kind == "sysfs" and (not name.startswith("/sys/") or ".." in name.split("/")):
+                raise ValueError("it is not a path below /sys")
+            KINDS[kind].check_name(name)
             wanted[name] = form(kind, value)
         except ValueError as error:
             raise CatalogueError(_ORIGIN, None, f"{kind}:{name}", str(error)) from None
     return wanted
-
-
-def _require_name(kind: str, name: Any) -> None:
-    """ValueError where `name` cannot be an address of that kind."""
-    if not isinstance(name, str) or _NUMBER.fullmatch(name):
-        raise ValueError(f"the address {name!r} is a number: quote it in YAML")
-    if kind == "sysctl":
-        key_to_path(name)
-    elif kind == "sysfs" and (not name.startswith("/sys/") or ".." in name.split("/")):
-        raise ValueError("it is not a path below /sys")
-    elif kind == "pcie_maxreadreq" and parse_address(name)[0] is None:
-        raise ValueError(f"name the PCI domain too: 0000:{name}")
-    elif kind == "module" and not _MODULE.fullmatch(name):
-        raise ValueError("it is not the name of a module")
-
-
-def _bytes(value: Any) -> int:
-    text = scalar(value)
-    if text not in map(str, _MAXREADREQ):
-        raise ValueError(f"{value!r} is none of {', '.join(map(str, _MAXREADREQ))}")
-    return int(text)
-
-
-def _state(value: Any) -> str:
-    if value not in _STATES:
-        raise ValueError(f"{value!r} is none of {', '.join(_STATES)}")
-    return value
-
-
-_KINDS: dict[str, Callable[[Any], Any]] = {
-    "sysctl": scalar, "sysfs": scalar, "pcie_maxreadreq": _bytes, "module": _state}

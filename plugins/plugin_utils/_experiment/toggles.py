@@ -15,8 +15,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ...module_utils._change.tunable import WOULD_CHANGE
-from ...module_utils._kinds.sysctl_rules import PAIRS, WATCHDOGS
-from ...module_utils._kinds.sysfs_rules import CPUFREQ
+from ...module_utils._tunables.sysctl_rules import PAIRS, WATCHDOGS
+from ...module_utils._tunables.sysfs_rules import CPUFREQ
 from .._render.text import count
 
 PLAN, ONE_AT_A_TIME, LEAVE_ONE_OUT = "plan", "one_at_a_time", "leave_one_out"

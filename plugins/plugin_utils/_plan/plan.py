@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from ...module_utils._change.tunable import REFUSED, SKIPPED, WOULD_CHANGE
-from ...module_utils._kinds.sysctl_rules import PAIRS
+from ...module_utils._tunables.sysctl_rules import PAIRS
 from .._checks.desired_state import addresses, desired_values, entries, form, is_zero
 
 __all__ = ("Plan", "addresses", "desired_values", "plan")

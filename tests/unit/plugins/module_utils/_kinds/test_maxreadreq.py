@@ -12,9 +12,9 @@ from ansible_collections.gpuhost.tuning.plugins.module_utils._change.setter impo
 from ansible_collections.gpuhost.tuning.plugins.module_utils._kinds.maxreadreq import (
     MaxReadRequestKind,
     parse_identity,
-    parse_size,
     select,
 )
+from ansible_collections.gpuhost.tuning.plugins.module_utils._tunables.maxreadreq import parse_size
 
 from hosts.config_space import ConfigSpace, all_ones, gpu_space
 from hosts.faulty import FaultyHost

@@ -70,8 +70,8 @@ def test_desired_values(given, wanted):
     ({"pcie_maxreadreq": {GPU: "4k"}}, f"pcie_maxreadreq:{GPU}: '4k' is none of 128, 256, 512, 1024, 2048, 4096"),
     ({"pcie_maxreadreq": {GPU: True}},
      f"pcie_maxreadreq:{GPU}: true is a boolean: quote it in YAML, or write the kernel's own value"),
-    ({"module": {"nvidia_peermem": True}}, "module:nvidia_peermem: True is none of present, absent"),
-    ({"module": {"../x": "present"}}, "module:../x: it is not the name of a module"),
+    ({"module": {"nvidia_peermem": True}}, "module:nvidia_peermem: True is neither present nor absent"),
+    ({"module": {"../x": "present"}}, "module:../x: '../x' is not the name of a module, such as nvidia_peermem"),
 ])
 def test_what_cannot_be_meant_is_one_message(given, message):
     with pytest.raises(CatalogueError) as caught:

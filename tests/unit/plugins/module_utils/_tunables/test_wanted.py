@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.gpuhost.tuning.plugins.module_utils._change.values import Wanted, parse_wanted, scalar
+from ansible_collections.gpuhost.tuning.plugins.module_utils._tunables.wanted import Wanted, parse_wanted, scalar
 
 
 @pytest.mark.parametrize(("value", "text"), [

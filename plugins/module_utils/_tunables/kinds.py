@@ -1,0 +1,35 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""The kinds of tunables without their writers: what facts, checks, plan and setters know of a kind in common."""
+from __future__ import annotations
+
+from typing import Any, Callable, NamedTuple
+
+from .._host.host import Host
+from .._host.reading import Reading
+from . import kmod, maxreadreq, sysctl, sysfs
+from .wanted import Wanted, parse_wanted, scalar
+
+
+class KindOfTunable(NamedTuple):
+    """`check_name` and `parse_value` raise ValueError; `at_least` tells whether a lower bound can be wanted."""
+
+    check_name: Callable[[Any], None]
+    parse_value: Callable[[Any], Any]
+    read: Callable[[Host, str], Reading]
+    at_least: bool = False
+
+    def parse(self, name: Any, spec: Any) -> Wanted:
+        """What is wanted of one tunable, by its name and what a user, a plan or a restore plan wrote."""
+        self.check_name(name)
+        return parse_wanted(spec, self.parse_value, numbers=self.at_least)
+
+
+KINDS = {
+    "sysctl": KindOfTunable(sysctl.check_key, scalar, sysctl.read, at_least=True),
+    "sysfs": KindOfTunable(sysfs.check_path, scalar, sysfs.read),
+    "pcie_maxreadreq": KindOfTunable(maxreadreq.check_address, maxreadreq.parse_size, maxreadreq.read),
+    "module": KindOfTunable(kmod.check_name, kmod.parse_state, kmod.read),
+}

@@ -1,0 +1,109 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The rooms of the shared code: each is a private folder, and imports lead to the rooms that stand above it here.
+
+A room that is new, or an arrow that is, has a line in this table and one in ARCHITECTURE.md.
+"""
+from __future__ import annotations
+
+import ast
+import re
+from collections import defaultdict
+
+import pytest
+
+from checkout import REPOSITORY
+
+PLUGINS = REPOSITORY / "plugins"
+ON_TARGETS = {      # room: what it may import, each of them above it
+    "_host": "",
+    "_kernel": "_host",
+    "_pci": "_host _kernel",
+    "_system": "_host _kernel _pci",
+    "_pve": "_host _kernel _pci",
+    "_tunables": "_host _kernel _pci",
+    "_change": "_host _tunables",
+    "_nvidia": "_host _kernel _pci _change",
+    "_kinds": "_host _kernel _pci _pve _tunables _change _nvidia",
+    "_facts": "_host _kernel _pci _system _pve _tunables _nvidia",
+    "_recording": "_host",
+    "_workload": "_host _kernel _pci _pve _change _nvidia",
+    "_bandwidth": "_host _kernel _pci _pve _change _nvidia _kinds",
+}
+ON_THE_CONTROLLER = {
+    "_ansible": "",
+    "_render": "",
+    "_statistics": "",
+    "_derive": "module_utils._kernel module_utils._pci",
+    "_expressions": "_render",
+    "_records": "_render",
+    "_checks": "_derive _expressions module_utils._tunables",
+    "_plan": "_render _derive _records _checks module_utils._change module_utils._tunables",
+    "_bandwidth": "_render _derive _records _checks module_utils._bandwidth module_utils._pci",
+    "_benchmark": "_render _expressions _records _checks module_utils._host module_utils._workload",
+    "_experiment": "_render _statistics _records _plan _benchmark module_utils._change module_utils._tunables",
+    "_rollout": "_render _records _plan",
+    "_report": "_render _statistics _derive _records _checks _bandwidth _benchmark _experiment",
+    "_fleet": "_render _records _checks _rollout _report",
+    "_audit": "_render _expressions _records _checks _plan _rollout _report _fleet",
+}
+DATA = {"catalogue", "schemas", "fleet_page"}
+ROOMS = {"module_utils": ON_TARGETS, "plugin_utils": ON_THE_CONTROLLER}
+
+
+def imported(path):
+    """What a file below plugins/ imports of the shared code: `module_utils._pci`, once for each import."""
+    package = path.relative_to(PLUGINS).parts[:-1]
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            base = [*package[:len(package) - node.level + 1], *(node.module or "").split(".")]
+            named = [part for part in base if part]
+            targets = [named] if len(named) > 1 else [[*named, alias.name] for alias in node.names]
+            yield from (".".join(target[:2]) for target in targets)
+
+
+def arrows(section):
+    """`{room: the other rooms that its files import}`."""
+    found = defaultdict(set)
+    for path in (PLUGINS / section).rglob("*.py"):
+        room = path.relative_to(PLUGINS / section).parts[0]
+        found[room] |= {name.removeprefix(f"{section}.") for name in imported(path)} - {room}
+    return found
+
+
+@pytest.mark.parametrize("section", ROOMS)
+def test_imports_are_those_of_the_table(section):
+    table = {room: set(allowed.split()) for room, allowed in ROOMS[section].items()}
+    assert {room: names for room, names in arrows(section).items()} == table
+
+
+@pytest.mark.parametrize("section", ROOMS)
+def test_the_table_leads_up_only(section):
+    """So there is no circle between rooms."""
+    above = set()
+    for room, allowed in ROOMS[section].items():
+        assert {name for name in allowed.split() if not name.startswith("module_utils.")} <= above, room
+        above.add(room)
+    others = {name.partition(".")[2] for allowed in ON_THE_CONTROLLER.values() for name in allowed.split() if "." in name}
+    assert others <= set(ON_TARGETS)
+
+
+@pytest.mark.parametrize("section", ROOMS)
+def test_no_file_lies_beside_the_rooms(section):
+    found = [entry for entry in (PLUGINS / section).iterdir() if entry.name != "__pycache__"]
+    assert [entry.name for entry in found if not entry.is_dir()] == []
+    assert {entry.name for entry in found} - DATA == set(ROOMS[section])
+
+
+@pytest.mark.parametrize("section", ROOMS)
+def test_a_room_is_small_enough_to_look_around_in(section):
+    sizes = {room: len(list((PLUGINS / section / room).glob("*.py"))) for room in ROOMS[section]}
+    assert {room: size for room, size in sizes.items() if size > 24} == {}
+
+
+@pytest.mark.parametrize("section", ROOMS)
+def test_architecture_says_of_every_room_what_it_knows(section):
+    text = (REPOSITORY / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    part = re.search(rf"^### `plugins/{section}`.*?(?=^##)", text, re.MULTILINE | re.DOTALL)[0]
+    assert re.findall(r"^\| `(_\w+)` \|", part, re.MULTILINE) == list(ROOMS[section])
