@@ -43,7 +43,7 @@ def read_cpuinfo(host: Host) -> Reading:
 
 def parse_cpuinfo(text: str) -> CpuInfo:
     """The first CPU in full, of all others the lines in which they can differ."""
-    first = dict(_pair(line) for line in text.partition("\n\n")[0].splitlines())
+    first = _first_cpu(text)
     text = f"\n{text}"
     revisions = _values(text, "microcode")
     numbers = [int(number) for number in _values(text, "processor") if number.isdecimal() and len(number) < 7]
@@ -60,6 +60,15 @@ def parse_cpuinfo(text: str) -> CpuInfo:
         cpus=len(numbers) or None,
         **_count_cores(text),
         kinds=_by_kind(numbers, parts))
+
+
+def _first_cpu(text: str) -> dict[str, str]:
+    """The lines of the first CPU; loongarch has a block about the system before it."""
+    first, _gap, rest = text.partition("\n\n")
+    lines = first.splitlines()
+    if lines and not lines[0].startswith("processor"):
+        lines += rest.partition("\n\n")[0].splitlines()
+    return dict(_pair(line) for line in reversed(lines))
 
 
 def _name(first: dict[str, str]) -> str | None:

@@ -10,6 +10,7 @@ import re
 from .._host.host import Host
 from .._host.reading import ABSENT, Reading, ok
 from .._kernel.cpulist import format_cpulist, parse_cpulist
+from .._pci.interrupts import parse_mask
 
 NODE = "/sys/devices/system/node"
 NVIDIA_GPUS = "/proc/driver/nvidia/gpus"
@@ -43,12 +44,20 @@ def read_node(host: Host, node: int, gpu: str | None = None) -> dict:
     return {
         "node": f"node{node}",
         "id": node,
-        "cpus": host.read(f"{folder}/cpulist").map(parse_cpulist).map(format_cpulist).value or "",
+        "cpus": read_cpus(host, folder),
         "memory_kib": pick(memory, "MemTotal"),
         "free_kib": pick(memory, "MemFree"),
         "gpu": gpu,
         "distances": host.read(f"{folder}/distance").map(parse_numbers).value or [],
     }
+
+
+def read_cpus(host: Host, folder: str) -> str:
+    """The CPUs of a node that are online; kernels before 2.6.27 have a mask of them and no list."""
+    cpus = host.read(f"{folder}/cpulist").map(parse_cpulist)
+    if cpus.status == ABSENT:
+        cpus = host.read(f"{folder}/cpumap").map(parse_mask)
+    return format_cpulist(cpus.value or ())
 
 
 def parse_meminfo(text: str) -> dict[str, int]:

@@ -15,6 +15,7 @@ from .reading import hidden, known, lost, value
 _TOLERANCE = 0.98       # of the highest clock: drivers round
 _CLOCKS_SHOWN = 3
 _SETTINGS = {"driver": "driver", "governor": "governor", "epp": "energy performance preference", "boost": "boost"}
+_RANGE = ("hardware_min_khz", "hardware_max_khz")
 _CLOCKS = {"min_khz": "lowest clock (kHz)", "bios_limit_khz": "limit of the firmware (kHz)"}
 
 
@@ -75,23 +76,22 @@ def odd_policies(policies: list[dict[str, Any]], kinds: list[dict[str, Any]]) ->
     Clocks are compared among cores of one kind with the same limits of the hardware: a processor with two kinds of
     cores has two lowest clocks, and a core that was made faster than its twins has a limit of its own.
     """
-    status = hidden(policy[fact] for policy in policies for fact in (*_SETTINGS, *_CLOCKS))
+    status = hidden(policy[fact] for policy in policies for fact in (*_SETTINGS, *_CLOCKS, *_RANGE))
     if status:
         return lost(status)
     found = [sentence for fact, name in _SETTINGS.items() for sentence in _differences(policies, fact, name)]
-    for alike in _alike(policies, kinds):
+    for alike in _of_one_kind(policies, kinds):
         found += [sentence for fact, name in _CLOCKS.items() for sentence in _differences(alike, fact, name)]
     return known(found)
 
 
-def _alike(policies: list[dict[str, Any]], kinds: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+def _of_one_kind(policies: list[dict[str, Any]], kinds: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
     """The policies of each kind of core and range of clocks."""
     kind_of = {cpu: kind["name"] for kind in kinds for cpu in parse_cpulist(kind["cpus"])}
     groups: dict[tuple, list[dict[str, Any]]] = {}
     for policy in policies:
         first = parse_cpulist(policy["cpus"])[:1]
-        key = (kind_of.get(first[0]) if first else None, value(policy["hardware_min_khz"]),
-               value(policy["hardware_max_khz"]))
+        key = (kind_of.get(first[0]) if first else None, *(value(policy[limit]) for limit in _RANGE))
         groups.setdefault(key, []).append(policy)
     return list(groups.values())
 

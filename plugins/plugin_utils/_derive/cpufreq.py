@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from .reading import value
+from .reading import hidden, known, lost, value
 
 _TURIN_FAMILY = 0x1A
 _ZEN_FAMILY = 0x17
@@ -105,19 +105,22 @@ def boost_switches(frequency: dict[str, Any]) -> list[dict[str, Any]]:
     """
     switches = []
     boost, no_turbo, policies = value(frequency["boost"]), value(frequency["no_turbo"]), frequency["policies"]
-    if boost is not None and not (boost == 0 and nothing_to_boost(policies)):
+    if boost is not None and not (boost == 0 and value(nothing_to_boost(policies))):
         switches.append(_switch("boost", "cpufreq/boost", boost, "1"))
     if no_turbo is not None:
         switches.append(_switch("no_turbo", "intel_pstate/no_turbo", no_turbo, "0"))
     if boost != 0:
         switches += [_switch(policy["policy"], f"cpufreq/{policy['policy']}/boost", 0, "1")
-                     for policy in policies if value(policy["boost"]) == 0 and not nothing_to_boost([policy])]
+                     for policy in policies if value(policy["boost"]) == 0 and not value(nothing_to_boost([policy]))]
     return switches
 
 
-def nothing_to_boost(policies: list[dict[str, Any]]) -> bool:
-    """Whether CPPC says of every policy that its cores have no level above the nominal one."""
-    return bool(policies) and all(value(policy["headroom"]) is False for policy in policies)
+def nothing_to_boost(policies: list[dict[str, Any]]) -> dict[str, Any]:
+    """A reading: whether CPPC says of every policy that its cores have no level above the nominal one."""
+    status = hidden(policy["headroom"] for policy in policies)
+    if status:
+        return lost(status)
+    return known(bool(policies) and all(value(policy["headroom"]) is False for policy in policies))
 
 
 def _switch(name: str, file: str, reads: int, on: str) -> dict[str, Any]:

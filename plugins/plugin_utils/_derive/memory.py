@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._render.text import binary_size
-from .reading import lost, value
+from .reading import hidden, known, lost, value
 
 _GRACE = "Arm Neoverse-V2"
 _X86_PMD_KIB = 2048
@@ -35,10 +35,16 @@ def host_memory_kib(facts: dict[str, Any]) -> int | None:
 
 
 def usual_huge_page(thp: dict[str, Any]) -> dict[str, Any]:
-    """The huge page that programs get: `{kib, size, choice}`, its own choice a reading, absent before kernel 6.8."""
+    """The huge page that programs get: `{kib, size, choice}`, its size and its own choice readings.
+
+    2 MiB where the kernel is too old to say so; the choice is absent before kernel 6.8.
+    """
+    status = hidden((thp["pmd_kib"],))
+    if status:
+        return {"kib": lost(status), "size": lost(status), "choice": lost(status)}
     kib = value(thp["pmd_kib"]) or _X86_PMD_KIB
     choice = next((size["enabled"] for size in thp["sizes"] if size["kib"] == kib), lost("absent"))
-    return {"kib": kib, "size": binary_size(kib << 10), "choice": choice}
+    return {"kib": known(kib), "size": known(binary_size(kib << 10)), "choice": choice}
 
 
 def memory_shares(memory: dict[str, Any], sysctl: dict[str, Any], total: int | None) -> dict[str, float | None]:

@@ -47,7 +47,8 @@ def _memory(facts: dict[str, Any]) -> str:
     said = f"{_size(total - of_gpus)} memory"
     if of_gpus:
         return f"{said} and {_size(of_gpus)} of GPUs"
-    without_cpus = sum(value(node["memory_kib"]) or 0 for node in nodes if not node["cpus"])
+    without_cpus = sum(value(node["memory_kib"]) or 0 for node in nodes
+                       if not node["cpus"] and any(other["cpus"] for other in nodes))
     return f"{said}, {_size(without_cpus)} of it on nodes without CPUs" if without_cpus else said
 
 

@@ -98,6 +98,12 @@ def test_names_of_other_architectures(lines, name):
     assert parse_cpuinfo(f"processor\t: 0\n{lines}\n").model_name == name
 
 
+def test_loongarch_begins_with_a_block_about_the_system():
+    info = parse_cpuinfo("system type\t\t: generic-loongson-machine\n\nprocessor\t\t: 0\npackage\t\t\t: 0\n"
+                         "Model Name\t\t: Loongson-3A5000\n\nprocessor\t\t: 1\nModel Name\t\t: Other\n\n")
+    assert (info.model_name, info.cpus) == ("Loongson-3A5000", 2)
+
+
 def test_empty_file_and_no_file(tree, host):
     assert read_cpuinfo(host).status == "absent"
     tree.file("/proc/cpuinfo", "")

@@ -35,6 +35,14 @@ def test_b18_a_node_is_the_memory_of_the_gpu_that_the_driver_names(tree, host):
     assert [node["gpu"] for node in read(host)["nodes"]] == [None, "0009:01:00.0", None]
 
 
+def test_an_old_kernel_has_a_mask_of_cpus(tree, host):
+    plant_nodes(tree, ("0", "1"))
+    for node, mask in enumerate(("00000000,0000000f", "00000001,000000f0")):
+        tree.remove(f"/sys/devices/system/node/node{node}/cpulist")
+        tree.file(f"/sys/devices/system/node/node{node}/cpumap", mask)
+    assert [node["cpus"] for node in read(host)["nodes"]] == ["0-3", "4-7,32"]
+
+
 def test_nodes_with_a_gap(tree, host):
     plant_nodes(tree, ("0", "1", "2"))
     tree.file("/sys/devices/system/node/online", "0,2")

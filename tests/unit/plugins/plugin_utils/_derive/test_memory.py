@@ -60,7 +60,12 @@ def test_the_usual_huge_page_depends_on_the_page(pmd, size, choice):
     thp = {"pmd_kib": pmd, "sizes": [{"kib": 2048, "enabled": ok("inherit")},
                                      {"kib": 524288, "enabled": ok("madvise")}]}
     found = usual_huge_page(thp)
-    assert (found["size"], found["choice"]) == (size, choice)
+    assert (found["size"], found["choice"]) == (ok(size), choice)
+
+
+def test_a_huge_page_whose_size_is_hidden_is_not_taken_for_the_usual_one():
+    found = usual_huge_page({"pmd_kib": lacking("denied"), "sizes": [{"kib": 2048, "enabled": ok("never")}]})
+    assert found == dict.fromkeys(("kib", "size", "choice"), lacking("denied"))
 
 
 def test_cpus_that_nobody_counted_and_kinds_of_cores():
