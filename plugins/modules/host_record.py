@@ -14,7 +14,8 @@ description:
   - Unpacked, the archive is a folder that can be given as C(sysroot) to every module of this collection; an audit of it
     comes to the same findings.
   - Of files that are only searched for a word, that word alone is in it. Of C(/proc/<pid>/environ) it holds the entry
-    C(container=) alone. Descriptions, passwords, keys and environments in configurations of guests are withheld.
+    C(container=) alone. Secrets are V(masked) wherever they are, told by the words around them, and so are descriptions
+    and the values of unknown settings in configurations of guests.
   - Opens no file for writing, loads nothing and wakes no suspended device.
 extends_documentation_fragment:
   - gpuhost.tuning.attributes

@@ -195,6 +195,7 @@ run_id:
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._host.host import Host
+from ..module_utils._redaction.words import redact_words
 from ..module_utils._workload.conditions import read_conditions
 from ..module_utils._workload.workload import OUTPUT_LIMIT, run_workload
 
@@ -221,7 +222,8 @@ def main() -> None:
     environment = {name: str(value) for name, value in params["environment"].items()}
     # Ansible would replace every `8` in the output of a program that got THREADS=8. What is secret the core replaces.
     module.no_log_values.difference_update(environment.values())
-    shown = {**params, "environment": dict.fromkeys(environment, "not shown")}
+    shown = {**params, "environment": dict.fromkeys(environment, "not shown"),
+             "argv": redact_words(params["argv"]) if params["argv"] else params["argv"]}
     try:
         result = _run(module, Host(params["sysroot"]), {**params, "environment": environment})
     except ValueError as error:

@@ -17,17 +17,18 @@ from checkout import REPOSITORY
 
 PLUGINS = REPOSITORY / "plugins"
 ON_TARGETS = {      # room: what it may import, each of them above it
+    "_redaction": "",
     "_host": "",
     "_kernel": "_host",
     "_pci": "_host _kernel",
     "_system": "_host _kernel _pci",
     "_pve": "_host _kernel _pci",
-    "_tunables": "_host _kernel _pci",
+    "_tunables": "_redaction _host _kernel _pci",
     "_change": "_host _tunables",
     "_nvidia": "_host _kernel _pci _change",
     "_kinds": "_host _kernel _pci _pve _tunables _change _nvidia",
-    "_facts": "_host _kernel _pci _system _pve _tunables _nvidia",
-    "_recording": "_host",
+    "_facts": "_redaction _host _kernel _pci _system _pve _tunables _nvidia",
+    "_recording": "_redaction _host",
     "_workload": "_host _kernel _pci _pve _change _nvidia",
     "_bandwidth": "_host _kernel _pci _pve _change _nvidia _kinds",
 }
@@ -41,8 +42,10 @@ ON_THE_CONTROLLER = {
     "_checks": "_derive _expressions module_utils._tunables",
     "_plan": "_render _derive _records _checks module_utils._change module_utils._tunables",
     "_bandwidth": "_render _derive _records _checks module_utils._bandwidth module_utils._pci",
-    "_benchmark": "_render _expressions _records _checks module_utils._host module_utils._workload",
-    "_experiment": "_render _statistics _records _plan _benchmark module_utils._change module_utils._tunables",
+    "_benchmark": "_render _expressions _records _checks module_utils._redaction module_utils._host "
+                  "module_utils._workload",
+    "_experiment": "_render _statistics _records _plan _benchmark module_utils._redaction module_utils._change "
+                   "module_utils._tunables",
     "_rollout": "_render _records _plan",
     "_report": "_render _statistics _derive _records _checks _bandwidth _benchmark _experiment",
     "_fleet": "_render _records _checks _rollout _report",

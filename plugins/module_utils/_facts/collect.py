@@ -23,6 +23,7 @@ from .._pci import rdma as pci_rdma
 from .._pve import cluster
 from .._pve import guests as pve_guests
 from .._pve.guest_details import read_details
+from .._redaction.facts import redact_facts
 from .._system import cpu, identity, memory, network, numa, ras
 from .._system import firmware as system_firmware
 from .._system.cpuinfo import read_cpuinfo
@@ -33,21 +34,21 @@ SCHEMA = "gpuhost.facts/1"
 
 
 def collect(host: Host, tunables: list[str], link_samples: int = 0) -> dict[str, Any]:
-    """The facts as plain JSON types, with the tunables that were asked for by address.
+    """The facts as plain JSON types and without secrets, with the tunables that were asked for by address.
 
     `link_samples`: how often the links of the GPUs are looked at beyond the first time.
     Nothing is opened for writing, and no suspended device is woken. ValueError: an address is none.
     """
     named = read_named(host, tunables)
     facts = _read_sections(host, link_samples)
-    return as_facts({
+    return redact_facts(as_facts({
         "schema": SCHEMA,
         "collected_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "privileged": os.geteuid() == 0,
         "unread": list(find_denied(facts)),
         **facts,
         "tunables": named,
-    })
+    }))
 
 
 def _read_sections(host: Host, link_samples: int) -> dict[str, Any]:

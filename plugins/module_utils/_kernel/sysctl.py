@@ -72,6 +72,11 @@ def key_to_path(key: str) -> str:
     return "/".join([PROC_SYS, *parts])
 
 
+def path_to_key(path: str) -> str:
+    """The dotted form of the sysctl at `path`."""
+    return path[len(PROC_SYS) + 1:].translate(_SWAP)
+
+
 def read_sysctl(host: Host, key: str) -> Reading:
     """The text of one sysctl as the kernel prints it: tabs between several numbers stay."""
     return host.read(key_to_path(key))

@@ -14,9 +14,10 @@ import tarfile
 from typing import Callable
 
 from .._host.sysroot import ANSWERS, MARKER
+from .._redaction.files import redact_file
+from .._redaction.text import redact
 from .notes import FILE, FOLDER, Notes, inside
 from .pseudonyms import Pseudonyms
-from .secrets import withhold
 
 SCHEMA = "gpuhost.recording/1"
 ABOUT = "recorded/recording.json"
@@ -31,13 +32,13 @@ class TooLarge(ValueError):
 
 def make_archive(notes: Notes, about: dict, *, limit: int, anonymise: bool = False, writable: bool = False) -> bytes:
     """A gzipped tar of at most `limit` bytes of files. Raises TooLarge."""
-    data = {path: withhold(path, read) for path, read in notes.data.items()}
+    data = {path: redact_file(path, read) for path, read in notes.data.items()}
     require_small(data, limit)
     names = Pseudonyms(data, notes.kinds) if anonymise else None
     if names is not None:
         data = {path: names.data(path, read) for path, read in data.items()}
     rename: Rename = names.path if names else str
-    reword: Rename = names.text if names else str
+    reword: Rename = (lambda text: redact(names.text(text))) if names else redact
     links = {rename(path): reword(text) for path, text in notes.links.items()}
     relative = {path: inside(path, text) for path, text in links.items()}
     shown = {rename(path) for path in notes.shown}

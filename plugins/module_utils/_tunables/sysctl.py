@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from .._host.host import Host
 from .._host.reading import ABSENT, DENIED, Reading
-from .._kernel.sysctl import key_to_path, read_sysctl
+from .._kernel.sysctl import key_to_path, path_to_key, read_sysctl
 from .sysctl_rules import MOVED, never_read
 
 
@@ -18,6 +18,7 @@ def check_key(key: str) -> None:
 
 def read(host: Host, key: str) -> Reading:
     """The text of a sysctl as the kernel prints it; `denied` for one that is never read."""
+    key = path_to_key(key_to_path(key))     # however its parts are separated
     why = never_read(key)
     if why is not None:
         return Reading(DENIED, None, f"never read: {why}")

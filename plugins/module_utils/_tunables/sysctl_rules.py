@@ -7,6 +7,15 @@ from __future__ import annotations
 
 import fnmatch
 
+from .._redaction.names import CERTAIN, secrecy
+
+# Neither read nor written: what is read goes into records, and what is written into the journal.
+_SECRETS = (
+    ("net.ipv4.tcp_fastopen_key", "it is a secret: whoever knows it can forge TCP Fast Open cookies"),
+    ("net.ipv6.conf.*.stable_secret", "it is a secret: the host's addresses are made from it"),
+    ("net.core.netdev_rss_key", "it is a secret: it tells which packets meet in one queue"),
+)
+
 # A read tells nothing, fails, or does something.
 NEVER_READ = (
     ("kernel.random.uuid", "every read gives another value"),
@@ -24,6 +33,7 @@ NEVER_READ = (
     ("net.ipv4.route.flush", "a write flushes routes, and there is nothing to read"),
     ("net.ipv6.route.flush", "a write flushes routes, and there is nothing to read"),
     ("net.ipv*.neigh.*.flush", "a write flushes neighbours, and there is nothing to read"),
+    *_SECRETS,
 )
 
 # A write cannot be taken back, or hands over the host.
@@ -44,6 +54,7 @@ NEVER_WRITTEN = (
     ("kernel.ftrace_*", "it belongs to tracing"),
     ("kernel.stack_tracer_enabled", "it belongs to tracing"),
     ("fs.binfmt_misc.*", "it makes the kernel run interpreters"),
+    *_SECRETS,
 )
 
 INT_MAX = (1 << 31) - 1
@@ -111,4 +122,5 @@ def never_written(key: str) -> str | None:
 
 
 def _first(rules: tuple[tuple[str, str], ...], key: str) -> str | None:
-    return next((why for pattern, why in rules if fnmatch.fnmatchcase(key, pattern)), None)
+    named = next((why for pattern, why in rules if fnmatch.fnmatchcase(key, pattern)), None)
+    return named or ("its name says that it is a secret" if secrecy(key) == CERTAIN else None)

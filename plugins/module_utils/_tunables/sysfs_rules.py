@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from .._redaction.names import CERTAIN, secrecy
+
 WORD = "word"               # one word
 BRACKETED = "bracketed"     # `always [madvise] never`: the word in brackets counts
 NUMBER = "number"
@@ -105,6 +107,8 @@ def never_written(path: str) -> str | None:
 
 def never_read(path: str) -> str | None:
     """Why a file is not read, None where it may be."""
-    if find_rule(path) is not None or path.startswith(READABLE):
-        return None
-    return never_written(path)
+    if find_rule(path) is None and not path.startswith(READABLE):
+        return never_written(path)
+    if "/../" in f"{path}/":
+        return "it leads through .."
+    return "its name says that it is a secret" if secrecy(path.rpartition("/")[2]) == CERTAIN else None

@@ -62,6 +62,9 @@ def answer(status: int, output: str, errors: str) -> dict[str, Any]:
                    f"{' / '.join(message) or 'it said nothing'}"}
 
 
+_DESCRIBED = (ast.Module, ast.ClassDef, ast.FunctionDef)
+
+
 def _pack() -> str:
     """The sources by name, `gpuhost.<room>.<file>`, and the packages around them, which are empty."""
     sources = {"gpuhost": ""}
@@ -70,15 +73,28 @@ def _pack() -> str:
         room, file = waiting.pop()
         if f"gpuhost.{room}.{file}" not in sources:
             text = (SOURCES / room / f"{file}.py").read_text(encoding="utf-8")
-            sources |= {f"gpuhost.{room}": "", f"gpuhost.{room}.{file}": text}
-            waiting += _imported(room, text)
+            tree = ast.parse(text)
+            sources |= {f"gpuhost.{room}": "", f"gpuhost.{room}.{file}": _bare(text, tree)}
+            waiting += _imported(room, tree)
     return base64.b64encode(zlib.compress(json.dumps(sources).encode("ascii"), 9)).decode("ascii")
 
 
-def _imported(here: str, text: str) -> list[tuple[str, str]]:
+def _bare(text: str, tree: ast.Module) -> str:
+    """A source without what only people read, a third of it; every line keeps its number for tracebacks."""
+    read = set()
+    for node in ast.walk(tree):
+        if isinstance(node, _DESCRIBED) and len(node.body) > 1 and ast.get_docstring(node):
+            read.update(range(node.body[0].lineno, node.body[0].end_lineno + 1))
+    inside = {line for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)
+              for line in range(node.lineno, node.end_lineno)}      # the last line begins with code, or ends a text
+    return "\n".join("" if number in read or (line.lstrip().startswith("#") and number - 1 not in inside) else line
+                     for number, line in enumerate(text.split("\n"), 1))
+
+
+def _imported(here: str, tree: ast.Module) -> list[tuple[str, str]]:
     """Room and file of what a file of module_utils in the room `here` imports from module_utils."""
     found: list[tuple[str, str]] = []
-    for node in ast.walk(ast.parse(text)):
+    for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.level:
             package = [here] if node.level == 1 else []
             package += node.module.split(".") if node.module else []

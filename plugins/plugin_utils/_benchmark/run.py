@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from ...module_utils._redaction.words import find_secrets, redact_output, redact_words
 from .._records.host_folder import write_json, write_text
 from .definition import Benchmark
 from .limits import outside
@@ -42,18 +43,20 @@ def measure_once(execute: Execute, benchmark: Benchmark, number: int, folder: pa
     if benchmark.settle_seconds:
         time.sleep(benchmark.settle_seconds)
     result = execute(benchmark.module_arguments())
+    secrets = find_secrets(benchmark.argv)
     run = {"number": number, "warm_up": warm_up, "started": result.get("started"), "seconds": result.get("seconds"),
            "rc": result.get("rc"), "values": {}, "conditions": result.get("conditions"), "discarded": None,
-           "raw": _keep_raw(folder, number, result)}
+           "raw": _keep_raw(folder, number, result, secrets)}
     named = f"run {number} of {benchmark.name!r}"
     if result.get("failed") or result.get("skipped"):
-        raise RunFailed(f"{named}: {result.get('msg') or 'it failed without a message'}", run)
+        raise RunFailed(redact_output(f"{named}: {result.get('msg') or 'it failed without a message'}", secrets), run)
     if None not in (boots := (_boot(run, "before"), _boot(run, "after"))) and boots[0] != boots[1]:
         raise RunFailed(f"{named}: the host was rebooted while it ran, so that it measured nothing: run it again", run)
     try:
         run["values"] = benchmark.values(result)
     except MetricError as error:
-        raise RunFailed(f"{named}: {error} (all of it: {folder.name}/{run['raw']})", run) from None
+        message = redact_output(f"{named}: {error} (all of it: {folder.name}/{run['raw']})", secrets)
+        raise RunFailed(message, run) from None
     run["discarded"] = outside(benchmark.limits, run["conditions"] or {}, result.get("left_running") or [])
     return run
 
@@ -80,19 +83,21 @@ def restart(execute: Execute, benchmark: Benchmark, folder: pathlib.Path, number
 
 def _ask(execute: Execute, arguments: dict[str, Any], named: str, folder: pathlib.Path, raw: str) -> None:
     result = execute(arguments)
-    write_text(folder / RAW / raw, f"{result.get('stdout') or ''}{result.get('stderr') or ''}")
+    secrets = find_secrets(arguments["argv"])
+    printed = f"{result.get('stdout') or ''}{result.get('stderr') or ''}"
+    write_text(folder / RAW / raw, redact_output(printed, secrets))
     if result.get("failed") or result.get("skipped"):
-        raise RunFailed(f"{named}: {result.get('msg') or 'failed without a message'}",
+        raise RunFailed(redact_output(f"{named}: {result.get('msg') or 'failed without a message'}", secrets),
                         {"rc": result.get("rc"), "raw": f"{RAW}/{raw}"})
 
 
-def _keep_raw(folder: pathlib.Path, number: int, result: Mapping[str, Any]) -> str | None:
-    """Where the output is, as seen from the folder of the run; None where there was none."""
+def _keep_raw(folder: pathlib.Path, number: int, result: Mapping[str, Any], secrets: Sequence[str]) -> str | None:
+    """Where the output is, without secrets, as seen from the folder of the run; None where there was none."""
     if result.get("stdout") is None:
         return None
     for stream in ("stdout", "stderr", "file"):
         if result.get(stream) is not None:
-            write_text(folder / RAW / f"{number:03d}.{stream}", result[stream])
+            write_text(folder / RAW / f"{number:03d}.{stream}", redact_output(result[stream], secrets))
     return f"{RAW}/{number:03d}.stdout"
 
 
@@ -131,7 +136,7 @@ def document(host: str, run_id: str, benchmark: Benchmark, runs: Sequence[Mappin
     return {
         "schema": SCHEMA_BENCHMARK, "host": host, "run_id": run_id,
         "boot_id": _boot(first, "before") if first else None, "measured_at": first["started"] if first else None,
-        "name": benchmark.name, "argv": benchmark.argv, "where": benchmark.where,
+        "name": benchmark.name, "argv": redact_words(benchmark.argv), "where": benchmark.where,
         "metrics": [{"name": metric.name, "better": metric.better, "unit": metric.unit}
                     for metric in benchmark.metrics],
         "runs": list(runs), "summary": summary(runs, benchmark.metrics), "stopped": stopped,

@@ -12,6 +12,7 @@ import pathlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from ...module_utils._redaction.words import redact_words
 from .._benchmark.definition import Benchmark
 from .._benchmark.run import BENCHMARK
 from .._records.host_folder import HostFolder, RecordError, read_json, write_json
@@ -154,7 +155,7 @@ def earlier_runs(folder: HostFolder, benchmark: Benchmark) -> list[dict[str, Any
     except RecordError:
         return []
     if not isinstance(document, dict) or (document.get("name"), document.get("argv")) != (
-            benchmark.name, benchmark.argv):
+            benchmark.name, redact_words(benchmark.argv)):
         return []
     return [run for run in document["runs"] if run["discarded"] is None]
 

@@ -221,7 +221,9 @@ def test_a12_equal_values_are_not_written(tree, host):
 
 
 @pytest.mark.parametrize("key", ["kernel.random.uuid", "fs.file-nr", "kernel.random.entropy_avail",
-                                 "kernel.ns_last_pid"])
+                                 "kernel.ns_last_pid", "net.ipv4.tcp_fastopen_key",
+                                 "net.ipv6.conf.default.stable_secret", "net.core.netdev_rss_key",
+                                 "kernel.example_password"])
 def test_a14_volatile_keys_are_refused_by_name(tree, host, key):
     """A-14."""
     tree.file("/proc/sys/" + key.replace(".", "/"), "1")

@@ -3,12 +3,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
 
 import pytest
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._ansible.packed_facts import unpack
-from ansible_collections.gpuhost.tuning.plugins.plugin_utils._ansible.piped_reader import answer, script
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._ansible.piped_reader import _bare, answer, script
 
 from hosts.story_before import GPUS, story_before
 
@@ -38,6 +39,12 @@ def test_what_host_info_refuses_is_refused_with_its_words(tmp_path):
 def test_it_is_less_than_a_third_of_a_module():
     """A module of this collection has 334,000 bytes, a ping 177,000."""
     assert len(script({"sysroot": "/", "tunables": [], "link_samples": 0})) < 110_000
+
+
+def test_what_only_people_read_is_left_out_and_lines_keep_their_numbers():
+    text = '"""Says."""\nVALUE = """\n# kept\n"""\n\n# left out\ndef one():\n    """Says."""\n    return 1  # kept\n'
+    bare = _bare(text, ast.parse(text))
+    assert bare == '\nVALUE = """\n# kept\n"""\n\n\ndef one():\n\n    return 1  # kept\n'
 
 
 def test_only_what_reading_needs_is_sent():

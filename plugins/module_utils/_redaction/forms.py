@@ -1,0 +1,77 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""Secrets that are told by their own form, or by a syntax that is not a name with a value."""
+from __future__ import annotations
+
+import re
+
+from .values import MASKED, looks_random
+
+# Lower-case pieces of text without one of which none of the forms below is in it.
+HINTS_OF_FORMS = (
+    "@", "$1$", "$2", "$5$", "$6$", "$7$", "$y$", "$gy$", "$argon2", "$scrypt", "$apr1", "$sha1", "$md5", "hf_", "sk-",
+    "ghp_", "gho_", "ghs_", "ghu_", "ghr_", "github_pat_", "glpat-", "xox", "akia", "asia", "aiza", "nvapi-", "eyj",
+    "tskey-", "npm_", "pypi-", "dop_v1_", "hooks", "api.telegram", "login", "ipmi", "redis-cli", "ldap", "mysql",
+    "maria", "curl", "wget", "http", "smbclient", "mount.cifs", "proxy-user", "basic ")
+
+# What issuers begin their tokens with.
+_TOKEN = re.compile(
+    r"(?<![A-Za-z0-9_-])(?:hf_[A-Za-z0-9]{16,}|sk-[A-Za-z0-9_-]{16,}|gh[opsur]_[A-Za-z0-9]{20,}|"
+    r"github_pat_\w{20,}|glpat-[\w-]{16,}|xox[abeprs]-[\w-]{10,}|(?:AKIA|ASIA)[0-9A-Z]{16}|AIza[\w-]{30,}|"
+    r"nvapi-[\w-]{16,}|tskey-[\w-]{10,}|npm_[A-Za-z0-9]{20,}|pypi-[\w-]{16,}|dop_v1_[0-9a-f]{32,}|"
+    r"AGE-SECRET-KEY-1[0-9A-Z]{20,}|eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]*)")
+_HOOK = re.compile(r"(hooks\.slack\.com/services/|/api/webhooks/\d+/|api\.telegram\.org/bot)[^\s\"'/?]+(?:/[\w/-]+)?")
+_KEY_BLOCK = re.compile(r"(-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----).*?"
+                        r"(-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\Z)", re.DOTALL)
+_CRYPT = re.compile(r"\$(?:1|2[abxy]|5|6|7|y|gy|argon2\w{1,2}|scrypt|apr1|sha1|md5)\$[^\s:\"',;<>]{8,}")
+_AUTHORIZATION = re.compile(r"(?i)(\bauthorization[\"']?[ \t]*[:=][ \t]*[\"']?(?:bearer|basic|token|digest)[ \t]+)"
+                            r"([^\s\"']+)")
+_BEARER = re.compile(r"(?i)\b(bearer|basic|token)( +)([A-Za-z0-9._~+/=-]{8,})")
+
+# scheme://user:password@host, also iscsi:user:password@host of dracut and user%password of SMB and libiscsi.
+_IN_URL = re.compile(r"(?i)((?:\b[a-z][a-z0-9+.-]{0,31}:|(?<![\w/:]))//[^\s/@:%\"'<>]{0,255}[:%])"
+                     r"([^\s@/\"'<>]{1,1024})(?=@)")
+_IN_ISCSI = re.compile(r"(?i)(\biscsi:[^\s:@\"']{0,255}:)([^\s@\"']{1,1024})(?=@)")
+_USER_IN_URL = re.compile(r"(?i)(\b[a-z][a-z0-9+.-]{0,31}://)([^\s/@:\"'<>]{16,1024})(?=@)")
+# user:password@host without a scheme; what follows the sign is a name or an address of a host.
+_BARE_LOGIN = re.compile(
+    r"(?<![\w/.:@%-])((?!mailto|sips?|ssh|git|xmpp)[\w.+-]{1,64}:)(?!(?:vm|base|subvol|basevol)-\d)"
+    r"([^\s@/:\"'<>=,;()]{1,256})(?=@(?!sha\d+:|[0-9a-fA-F]+(?![\w.-]))[A-Za-z0-9\[])")
+
+# man 7 systemd.system-credentials, man 5 systemd.exec: the name is open, what follows it is not.
+_CREDENTIAL = re.compile(r"(?i)((?:systemd\.set_credential(?:_binary)?|SetCredential(?:Encrypted)?)=[\"']?[\w.@-]+:)"
+                         r"([^\s\0\"']+)")
+_SMBIOS = re.compile(r"(?i)(io\.systemd\.credential(?:\.binary)?:[\w.@-]+=)([^\s\0\"',]+)")
+_NETRC = re.compile(r"(\blogin[ \t]+\S+[ \t\n]+(?:password|passwd)[ \t]+)(\S+)")
+_PROXY_USER = re.compile(r"((?<![\w-])--proxy-user[ \t=]+[\"']?[^\s:\"']{1,255}:)([^\s\"']+)")
+# Programs that take a secret behind an option that says nothing, and QEMU's -object secret,id=...,data=...
+_COMMANDS = tuple((re.compile(rf"\b(?:{programs})\b[^\n\0]*"), re.compile(option)) for programs, option in (
+    (r"secret(?=,)", r"(,data=)([^,\s\"']+)"),
+    (r"sshpass", r"([ \t]-p[ \t]*[\"']?)([^\s\"'-][^\s\"']*)"),
+    (r"ipmitool|ipmi-\w+", r"([ \t]-[Pp][ \t]*[\"']?)([^\s\"'-][^\s\"']*)"),
+    (r"redis-cli", r"([ \t]-a[ \t]*[\"']?)([^\s\"'-][^\s\"']*)"),
+    (r"ldap(?:add|modify|search|whoami|passwd|delete)", r"([ \t]-w[ \t]*[\"']?)([^\s\"'-][^\s\"']*)"),
+    (r"mysql(?:dump|admin)?|mariadb(?:-dump|-admin)?", r"([ \t]-p[\"']?)([^\s\"'-][^\s\"']*)"),
+    (r"curl|wget|httpie|https?(?=[ \t])",
+     r"([ \t](?:-u|-U|--user|-a|--auth)[ \t=]*[\"']?[^\s:\"']{1,255}:)([^\s\"']+)"),
+    (r"smbclient|mount\.cifs", r"([ \t](?:-U|--user)[ \t=]*[\"']?[^\s%\"']{1,255}%)([^\s\"']+)"),
+))
+
+
+def mask_forms(text: str) -> str:
+    text = _KEY_BLOCK.sub(rf"\1{MASKED}\2", text)
+    for pattern in (_CREDENTIAL, _SMBIOS, _NETRC, _IN_ISCSI, _IN_URL, _PROXY_USER, _AUTHORIZATION):
+        text = pattern.sub(_mask_second, text)
+    for command, option in _COMMANDS:
+        text = command.sub(lambda found, option=option: option.sub(_mask_second, found[0]), text)
+    text = _USER_IN_URL.sub(lambda found: f"{found[1]}{MASKED}" if looks_random(found[2]) else found[0], text)
+    text = _BARE_LOGIN.sub(_mask_second, text)
+    text = _BEARER.sub(lambda found: f"{found[1]}{found[2]}{MASKED}" if looks_random(found[3]) else found[0], text)
+    text = _HOOK.sub(rf"\1{MASKED}", text)
+    return _CRYPT.sub(MASKED, _TOKEN.sub(MASKED, text))
+
+
+def _mask_second(found: re.Match) -> str:
+    return f"{found[1]}{MASKED}"
