@@ -21,8 +21,7 @@ SETTINGS = {
 }
 KEYS = ('fail P2: ["ForceP2P=0x11 overrides what the driver found out about transfers between GPUs", '
         '"RMForceP2PType=1 overrides what the driver found out about transfers between GPUs", '
-        '"RMPcieP2PType=2 overrides what the driver found out about transfers between GPUs", '
-        '"GrdmaPciTopoCheckOverride=1 overrides what the driver found out about transfers between GPUs"] '
+        '"RMPcieP2PType=2 overrides what the driver found out about transfers between GPUs"] '
         '-> empty true')
 ASK = "nvidia-smi topo -p2p r"
 

@@ -39,7 +39,7 @@ def judge(facts: Mapping[str, Any], checks: Sequence[Check], profile: Profile, *
                              include=include)
     in_force = counting(accepted, host, today or datetime.date.today())
     known = {**(facts if "derived" in facts else derive(dict(facts), peers)), "dedicated": bool(dedicated),
-             "allow_busy": bool(allow_busy)}
+             "allow_busy": bool(allow_busy), "included": list(include)}
     findings = [finding for one in effective for finding in _Judge(known, one, in_force).findings()]
     return sorted(findings, key=lambda one: (PRIORITIES.index(one["priority"]), VERDICTS.index(one["verdict"])))
 

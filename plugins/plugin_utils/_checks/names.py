@@ -15,6 +15,7 @@ from .check import Check
 _HOST = {"allOf": [{"$ref": "facts.json"}, {"properties": {
     "dedicated": {"type": "boolean"},
     "allow_busy": {"type": "boolean"},
+    "included": {"type": "array", "items": {"type": "string"}},
     "derived": {"$ref": "facts/derived.json#/$defs/host"},
     "gpus": {"type": "array", "items": {"allOf": [
         {"$ref": "facts/gpus.json#/items"},

@@ -53,7 +53,7 @@ def derive(facts: dict[str, Any], nodes: Mapping[str, Any] | None = None) -> dic
         **_of_settings(facts),
         **_of_hardware(facts),
         **_of_nvidia(facts, gpus),
-        "compute_gpus": sum(1 for gpu in gpus if gpu["derived"]["compute"]),
+        "compute_gpus": sum(1 for gpu in gpus if gpu["derived"]["compute"] and serves(gpu)),
         "aspm_links": sorted({bdf for gpu in gpus if gpu["derived"]["compute"] and gpu["derived"]["left_alone"] is None
                               for bdf in gpu["derived"]["aspm_links"]}),
         "isolated_guests": isolated_guests(facts["guests"], gpus),
@@ -101,7 +101,7 @@ def _of_hardware(facts: dict[str, Any]) -> dict[str, Any]:
 
 def _of_nvidia(facts: dict[str, Any], gpus: list[dict[str, Any]]) -> dict[str, Any]:
     return {
-        "nvidia_gpus": [gpu["bdf"] for gpu in gpus if gpu["vendor"] == _NVIDIA and is_for_host(gpu)],
+        "nvidia_gpus": [gpu["bdf"] for gpu in gpus if gpu["vendor"] == _NVIDIA and serves(gpu)],
         "missing_nodes": missing_nodes(facts),
         "peermem": peermem(facts),
         "library_mismatch": library_mismatch(facts["nvidia"]),
@@ -151,6 +151,11 @@ def left_alone(gpu: dict[str, Any]) -> str | None:
 def is_for_host(gpu: dict[str, Any]) -> bool:
     """Whether the host and its containers may compute on the GPU; one that is gone or asleep is theirs all the same."""
     return gpu["driver"] != "vfio-pci" and gpu["state"] != "passed_through" and not value(gpu["claimed_by"])
+
+
+def serves(gpu: dict[str, Any]) -> bool:
+    """Whether this host and its containers have the GPU; a virtual function is a share of one and no GPU more."""
+    return is_for_host(gpu) and not gpu["virtual_function"]
 
 
 def reaches_peers(gpu: dict[str, Any]) -> bool:

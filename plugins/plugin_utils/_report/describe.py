@@ -57,7 +57,11 @@ def _size(kib: int) -> str:
 
 
 def _gpus(gpus: list[dict[str, Any]]) -> str:
-    if not gpus:
+    """A virtual function is a share of a GPU that is counted already."""
+    whole = [gpu for gpu in gpus if not gpu["virtual_function"]]
+    if not whole:
         return "no GPU"
-    models = Counter(gpu["model"] or f"{gpu['vendor']}:{gpu['device']}" for gpu in gpus)
-    return ", ".join(f"{number} x {model}" for model, number in models.most_common())
+    models = Counter(gpu["model"] or f"{gpu['vendor']}:{gpu['device']}" for gpu in whole)
+    shares = len(gpus) - len(whole)
+    named = [f"{number} x {model}" for model, number in models.most_common()]
+    return ", ".join(named + ([f"{count(shares, 'virtual function')} of them"] if shares else []))
