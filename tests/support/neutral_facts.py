@@ -274,7 +274,7 @@ def _nvidia(gpus: list[dict], version: str, release: str, flavour: str = "open")
         "peermem": {"loaded": False, "symbol": ABSENT, "log": []},
         "smi": {"state": "ok", "reason": None, "driver_version": version,
                 "gpus": [smi_gpu(its["bdf"], its["minor"]["value"]) for its in gpus]},
-        "xids": ok([]), "hung": ok([]), "kernels": [{"release": release, "bootable": True, "built": ok(True)}],
+        "xids": ok([]), "init_failures": ok([]), "hung": ok([]), "kernels": [{"release": release, "bootable": True, "built": ok(True)}],
     }
 
 
@@ -287,7 +287,7 @@ def _no_nvidia() -> dict:
             "proc_gpus": ABSENT, "majors": ok([]), "nodes": ok([]),
             "peermem": {"loaded": False, "symbol": ABSENT, "log": []},
             "smi": {"state": "absent", "reason": "nvidia-smi is not installed", "driver_version": None, "gpus": []},
-            "xids": ok([]), "hung": ok([]),
+            "xids": ok([]), "init_failures": ok([]), "hung": ok([]),
             "kernels": [{"release": "6.18.4-cloud-amd64", "bootable": True, "built": ok(False)}]}
 
 

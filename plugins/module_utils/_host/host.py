@@ -182,8 +182,10 @@ class Host(Paths):
         return {"type": kind, "major": os.major(seen.st_rdev), "minor": os.minor(seen.st_rdev),
                 "mode": f"{stat.S_IMODE(seen.st_mode):04o}"}
 
-    def run(self, argv: list[str], timeout: float, recorded: str | None = None) -> Reading:
+    def run(self, argv: list[str], timeout: float, recorded: str | None = None, complete: str | None = None) -> Reading:
         """Standard output of a program; of a recorded host the text of `recorded/<recorded or program.txt>`.
+
+        Output that contains `complete` is whole, and counts whatever status the program ended with.
 
         A program that is missing is `absent`; one that fails, or is still running after `timeout` seconds, is
         `unparsable` with the reason as detail. It gets a clean environment, no input and no shell.
@@ -195,6 +197,6 @@ class Host(Paths):
         result = run_program(argv, timeout)
         if result is None:
             return Reading(ABSENT, None, f"{argv[0]} is not installed")
-        if result.problem:
+        if result.problem and not (complete and complete in result.stdout):
             return Reading(UNPARSABLE, None, result.problem)
         return ok(result.stdout)

@@ -18,7 +18,9 @@ from .._kernel.bracketed import chosen
 from .._kernel.device_users import nodes_of_gpu, read_users, users_of
 from .._nvidia.driver import read_gpus
 from .._nvidia.libraries import read_mismatch
+from .._nvidia.startup import Startup
 from .._pci.address import DEVICES, list_addresses
+from .._pci.holders import is_held_for_others, why_not_driven
 from .._pci.sysfs import read_driver, read_id
 from .._pve import guests as pve_guests
 from .._pve import lxc
@@ -26,8 +28,6 @@ from .._pve import lxc
 WRITABLE_CLASSES = ("03", "1200")       # display controllers, processing accelerators
 LOCKDOWN = "/sys/kernel/security/lockdown"
 
-# Drivers that hold a device for somebody else.
-_FOREIGN_DRIVERS = re.compile(r".*vfio.*|pci-stub|pciback|xen-pciback")
 _GPU_NODE = re.compile(r"/dev/nvidia\d+")
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 
@@ -53,6 +53,10 @@ class Surroundings:
     @cached_property
     def mismatch(self) -> str | None:
         return read_mismatch(self.host)
+
+    @cached_property
+    def startup(self) -> Startup:
+        return Startup(self.host)
 
     @cached_property
     def _users(self) -> Reading:
@@ -87,6 +91,7 @@ def require_allowed(host: Host, bdf: str, around: Surroundings) -> None:
     """Raises Refused, with the rule, where the config space of a device may not be written."""
     _require_gpu(host, bdf)
     _require_ours(host, bdf, around)
+    _require_started(host, bdf, around)
     _require_not_hung(bdf, around)
     _require_kernel(host, bdf)
     if not around.allow_busy:
@@ -113,7 +118,7 @@ def _require_gpu(host: Host, bdf: str) -> None:
 
 def _require_ours(host: Host, bdf: str, around: Surroundings) -> None:
     driver = read_driver(host, bdf)
-    if driver is not None and _FOREIGN_DRIVERS.fullmatch(driver):
+    if is_held_for_others(driver):
         raise Refused(f"{PASSED_THROUGH}: it is bound to {driver}")
     claimed = pve_guests.claims(around.guests, bdf)
     if not claimed.ok:
@@ -122,6 +127,17 @@ def _require_ours(host: Host, bdf: str, around: Surroundings) -> None:
         raise Refused(f"{PASSED_THROUGH}: " + ", ".join(
             f"VM {claim['vm']} names it ({claim['key']}: {claim['value']})" for claim in claimed.value))
     _require_no_guests_inside(host, bdf, around)
+
+
+def _require_started(host: Host, bdf: str, around: Surroundings) -> None:
+    """A GPU that nobody can use is left as it is: whoever repairs it finds the registers that the driver found."""
+    driver = read_driver(host, bdf)
+    obstacle = why_not_driven(read_id(host, bdf, "vendor"), driver)
+    if obstacle is not None:
+        raise Refused(obstacle)
+    unusable = around.startup.why_unusable(bdf, bool(around.users(bdf).value)) if driver == "nvidia" else None
+    if unusable is not None:
+        raise Refused(f"the GPU did not start: it is {unusable}")
 
 
 def _require_no_guests_inside(host: Host, bdf: str, around: Surroundings) -> None:

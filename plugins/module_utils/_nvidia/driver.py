@@ -12,6 +12,7 @@ from .._kernel.device_majors import read_majors
 from .._kernel.modules import LIVE, read_installed_kernels, read_modules
 from .._pci.address import kernel_address
 from . import modprobe_d, smi
+from .init_log import attribute, parse_init_failures
 from .libraries import CUDA, MANAGEMENT, read_container_libraries, read_library_version
 from .log import parse_peer_lines, parse_xids
 from .proc import parse_information, parse_parameters, parse_version
@@ -60,6 +61,7 @@ def read(host: Host, log: Reading, *, gone: list[str], asleep: list[str], rdma: 
                     "log": parse_peer_lines(log.value or [])},
         "smi": smi.read(host, reason),
         "xids": log.map(parse_xids),
+        "init_failures": read_init_failures(log, gpus),
         "hung": hung,
     }
 
@@ -92,6 +94,14 @@ def read_gpus(host: Host) -> Reading:
             text = host.read(f"{_PROC}/gpus/{name}/information")
             found.append({"bdf": bdf, **parse_information(text.value or "")})
     return ok(found)
+
+
+def read_init_failures(log: Reading, gpus: Reading) -> Reading:
+    """The GPUs that the driver could not initialise, by the kernel log: see attribute() of init_log.py.
+
+    `log` is what read_lines() of _kernel/log.py gave, `gpus` what read_gpus() gave.
+    """
+    return log.map(parse_init_failures).map(lambda failures: attribute(failures, gpus.value or []))
 
 
 def read_nodes(host: Host) -> Reading:

@@ -14,6 +14,7 @@ from .._host.reading import ABSENT, ASLEEP, GONE, PASSED_THROUGH, Reading
 from .._kernel.bracketed import chosen
 from .address import DEVICES, read_classes, upstream_path
 from .device import acs_of, express_of, look_at_links, read_config, resizable_bars_of
+from .holders import is_given_to_guest
 from .interrupts import read_interrupts
 from .nvidia_ids import architecture
 from .sysfs import read_aer, read_bars, read_driver, read_id, read_iommu, read_numa_node, read_subsystem
@@ -113,7 +114,7 @@ def _read_gpu(host: Host, address: str, class_: str, known_power: dict) -> dict:
     common = _read_common(host, address, class_, config, known_power[address])
     bars = read_bars(host, address)
     group, group_type = read_iommu(host, address)
-    if common["driver"] == "vfio-pci" and common["state"] != GONE:
+    if is_given_to_guest(common["driver"]) and common["state"] != GONE:
         common["state"] = PASSED_THROUGH
     return {
         **common,

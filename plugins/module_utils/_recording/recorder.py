@@ -190,8 +190,8 @@ class Recorder(Host):
             self.notes.nodes[path] = node
         return node
 
-    def run(self, argv: list[str], timeout: float, recorded: str | None = None) -> Reading:
-        reading = super().run(argv, timeout, recorded)
+    def run(self, argv: list[str], timeout: float, recorded: str | None = None, complete: str | None = None) -> Reading:
+        reading = super().run(argv, timeout, recorded, complete)
         if self.live:
             self.keep(recorded or f"{os.path.basename(argv[0])}.txt", reading.value if reading.ok else reading)
         return reading

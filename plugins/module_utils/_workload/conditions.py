@@ -75,7 +75,7 @@ def _ask_nvidia(host: Host, own: list[str], states: dict[str, str]) -> list[dict
         [address for address in own if states[address] == ASLEEP], list_hung(host))
     if reason is not None:
         return []
-    printed = host.run(["nvidia-smi", "-q", "-x"], smi.TIME_LIMIT, recorded=smi.RECORDED)
+    printed = smi.ask(host)
     return (smi.parse_conditions(printed.value) if printed.ok else None) or []
 
 

@@ -19,6 +19,7 @@ from .cpu import frequency_limits, odd_policies, open_vulnerabilities
 from .cpufreq import boost_switches, has_die_controllers, nothing_to_boost, scaling_driver
 from .cpuidle import deep_states
 from .dependents import isolated_guests, stopped_by_reboot
+from .gpu_count import gpu_count, unusable_gpus
 from .guests import gpu_containers, gpu_vms
 from .hardware import firmware_settings, memory_errors
 from .managers import boot_sysctls, sysctl_places, tuning_services
@@ -26,8 +27,9 @@ from .memory import host_memory_kib, memory_shares, static_pools, usual_huge_pag
 from .modprobe import modprobe
 from .network import dropped_per_million, rdma_cards
 from .numa import numa, remote_interrupts
-from .nvidia import driver_flavours, gpu_count, hung, library_mismatch, missing_nodes, peermem
+from .nvidia import driver_flavours, hung, library_mismatch, missing_nodes, peermem
 from .nvidia_smi import smi_facts
+from .owners import is_for_host, left_alone, serves, spare, write_obstacle
 from .p2p import peer_to_peer
 from .pcie import path_facts
 from .reading import known, value
@@ -43,7 +45,8 @@ def derive(facts: dict[str, Any], nodes: Mapping[str, Any] | None = None) -> dic
     `nodes` are the facts of other nodes of the cluster, by their names.
     """
     ports = {port["bdf"]: port for port in facts["ports"]}
-    gpus = [{**gpu, "derived": _of_gpu(gpu, ports, facts["nvidia"])} for gpu in facts["gpus"]]
+    unusable = unusable_gpus(facts["gpus"], facts["nvidia"])
+    gpus = [{**gpu, "derived": _of_gpu(gpu, facts, ports, unusable.get(gpu["bdf"]))} for gpu in facts["gpus"]]
     groups = compare_alike(gpus)        # first: it adds to every GPU what the others may ask
     given = gpu_containers(facts, gpus, nodes or {})
     peers = [gpu for gpu in gpus if reaches_peers(gpu)]
@@ -52,8 +55,8 @@ def derive(facts: dict[str, Any], nodes: Mapping[str, Any] | None = None) -> dic
         "virtual": _virtual(facts["identity"]),
         **_of_settings(facts),
         **_of_hardware(facts),
-        **_of_nvidia(facts, gpus),
-        "compute_gpus": sum(1 for gpu in gpus if gpu["derived"]["compute"] and serves(gpu)),
+        **_of_nvidia(facts, gpus, unusable),
+        "compute_gpus": sum(1 for gpu in gpus if gpu["derived"]["compute"] and _is_counted(gpu)),
         "aspm_links": sorted({bdf for gpu in gpus if gpu["derived"]["compute"] and gpu["derived"]["left_alone"] is None
                               for bdf in gpu["derived"]["aspm_links"]}),
         "isolated_guests": isolated_guests(facts["guests"], gpus),
@@ -99,25 +102,29 @@ def _of_hardware(facts: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _of_nvidia(facts: dict[str, Any], gpus: list[dict[str, Any]]) -> dict[str, Any]:
+def _of_nvidia(facts: dict[str, Any], gpus: list[dict[str, Any]], unusable: dict[str, str]) -> dict[str, Any]:
     return {
-        "nvidia_gpus": [gpu["bdf"] for gpu in gpus if gpu["vendor"] == _NVIDIA and serves(gpu)],
+        "nvidia_gpus": [gpu["bdf"] for gpu in gpus if gpu["vendor"] == _NVIDIA and _is_counted(gpu)],
         "missing_nodes": missing_nodes(facts),
         "peermem": peermem(facts),
         "library_mismatch": library_mismatch(facts["nvidia"]),
         "hung": hung(facts["nvidia"]),
-        "gpu_count": gpu_count(gpus, facts["nvidia"]),
+        "gpu_count": gpu_count(gpus, facts["nvidia"], unusable),
         "xids": xids_by_device(facts),
         "modprobe": modprobe(facts),
     }
 
 
-def _of_gpu(gpu: dict[str, Any], ports: dict[str, dict], nvidia: dict[str, Any]) -> dict[str, Any]:
+def _of_gpu(gpu: dict[str, Any], facts: dict[str, Any], ports: dict[str, dict], unusable: str | None) -> dict[str, Any]:
+    nvidia = facts["nvidia"]
     path = path_facts(gpu, ports, nvidia["smi"])
     return {
         "compute": is_compute(gpu, ports),
         "for_host": is_for_host(gpu),
         "left_alone": left_alone(gpu),
+        "spare": spare(gpu, facts["gpus"]),
+        "unusable": unusable,
+        "write_obstacle": write_obstacle(gpu, unusable),
         "hung": hung(nvidia, gpu["bdf"]),
         **path,
         **smi_facts(gpu, nvidia["smi"], path["idle"]),
@@ -134,28 +141,9 @@ def is_compute(gpu: dict[str, Any], ports: dict[str, dict]) -> bool:
     return nearest is not None and nearest["vendor"] == _AMD
 
 
-def left_alone(gpu: dict[str, Any]) -> str | None:
-    """Why a GPU's registers are not this host's to judge or to change; None where they are."""
-    if gpu["state"] == "asleep":
-        return "the GPU is suspended, and reading its registers would wake it"
-    claims = value(gpu["claimed_by"])
-    if claims:
-        return "the GPU belongs to " + ", ".join(f"VM {claim['vm']} ({claim['key']})" for claim in claims)
-    if not is_for_host(gpu):
-        return "the GPU is passed through to a guest (vfio-pci)"
-    if gpu["virtual_function"]:
-        return f"a virtual function of {gpu['physical_function']}: the physical function decides"
-    return None
-
-
-def is_for_host(gpu: dict[str, Any]) -> bool:
-    """Whether the host and its containers may compute on the GPU; one that is gone or asleep is theirs all the same."""
-    return gpu["driver"] != "vfio-pci" and gpu["state"] != "passed_through" and not value(gpu["claimed_by"])
-
-
-def serves(gpu: dict[str, Any]) -> bool:
-    """Whether this host and its containers have the GPU; a virtual function is a share of one and no GPU more."""
-    return is_for_host(gpu) and not gpu["virtual_function"]
+def _is_counted(gpu: dict[str, Any]) -> bool:
+    """Whether the GPU serves from this host, or should."""
+    return serves(gpu) and gpu["derived"]["spare"] is None
 
 
 def reaches_peers(gpu: dict[str, Any]) -> bool:

@@ -69,27 +69,6 @@ def hung(nvidia: dict[str, Any], bdf: str | None = None) -> str | None:
     return None
 
 
-def gpu_count(gpus: list[dict[str, Any]], nvidia: dict[str, Any]) -> dict[str, Any]:
-    """How many GPUs the bus, the driver and nvidia-smi have, None where one of them does not tell, and who lacks which.
-
-    A GPU without the driver is no gap here: that is a finding of its own. One that the driver was told to exclude is in
-    no list of nvidia-smi.
-    """
-    bus = [gpu["bdf"] for gpu in gpus if gpu["driver"] == "nvidia" and not gpu["virtual_function"]]
-    listed = value(nvidia["proc_gpus"])
-    driver = None if listed is None else [gpu["bdf"] for gpu in listed]
-    excluded = {gpu["bdf"] for gpu in listed or [] if gpu["excluded"]}
-    smi = [gpu["bdf"] for gpu in nvidia["smi"]["gpus"]] if nvidia["smi"]["state"] == "ok" else None
-    missing = [f"{bdf} is bound to the driver, which does not list it" for bdf in bus
-               if driver is not None and bdf not in driver]
-    missing += [f"{bdf} is with the driver and not in nvidia-smi" for bdf in driver or []
-                if smi is not None and bdf not in smi and bdf not in excluded]
-    known = {gpu["bdf"] for gpu in gpus}
-    missing += [f"{bdf} is with the driver and no longer on the bus" for bdf in driver or [] if bdf not in known]
-    return {"bus": len(bus), "driver": None if driver is None else len(driver),
-            "smi": None if smi is None else len(smi), "missing": missing}
-
-
 def peermem(facts: dict[str, Any]) -> dict[str, str]:
     """Whether nvidia_peermem is of use here: not_needed, loaded, missing or blocked, with the reason.
 

@@ -1,0 +1,95 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""How many NVIDIA GPUs the bus, the driver and nvidia-smi have, and which of them nobody can use."""
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from ...module_utils._nvidia.startup import why_unusable
+from ...module_utils._pci.holders import is_held_for_others
+from .reading import known, lost, value
+
+_NVIDIA, _DRIVER = "10de", "nvidia"
+# What is another for each GPU in lines about the same failure: address, instance and minor number.
+_OF_ONE_GPU = re.compile(r"[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]|GPU\d+|minor number \d+")
+
+
+def unusable_gpus(gpus: list[dict[str, Any]], nvidia: dict[str, Any]) -> dict[str, str]:
+    """What is wrong with a GPU that the nvidia driver is bound to and nobody can use, by its address.
+
+    The words are the end of a sentence, "0000:01:00.0 is ...". A GPU that the driver was told to exclude is out of use
+    on purpose.
+    """
+    failures = {failure["bdf"]: failure for failure in value(nvidia["init_failures"]) or []}
+    excluded = {gpu["bdf"] for gpu in value(nvidia["proc_gpus"]) or [] if gpu["excluded"]}
+    why = {gpu["bdf"]: why_unusable(gpu["bdf"], nvidia["smi"], failures.get(gpu["bdf"]), bool(value(gpu["users"])))
+           for gpu in gpus if _is_bound(gpu) and gpu["bdf"] not in excluded}
+    return {bdf: words for bdf, words in why.items() if words}
+
+
+def gpu_count(gpus: list[dict[str, Any]], nvidia: dict[str, Any], unusable: dict[str, str]) -> dict[str, Any]:
+    """`derived.gpu_count`: schemas/facts/derived.json explains the keys.
+
+    `missing` is a reading: where one of the counts is not known it is lost, with the reason as its status, unless a
+    GPU is missing all the same. A host without nvidia-smi is counted by the bus and the driver alone.
+    """
+    own = [gpu for gpu in gpus if gpu["vendor"] == _NVIDIA and not gpu["virtual_function"]]
+    bound = [gpu["bdf"] for gpu in own if _is_bound(gpu)]
+    listed, smi = value(nvidia["proc_gpus"]), nvidia["smi"]
+    driver = None if listed is None else [gpu["bdf"] for gpu in listed]
+    missing = _grouped(unusable)
+    missing += [f"{bdf} is bound to the driver, which does not list it" for bdf in bound
+                if driver is not None and bdf not in driver and bdf not in unusable]
+    missing += [f"{bdf} is with the driver and no longer on the bus" for bdf in driver or []
+                if bdf not in {gpu["bdf"] for gpu in gpus}]
+    unknown = _unknown(nvidia)
+    return {
+        "bus": len(own), "bound": len(bound), "elsewhere": _elsewhere(own),
+        "driver": None if driver is None else len(driver),
+        "smi": len(smi["gpus"]) if smi["state"] == "ok" else None,
+        "missing": lost(unknown) if unknown and not missing else known(missing),
+    }
+
+
+def _is_bound(gpu: dict[str, Any]) -> bool:
+    return gpu["vendor"] == _NVIDIA and gpu["driver"] == _DRIVER and not gpu["virtual_function"]
+
+
+def _grouped(unusable: dict[str, str]) -> list[str]:
+    """One sentence for all GPUs of which the same is said; the log is quoted for the first of them."""
+    groups: dict[str, list[str]] = {}
+    for bdf, words in unusable.items():
+        groups.setdefault(_OF_ONE_GPU.sub("", words), []).append(bdf)
+    return [f"{len(bdfs)} GPUs ({', '.join(bdfs)}) are {unusable[bdfs[0]]}" if len(bdfs) > 1
+            else f"{bdfs[0]} is {unusable[bdfs[0]]}" for bdfs in groups.values()]
+
+
+def _unknown(nvidia: dict[str, Any]) -> str | None:
+    """Which of the counts is not known, None where all are. That nvidia-smi is not installed hides nothing."""
+    if nvidia["proc_gpus"]["status"] != "ok":
+        return nvidia["proc_gpus"]["status"]
+    state, reason = nvidia["smi"]["state"], nvidia["smi"]["reason"]
+    if state in ("ok", "absent"):
+        return None
+    return f"nvidia-smi was not run: {reason}" if state == "not_run" else f"nvidia-smi: {reason or state}"
+
+
+def _elsewhere(own: list[dict[str, Any]]) -> str | None:
+    """The GPUs on the bus that the nvidia driver does not have, by reason: `2 passed through (vfio-pci): ...`."""
+    groups: dict[str, list[str]] = {}
+    for gpu in own:
+        if not _is_bound(gpu):
+            groups.setdefault(_holder(gpu), []).append(gpu["bdf"])
+    return "; ".join(f"{len(bdfs)} {why}: {', '.join(bdfs)}" for why, bdfs in groups.items()) or None
+
+
+def _holder(gpu: dict[str, Any]) -> str:
+    given = gpu["state"] == "passed_through"
+    if gpu["driver"] is None:
+        return "given to a guest, without a driver" if given else "without a driver"
+    if given or is_held_for_others(gpu["driver"]):
+        return f"given away ({gpu['driver']})"
+    return f"with another driver ({gpu['driver']})"

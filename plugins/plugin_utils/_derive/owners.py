@@ -1,0 +1,60 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""Whose a GPU is: this host's, a guest's, or that of nobody yet."""
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ...module_utils._pci.holders import is_held_for_others, why_not_driven
+from .reading import value
+
+
+def is_for_host(gpu: dict[str, Any]) -> bool:
+    """Whether the host and its containers may compute on the GPU; one that is gone or asleep is theirs all the same."""
+    return (not is_held_for_others(gpu["driver"]) and gpu["state"] != "passed_through"
+            and not value(gpu["claimed_by"]))
+
+
+def serves(gpu: dict[str, Any]) -> bool:
+    """Whether this host and its containers have the GPU; a virtual function is a share of one and no GPU more."""
+    return is_for_host(gpu) and not gpu["virtual_function"]
+
+
+def left_alone(gpu: dict[str, Any]) -> str | None:
+    """Why a GPU's registers are not this host's to judge or to change; None where they are."""
+    if gpu["state"] == "asleep":
+        return "the GPU is suspended, and reading its registers would wake it"
+    claims = value(gpu["claimed_by"])
+    if claims:
+        return "the GPU belongs to " + ", ".join(f"VM {claim['vm']} ({claim['key']})" for claim in claims)
+    if is_held_for_others(gpu["driver"]) and gpu["state"] != "passed_through":
+        return f"the GPU is bound to {gpu['driver']}, which holds it for others"
+    if not is_for_host(gpu):
+        return f"the GPU is passed through to a guest ({gpu['driver'] or 'no driver'})"
+    if gpu["virtual_function"]:
+        return f"a virtual function of {gpu['physical_function']}: the physical function decides"
+    return None
+
+
+def spare(gpu: dict[str, Any], gpus: Iterable[dict[str, Any]]) -> str | None:
+    """Why nothing is wrong with a GPU without a driver: the host gives away all its GPUs of this vendor, and this one
+    waits for a guest. None for any other GPU."""
+    others = [other for other in gpus if other["vendor"] == gpu["vendor"] and other["bdf"] != gpu["bdf"]
+              and not other["virtual_function"]]
+    given = [other for other in others if not is_for_host(other)]
+    driven = any(why_not_driven(other["vendor"], other["driver"]) is None for other in others)
+    if gpu["driver"] is not None or gpu["state"] != "ok" or not is_for_host(gpu) or driven or not given:
+        return None
+    return (f"no driver is bound to it: this host gives its GPUs to guests ({len(given)} of {len(others)} others), "
+            "and this one is free")
+
+
+def write_obstacle(gpu: dict[str, Any], unusable: str | None) -> str | None:
+    """Why no register of the GPU is written although the host may judge it: it is not with the driver of its vendor,
+    or did not start."""
+    if unusable is not None:
+        return f"the GPU did not start: it is {unusable.partition(';')[0]}"
+    return why_not_driven(gpu["vendor"], gpu["driver"])
