@@ -237,11 +237,12 @@ def test_a87_without_an_answer_of_nvidia_smi_the_rest_is_judged(facts_of):
     unknown = {pair for pair, finding in after.items() if finding["verdict"] == "unknown"}
     assert {check for check, _gpu in unknown} == {
         "nvidia_persistence", "nvidia_power_limit", "nvidia_slowdown", "nvidia_memory_errors", "nvidia_pending_modes",
-        "nvidia_compute_mode", "nvidia_recovery"}
+        "nvidia_compute_mode", "nvidia_recovery", "nvidia_gpu_count"}
     assert {pair: finding["verdict"] for pair, finding in after.items() if pair not in unknown} == {
         pair: finding["verdict"] for pair, finding in before.items() if pair not in unknown}
     assert {after[pair]["reason"] for pair in unknown} == {
-        "derived.nvidia_smi could not be read: nvidia-smi: no XML: no output"}
+        f"derived.{fact} could not be read: nvidia-smi: no XML: no output"
+        for fact in ("nvidia_smi", "gpu_count.missing")}
 
 
 # -- PCI Express ------------------------------------------------------------------------------------------------------

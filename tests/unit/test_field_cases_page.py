@@ -19,7 +19,7 @@ def rows() -> dict[str, tuple[str, list[str]]]:
     """State and tests by case, from the tables of the page."""
     found: dict[str, tuple[str, list[str]]] = {}
     for line in PAGE.read_text(encoding="utf-8").splitlines():
-        if line.startswith("| A-"):
+        if line.startswith(("| A-", "| B-")):
             case, _story, state, tests = (cell.strip() for cell in line.strip("|").split("|"))
             assert case not in found, f"{case} has two rows"
             found[case] = (state, re.findall(r"`([^`]+\.py::\w+)`", tests))

@@ -80,16 +80,18 @@ def story(facts_of):
               "gpu_consistency": 'fail P2: ["link width is 8, of the others 16"] -> empty true'}, {}),
     (all_ones_on, {**{check: f"unknown {priority}" for check, priority in REGISTERS.items()}, **UNANSWERED,
                    "pcie_bar_assigned": "not_applicable P1", "gpu_driver": 'fail P0: gone -> one_of ["nvidia"]'},
-     UNANSWERED),
+     {**UNANSWERED, "nvidia_gpu_count": "unknown P0"}),
     (other_read_request, {"pcie_maxreadreq": "fail P2: 256 -> 4096, planned",
                           "gpu_consistency": 'fail P2: ["MaxReadReq is 256, of the others 512"] -> empty true'}, {}),
     (given_to_vfio, GIVEN_AWAY, {}),
     (asleep, {**{check: f"not_applicable {priority}" for check, priority in {**REGISTERS, **SMI}.items()},
-              "gpu_runtime_pm": 'fail P2: suspended -> none_of ["suspended", "suspending"]'}, UNANSWERED),
+              "gpu_runtime_pm": 'fail P2: suspended -> none_of ["suspended", "suspending"]'},
+     {**UNANSWERED, "nvidia_gpu_count": "unknown P0"}),
     (in_use, {"pcie_maxreadreq": "fail P2: 512 -> 4096"}, {}),
 ], ids=lambda value: getattr(value, "__name__", ""))
 def test_only_the_odd_gpu_changes(facts_of, story, change, lines, of_others):
-    expected = {**expand({check: {OTHERS: text} for check, text in of_others.items()}),
+    expected = {**expand({check: text if check == "nvidia_gpu_count" else {OTHERS: text}
+                          for check, text in of_others.items()}),
                 **expand({check: {(ODD,): text} for check, text in lines.items()})}
     assert changes(story, judged(facts_of(variant(change)))) == expected
 
@@ -103,6 +105,7 @@ def test_a_gpu_that_nvidia_smi_lacks_is_named_and_not_judged_by_it(facts_of, sto
     found = judged(facts_of(variant(lost_to_nvidia_smi)))
     assert changes(story, found) == {
         ("nvidia_gpu_count", None): f'fail P0: ["{ODD} is with the driver and not in nvidia-smi"] -> empty true',
+        ("pcie_maxreadreq", ODD): "fail P2: 512 -> 4096",
         **{(check, ODD): text for check, text in UNANSWERED.items()}}
     assert found["nvidia_recovery", ODD]["reason"] == (
         "derived.nvidia_smi could not be read: nvidia-smi does not list this GPU")

@@ -32,7 +32,7 @@ from .nvidia_smi import smi_facts
 from .owners import is_for_host, left_alone, serves, spare, write_obstacle
 from .p2p import peer_to_peer
 from .pcie import path_facts
-from .reading import known, value
+from .reading import known
 from .xid import xids_by_device
 
 _NVIDIA, _AMD = "10de", "1002"

@@ -241,6 +241,52 @@ def test_library_of_another_version(stand_in):
     assert "NVML library version: 575.57" in fact["reason"]
 
 
+@pytest.mark.parametrize("name", ["\x01\x02", "\x1b[31mred", "a<b", "&nope;", "&#1;", "<!ENTITY x 'y'>", "\ufffe",
+                                  "</process_name><gpu id='00000000:AA:00.0'/>", "<process_name>", "x" * 5000])
+def test_b15_a_process_may_call_itself_anything(name):
+    """B-15: what it calls itself is dropped, and nothing else of the answer."""
+    gpus = [Gpu("0000:06:00.0", 0, processes=1, smi={"recovery": "Reset"}), Gpu("0000:07:00.0", 1)]
+    text = smi_xml(gpus, "580.95.05")
+    parsed = smi.parse(text.replace("<pid>1</pid>", f"<pid>1</pid><process_name>{name}</process_name>"))
+    assert [(gpu["bdf"], gpu["recovery_action"], gpu["processes"]) for gpu in parsed["gpus"]] == [
+        ("0000:06:00.0", "Reset", 1), ("0000:07:00.0", "None", 0)]
+
+
+def test_control_characters_elsewhere_and_warnings_around_it_cost_no_answer():
+    text = smi_xml([Gpu("0000:06:00.0", 0)], "580.95.05").replace("NVIDIA RTX", "NVIDIA\x07 RTX")
+    parsed = smi.parse(f"Warning: persistence mode is off\n{text}WARNING: infoROM is corrupted at gpu 0000:06:00.0\n")
+    assert [gpu["bdf"] for gpu in parsed["gpus"]] == ["0000:06:00.0"]
+
+
+@pytest.mark.parametrize("text, reason", [
+    ("<?xml version='1.0'?>\n<nvidia_smi_log><gpu id='00000000:06:00.0'>" + "x" * 300,
+     "its XML cannot be read: no element found: line 2, column 343"),
+    ("<html>504 Gateway</html>", "its XML has the root 'html', not 'nvidia_smi_log'"),
+])
+def test_a_reason_shows_no_piece_of_the_xml(tree, host, text, reason):
+    tree.program("nvidia-smi.xml", text)
+    fact = smi.read(host, None)
+    assert (fact["state"], fact["reason"]) == ("failed", reason)
+
+
+def test_an_answer_that_is_whole_counts_whatever_the_status(stand_in):
+    """Status 14: the infoROM of one GPU is corrupted."""
+    stand_in('echo "<nvidia_smi_log><driver_version>1.2</driver_version></nvidia_smi_log>"\n'
+             'echo "WARNING: infoROM is corrupted at gpu 0000:5E:00.0"\nexit 14')
+    assert smi.read(Host(), None)["driver_version"] == "1.2"
+
+
+def test_an_answer_that_breaks_off_does_not_count(stand_in):
+    stand_in('echo "<nvidia_smi_log><driver_version>1.2</driver_version>"\nexit 15')
+    fact = smi.read(Host(), None)
+    assert (fact["state"], fact["reason"].partition(":")[0]) == ("failed", "nvidia-smi ended with status 15")
+
+
+def test_no_devices_is_kept_in_its_own_words(stand_in):
+    stand_in('echo "No devices were found"\nexit 6')
+    assert smi.read(Host(), None)["reason"] == "nvidia-smi ended with status 6: No devices were found"
+
+
 def test_it_never_returns_and_its_child_holds_the_pipe(stand_in, monkeypatch):
     """A-87: ended at the limit, with its children, and told apart from a failure."""
     monkeypatch.setattr(smi, "TIME_LIMIT", 0.4)
