@@ -28,7 +28,8 @@ fleet-report: run-environment ## make reports/index.html anew, and show the tabl
 
 setup: run-environment ## only set up .venv, to call .venv/bin/ansible-playbook yourself
 
-test: lint docs sanity newest pytest molecule vm ## run all tests
+test: dev-environment ## run all tests
+	@tools/test-steps.sh
 
 unit: test-environment ## run the unit and property tests
 	$(PYTEST) tests/unit -n auto --maxprocesses 8 $(ARGS)

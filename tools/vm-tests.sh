@@ -4,7 +4,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
 # tools/vm-tests.sh [--must] [words for pytest]: the tests on real kernels, in guests that QEMU boots. Where they cannot
-# run, a line says so and how to get them; with --must, or GPUHOST_CI set, that is a failure.
+# run, a line says so and how to get them; with --must, or GPUHOST_CI set, that is a failure. With --only-images the images
+# of the guests are built where they are missing, and nothing is run.
 set -eu
 
 cd "$(dirname "$0")/.."
@@ -12,6 +13,11 @@ must=${GPUHOST_CI:-}
 if [ "${1:-}" = --must ]; then
     must=1
     shift
+fi
+
+images=
+if [ "${1:-}" = --only-images ]; then
+    images=only
 fi
 
 tools/system-packages.sh
@@ -23,6 +29,7 @@ if ! why=$(python3 tests/vm/vm.py check ${GPUHOST_VM_RELEASES:-} 2>&1); then
 fi
 # shellcheck disable=SC2086
 python3 tests/vm/vm.py build --missing ${GPUHOST_VM_RELEASES:-}
+[ -z "$images" ] || exit 0
 TMPDIR=$(tools/fast-temp.sh)
 export TMPDIR
 export GPUHOST_VM=1
