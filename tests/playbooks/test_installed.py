@@ -27,5 +27,5 @@ def test_the_installed_collection_audits_this_machine(tmp_path):
     ansible("playbook", "gpuhost.tuning.audit", "-i", "localhost,", "-c", "local", "-e", json.dumps(
         {"gpuhost_become": False, "ansible_python_interpreter": sys.executable}))
     record = json.loads((tmp_path / "reports" / "localhost" / "audit.json").read_text())
-    assert record["schema"] == "gpuhost.audit/1"
+    assert record["schema"] == "gpuhost.audit/2"
     assert record["findings"]

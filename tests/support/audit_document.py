@@ -13,7 +13,7 @@ def ok(value):
 
 def finding(check, verdict, *, priority="P2", subject=None, actual=None, recommended=None, reason=None, title=None,
             fix_class="runtime", how=None, persist=None, contested=None, waived=None, not_planned_because=None,
-            measured_here=()):
+            measured_here=(), commands=(), undo_commands=(), forbidden=None):
     return {
         "check": check, "subject": subject, "topic": "kernel", "title": title or f"Title of {check}",
         "verdict": verdict,
@@ -22,6 +22,7 @@ def finding(check, verdict, *, priority="P2", subject=None, actual=None, recomme
         "measured_here": list(measured_here),
         "sources": ["Documentation/admin-guide/sysctl/vm.rst"],
         "fix": {"class": fix_class, "change": None, "how": how, "risk": "none known", "undo": None, "persist": persist,
+                "commands": list(commands), "undo_commands": list(undo_commands), "forbidden": forbidden,
                 "planned": False, "not_planned_because": not_planned_because},
     }
 
@@ -38,10 +39,13 @@ def document(findings, *, host="pve1", privileged=True, gpus=GPUS, summary=None)
                 for name in ("pass", "fail", "not_applicable", "unknown")}
     failing = {name: sum(one["verdict"] == "fail" and one["priority"] == name and not one["waived"] for one in findings)
                for name in ("P0", "P1", "P2", "info")}
+    things = {name: len({one["check"] for one in findings if one["verdict"] == "fail" and one["priority"] == name
+                         and not one["waived"]}) for name in failing}
     return {
-        "schema": "gpuhost.audit/1", "host": host, "profile": "inference", "collected_at": "2026-11-29T18:30:00Z",
+        "schema": "gpuhost.audit/2", "host": host, "profile": "inference", "collected_at": "2026-11-29T18:30:00Z",
         "boot_id": "0b54b1f2", "findings": findings,
-        "summary": summary or {"verdicts": verdicts, "failing": failing,
+        "summary": summary or {"verdicts": verdicts, "failing": failing, "things": things,
+                               "places": failing,
                                "waived": sum(bool(one["waived"]) for one in findings), "expired_waivers": []},
         "facts": {
             "privileged": privileged,

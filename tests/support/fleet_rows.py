@@ -21,7 +21,7 @@ def fleet_of(documents: Iterable[dict]):
         for check, about in about_checks(document).items():
             checks.setdefault(check, about)
         audit = {"run_id": RUN, "stage": "after", "at": document["collected_at"], "profile": "inference", "unknown": 1,
-                 "failing": row["failing"], "said": ""}
+                 **{name: row[name] for name in ("failing", "things", "places")}, "said": ""}
         first = document["findings"][0]["check"]
         hosts[document["host"]] = row | {
             "since": "2026-11-28T18:30:00Z" if number % 4 == 0 else None, "audits": [audit] * 10,

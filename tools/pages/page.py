@@ -12,7 +12,7 @@ from ansible_collections.gpuhost.tuning.plugins.plugin_utils._checks.effective i
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._render.text import code, one_line, show, table
 
 from .facts import description
-from .words import block, escape, expression, lines, prose, reads, reasons
+from .words import block, escape, expression, instructions, lines, prose, reads, reasons
 
 TOPICS = {
     "target": "The target", "cpu": "CPU and power", "memory": "Memory", "scheduler": "Scheduler", "kernel": "Kernel",
@@ -123,10 +123,11 @@ def _fix(check: Check) -> list[str]:
     if fix.tunable is not None:
         message += [f"What a tune writes to: {code(block(fix.tunable, check)[1])}.", ""]
     if fix.how is not None:
-        message += [*_paragraphs(lines(fix.how, check)), ""]
-    for label, text in (("Risk", fix.risk), ("Undo", fix.undo)):
-        if text is not None:
-            message += [f"{label}: {' '.join(lines(text, check))}", ""]
+        message += [*_paragraphs(instructions(fix.how, check)), ""]
+    if fix.risk is not None:
+        message += [f"Risk: {' '.join(lines(fix.risk, check))}", ""]
+    if fix.undo is not None:
+        message += [f"Undo: {' '.join(instructions(fix.undo, check))}", ""]
     if fix.persist is not None:
         message += ["To keep it after a reboot:", "", *block(fix.persist, check), ""]
     return message

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._checks.check import Check
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._checks.instructions import Instructions
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._expressions.names import paths, result_path
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._expressions.template import Template
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._render.text import code, one_line
@@ -42,6 +43,13 @@ def lines(template: Template, check: Check) -> list[str]:
         return [f"- {text}" for text in reasons(template, check)]
     return [code(plain(line)).replace("\\|", "|") if is_command(plain(line)) else _marked(line)
             for line in _written(template, check).strip().splitlines()]
+
+
+def instructions(text: Instructions, check: Check) -> list[str]:
+    """The same of a text in which commands are marked."""
+    return [line for one in text.lines for line in (
+        [code(plain(_written(one.template, check))).replace("\\|", "|")] if one.is_command
+        else lines(one.template, check))]
 
 
 def block(template: Template, check: Check) -> list[str]:

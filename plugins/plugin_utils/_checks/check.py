@@ -12,6 +12,7 @@ from typing import Any
 from .._expressions.errors import CatalogueError, ExpressionError
 from .._expressions.expression import Expression, compile_expression
 from .._expressions.template import Template, compile_template
+from .instructions import Instructions, compile_instructions
 from .operators import parse_wanted
 
 _WRITABLE_OPS = ("equals", "at_least")
@@ -39,9 +40,9 @@ class Fix:
     kind: str                       # the class
     tunable: Template | None
     value: Any                      # a Template where it is text
-    how: Template | None
+    how: Instructions | None
     risk: Template | None
-    undo: Template | None
+    undo: Instructions | None
     persist: Template | None
 
 
@@ -108,8 +109,10 @@ class Check:
         fix = self.fix
         named = [("title", self.title), ("otherwise", self.otherwise), ("absent.reason", self.absent_reason),
                  ("why", self.why), ("fail", self.on_fail), ("pass", self.on_pass), ("fix.tunable", fix.tunable),
-                 ("fix.value", fix.value), ("fix.how", fix.how), ("fix.risk", fix.risk), ("fix.undo", fix.undo),
-                 ("fix.persist", fix.persist), *(("plan_if", condition.otherwise) for condition in self.plan_if)]
+                 ("fix.value", fix.value), ("fix.risk", fix.risk), ("fix.persist", fix.persist),
+                 *(("fix.how", text) for text in (fix.how.templates() if fix.how else ())),
+                 *(("fix.undo", text) for text in (fix.undo.templates() if fix.undo else ())),
+                 *(("plan_if", condition.otherwise) for condition in self.plan_if)]
         return ((key, text) for key, text in named if isinstance(text, Template))
 
 
@@ -157,6 +160,12 @@ class _Builder:
         except ExpressionError as error:
             raise self.error(key, f"{error.message} (in {error.text})") from None
 
+    def instructions(self, key: str, text: str | None) -> Instructions | None:
+        try:
+            return None if text is None else compile_instructions(text, f"check {self.id}: {key}")
+        except ExpressionError as error:
+            raise self.error(key, f"{error.message} (in {error.text})") from None
+
     def expectation(self) -> Expectation:
         expect = self.data["expect"]
         op, type_name, value = expect["op"], expect["type"], expect.get("value")
@@ -176,8 +185,10 @@ class _Builder:
     def fix(self) -> Fix:
         fix = self.data["fix"]
         value = fix.get("value")
-        texts = {key: self.text(f"fix.{key}", fix.get(key)) for key in ("tunable", "how", "risk", "undo", "persist")}
-        return Fix(kind=fix["class"], value=self.text("fix.value", value) if isinstance(value, str) else value, **texts)
+        texts = {key: self.text(f"fix.{key}", fix.get(key)) for key in ("tunable", "risk", "persist")}
+        instructions = {key: self.instructions(f"fix.{key}", fix.get(key)) for key in ("how", "undo")}
+        return Fix(kind=fix["class"], value=self.text("fix.value", value) if isinstance(value, str) else value, **texts,
+                   **instructions)
 
     def require_value_to_write(self, check: Check) -> None:
         """A change needs one value; `at_least` is a value that only the sysctl setter understands."""

@@ -11,15 +11,17 @@ from typing import Any
 from .._expressions.errors import ExpressionError
 from .._expressions.expression import evaluate
 from .._expressions.template import Template
+from .by_hand import command, printable, undo
 from .desired_state import form
 from .effective import EffectiveCheck
+from .forbidden import forbidden
 
-_TEXTS = ("how", "risk", "undo", "persist")
+Show = Callable[["Template | None", dict[str, Any]], "str | None"]
+_NOTHING_BY_HAND = {"commands": [], "undo_commands": [], "forbidden": None}
 
 
-def describe_fix(effective: EffectiveCheck, verdict: str, reason: str | None, waived: dict | None,
-                 scope: dict[str, Any],
-                 show: Callable[[Template | None, dict[str, Any]], str | None]) -> dict[str, Any]:
+def describe_fix(effective: EffectiveCheck, verdict: str, reason: str | None, waived: dict | None, subject: str | None,
+                 scope: dict[str, Any], show: Show) -> dict[str, Any]:
     """`fix` of a finding. What passes needs none; what is unknown or does not apply keeps its address for the plan."""
     fix = effective.check.fix
     change, problem = (None, None) if verdict == "pass" or fix.tunable is None else _change(effective, scope)
@@ -28,10 +30,32 @@ def describe_fix(effective: EffectiveCheck, verdict: str, reason: str | None, wa
         obstacle = problem or _obstacle(effective, waived, scope, show)
     elif fix.kind == "runtime" and verdict != "pass":
         obstacle = f"{verdict.replace('_', ' ')}: {reason}"
-    texts = {key: show(getattr(fix, key), scope) if verdict == "fail" else None for key in _TEXTS}
-    return {"class": fix.kind, "change": change, **texts,
-            "planned": fix.kind == "runtime" and verdict == "fail" and obstacle is None,
-            "not_planned_because": obstacle}
+    failed = verdict == "fail"
+    texts = {key: show(getattr(fix, key), scope) if failed else None for key in ("risk", "persist")}
+    instructions = {key: getattr(fix, key).show(scope, show) if failed and getattr(fix, key) else None
+                    for key in ("how", "undo")}
+    by_hand = _by_hand_now(effective, change, subject, scope, show) if failed else {}
+    return {"class": fix.kind, "change": change, **texts, **instructions, **by_hand,
+            "planned": fix.kind == "runtime" and failed and obstacle is None, "not_planned_because": obstacle}
+
+
+def _by_hand_now(effective: EffectiveCheck, change: dict[str, Any] | None, subject: str | None,
+                 scope: dict[str, Any], show: Show) -> dict[str, Any]:
+    """`commands` and `undo_commands` for a shell, or why none of them can be run now."""
+    fix = effective.check.fix
+    if fix.kind == "runtime":
+        reason = _unmet(effective, scope, show)
+    else:
+        reason = forbidden(fix.how.show(scope, show) if fix.how else "", subject, scope["host"])
+    if reason is not None:
+        return {**_NOTHING_BY_HAND, "forbidden": reason}
+    commands = fix.how.commands(scope) if fix.how else []
+    undo_commands = fix.undo.commands(scope) if fix.undo else []
+    if change is not None:
+        back = None if undo_commands else undo(change["address"], scope["host"], scope["actual"])
+        commands = commands or printable([command(change["address"], change["value"])])
+        undo_commands = undo_commands or printable([back] if back else [])
+    return {"commands": commands, "undo_commands": undo_commands, "forbidden": None}
 
 
 def _change(effective: EffectiveCheck, scope: dict[str, Any]) -> tuple[dict[str, Any] | None, str | None]:
@@ -57,15 +81,13 @@ def _value(effective: EffectiveCheck, scope: dict[str, Any]) -> Any:
     return fix.value.render(scope) if isinstance(fix.value, Template) else fix.value
 
 
-def _obstacle(effective: EffectiveCheck, waived: dict | None, scope: dict[str, Any],
-              show: Callable[[Template | None, dict[str, Any]], str | None]) -> str | None:
+def _obstacle(effective: EffectiveCheck, waived: dict | None, scope: dict[str, Any], show: Show) -> str | None:
     if waived:
         return f"waived until {waived['expires']}: {waived['reason']}"
     return effective.left_out or _unmet(effective, scope, show)
 
 
-def _unmet(effective: EffectiveCheck, scope: dict[str, Any],
-           show: Callable[[Template | None, dict[str, Any]], str | None]) -> str | None:
+def _unmet(effective: EffectiveCheck, scope: dict[str, Any], show: Show) -> str | None:
     """The first condition of plan_if that does not hold."""
     for condition in effective.check.plan_if:
         try:

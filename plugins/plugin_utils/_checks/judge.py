@@ -19,6 +19,7 @@ from .effective import EffectiveCheck, effective_checks, select
 from .findings import PRIORITIES, VERDICTS
 from .fix import describe_fix
 from .operators import compare, parse_wanted, recommended
+from .things import tally
 from .waivers import Waiver, counting, expired, parse_waivers
 
 _OF_A_SUBJECT = frozenset(("it", "actual", "recommended"))
@@ -58,7 +59,8 @@ def resolve(checks: Sequence[Check], profile: Profile, *, overrides: Mapping[str
 
 def summary(findings: Iterable[dict[str, Any]], waivers: Iterable[Mapping] = (), *, host: str | None = None,
             today: datetime.date | None = None) -> dict[str, Any]:
-    """Counts by verdict, and of what fails and is not waived by priority; the waivers that ran out."""
+    """Counts of findings by verdict, and of what fails and is not waived by priority: findings, the things to do about
+    them, and the places of these; the waivers that ran out."""
     findings = list(findings)
     verdicts, failing = dict.fromkeys(VERDICTS, 0), dict.fromkeys(PRIORITIES, 0)
     for finding in findings:
@@ -66,7 +68,8 @@ def summary(findings: Iterable[dict[str, Any]], waivers: Iterable[Mapping] = (),
         if finding["verdict"] == "fail" and not finding["waived"]:
             failing[finding["priority"]] += 1
     return {
-        "verdicts": verdicts, "failing": failing, "waived": sum(1 for finding in findings if finding["waived"]),
+        "verdicts": verdicts, "failing": failing, **tally(findings),
+        "waived": sum(1 for finding in findings if finding["waived"]),
         "expired_waivers": expired(parse_waivers(waivers), host, today or datetime.date.today()),
     }
 
@@ -160,8 +163,8 @@ class _Judge:
             "recommended": None if value is None and check.expect.source else recommended(check.expect.op, value),
             "reason": reason, "why": self.show(check.why, scope), "evidence": check.evidence,
             "contested": check.contested, "takes_effect": check.takes_effect,
-            "fix": describe_fix(self.effective, verdict, reason, waived, scope, self.show), "sources": check.sources,
-            "waived": waived, "measured_here": [],
+            "fix": describe_fix(self.effective, verdict, reason, waived, subject, scope, self.show),
+            "sources": check.sources, "waived": waived, "measured_here": [],
         }
 
     def _subject(self, it: Any) -> str | None:

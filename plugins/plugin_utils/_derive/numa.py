@@ -51,7 +51,7 @@ def _uneven(sizes: dict[str, int]) -> list[str]:
 
 
 def remote_interrupts(gpu: dict[str, Any]) -> dict[str, Any]:
-    """A reading of `[{irq, cpus, command}]`: interrupts of a GPU that CPUs of another node take.
+    """A reading of `[{irq, cpus, command, undo}]`: interrupts of a GPU that CPUs of another node take.
 
     What counts is the CPU that takes them now (effective_affinity_list); where the kernel does not show it, the set
     that is allowed to. An interrupt that may go to near and far CPUs alike is not called remote.
@@ -64,6 +64,8 @@ def remote_interrupts(gpu: dict[str, Any]) -> dict[str, Any]:
     for entry in gpu["interrupts"]:
         cpus = value(entry["effective"]) or value(entry["affinity"])
         if cpus and near.isdisjoint(parse_cpulist(cpus)):
-            found.append({"irq": entry["irq"], "cpus": cpus, "command": (
-                f"echo {gpu['local_cpus']['value']} > /proc/irq/{entry['irq']}/smp_affinity_list")})
+            file = f"/proc/irq/{entry['irq']}/smp_affinity_list"
+            allowed = value(entry["affinity"])
+            found.append({"irq": entry["irq"], "cpus": cpus, "command": f"echo {gpu['local_cpus']['value']} > {file}",
+                          "undo": f"echo {allowed} > {file}" if allowed else None})
     return known(found)

@@ -30,7 +30,11 @@ class Template:
 
     def render(self, scope: dict) -> str:
         """The exact text, for addresses: every expression must yield a string or a whole number."""
-        return "".join(part if isinstance(part, str) else _exact(part, evaluate(part, scope)) for part in self.parts)
+        return "".join(self.exact(scope))
+
+    def exact(self, scope: dict) -> list[str]:
+        """The text of each of `parts`, as render has it."""
+        return [part if isinstance(part, str) else _exact(part, evaluate(part, scope)) for part in self.parts]
 
     def show(self, scope: dict) -> str:
         """The text for a person: values as people write them, and the reason in place of one that is not to be had."""

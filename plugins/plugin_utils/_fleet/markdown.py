@@ -25,19 +25,21 @@ def markdown(fleet: Fleet, made_at: str) -> str:
 
 
 def _totals(fleet: Fleet) -> str:
-    failing = Counter()
+    things, places = Counter(), 0
     for row in fleet.hosts.values():
-        failing.update(row["failing"])
-    fine = sum(not any(row["failing"].values()) for row in fleet.hosts.values())
-    found = ", ".join(f"{failing[priority]} {priority}" for priority in PRIORITIES if failing[priority])
-    return f"findings to improve: {found or 'none'}; {count(fine, 'host')} with none"
+        things.update(row["things"])
+        places += sum(row["places"].values())
+    fine = sum(not any(row["things"].values()) for row in fleet.hosts.values())
+    found = ", ".join(f"{things[priority]} {priority}" for priority in PRIORITIES if things[priority])
+    said = f"{count(things.total(), 'thing')} to do" + (f" ({found}) in {count(places, 'place')}" if found else "")
+    return f"{said}; {count(fine, 'host')} with nothing to do"
 
 
 def _failing(fleet: Fleet, priority: str) -> list[str]:
     hosts: dict[str, dict[str, None]] = {}
     values: dict[str, Counter] = {}
     for name, row in fleet.hosts.items():
-        for check, verdict, level, actual, _wanted, _reason, _fix, waived, _subjects in row["findings"]:
+        for check, verdict, level, actual, _wanted, _reason, _fix, waived, *_rest in row["findings"]:
             if verdict == "fail" and level == priority and not waived:
                 hosts.setdefault(check, {})[name] = None
                 values.setdefault(check, Counter())[actual] += 1
@@ -60,9 +62,9 @@ def _unknown(fleet: Fleet) -> list[str]:
 
 def _hosts(fleet: Fleet) -> list[str]:
     def weight(name: str) -> tuple:
-        return (*(-fleet.hosts[name]["failing"].get(priority, 0) for priority in PRIORITIES), name)
+        return (*(-fleet.hosts[name]["things"].get(priority, 0) for priority in PRIORITIES), name)
 
-    rows = [[escape(name), escape(row["machine"]), *(str(row["failing"].get(priority, 0)) for priority in PRIORITIES),
+    rows = [[escape(name), escape(row["machine"]), *(str(row["things"].get(priority, 0)) for priority in PRIORITIES),
              str(row["verdicts"].get("unknown", 0)), row["at"]]
             for name, row in ((name, fleet.hosts[name]) for name in sorted(fleet.hosts, key=weight))]
     return _section("Hosts", ("host", "machine", *PRIORITIES, "unknown", "audited"), rows)

@@ -47,7 +47,7 @@ def _of_model(model: str, rows: dict[str, dict[str, Any]]) -> list[dict[str, Any
 def check_values(findings: list[list]) -> dict[str, str]:
     """What one host has of each check, in one text: `4096`, or `4096 (7), 512 (1)` where its devices differ."""
     counts: dict[str, Counter] = {}
-    for check, verdict, _priority, actual, _wanted, _reason, _fix, _waived, subjects in findings:
+    for check, verdict, _priority, actual, *_texts, subjects in findings:
         text = {"unknown": "could not be judged", "not_applicable": "does not apply"}.get(verdict, actual)
         counts.setdefault(check, Counter())[text] += max(len(subjects), 1)
     return {check: next(iter(tally)) if len(tally) == 1 else

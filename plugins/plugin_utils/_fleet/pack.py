@@ -44,10 +44,10 @@ class _Packer:
         return self.rows.number(tuple(self.strings.number(str(text)) for text in texts))
 
     def entry(self, entry: list) -> int:
-        check, verdict, priority, actual, wanted, reason, fix, waived, subjects = entry
+        check, verdict, priority, *texts, subjects = entry
         return self.rows.number((
             self.checks.number(check), VERDICTS.index(verdict), PRIORITIES.index(priority),
-            *(self.strings.number(text) for text in (actual, wanted, reason, fix, waived)), self.texts(subjects)))
+            *map(self.strings.number, texts), self.texts(subjects)))
 
     def host(self, name: str, row: dict[str, Any]) -> list[Any]:
         number = self.strings.number
@@ -76,8 +76,12 @@ class _Packer:
                                  *(self.strings.number(text) for text in (one["subject"], *ends))))
 
     def _audit(self, audit: dict[str, Any]) -> list[Any]:
+        # Audits of earlier releases are known by their findings alone: a step in the numbers says what it is.
+        unit = "things" if "things" in audit else "findings"
+        counts = audit["things" if "things" in audit else "failing"]
         return [*(self.strings.number(audit[name]) for name in ("run_id", "stage", "at", "profile", "said")),
-                *(audit["failing"].get(priority, 0) for priority in PRIORITIES), audit["unknown"]]
+                self.strings.number(unit if counts else ""),
+                *(counts.get(priority, 0) for priority in PRIORITIES), audit["unknown"]]
 
     def _run(self, run: dict[str, Any]) -> list[Any]:
         return [self.strings.number(run["id"]), self.strings.number(run["state"]), run["outcomes"],

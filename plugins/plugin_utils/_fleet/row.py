@@ -9,14 +9,17 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from .._checks.findings import PRIORITIES, VERDICTS, value
+from .._checks.things import tally
+from .._checks.unknown import advice
 from .._render.section import Section
 from .._render.text import binary_size, clean, one_line, show
 from .._report import evidence
 from .._report.describe import describe
+from .._report.groups import Group, group
 from .._report.measured_here import sentences
 from .._report.terminal import notes
 
-SCHEMA_FLEET = "gpuhost.fleet/2"
+SCHEMA_FLEET = "gpuhost.fleet/3"
 GPU_COLUMNS = ("GPU", "driver", "state", "NUMA node", "link now", "link possible", "MaxPayload", "MaxReadReq", "model")
 # Parameters of a kernel command line that differ from host to host although the hosts are alike.
 _OF_ONE_HOST = frozenset(("BOOT_IMAGE", "root", "initrd", "resume", "boot", "ip"))
@@ -25,7 +28,7 @@ _LONGEST = 240
 
 
 class Entry(NamedTuple):
-    """Findings of one check on one host that differ in nothing but their subject."""
+    """Findings of one check on one host that are one thing to do, or that differ in nothing but their subject."""
 
     check: str
     verdict: str
@@ -35,6 +38,9 @@ class Entry(NamedTuple):
     reason: str
     fix: str
     waived: str
+    commands: str               # for a root shell, a line each; never cut
+    undo: str
+    advice: str                 # what to do in words, or why it cannot be done now
     subjects: list[str]
 
 
@@ -44,7 +50,8 @@ def fleet_row(document: dict[str, Any], shown: Iterable[Section] = ()) -> dict[s
     return {
         "schema": SCHEMA_FLEET, "at": _text(document["collected_at"]), "profile": _text(document["profile"]),
         "machine": "; ".join(describe(facts)), "model": _model(facts), "notes": notes(document),
-        "failing": _numbers(document["summary"]["failing"]), "verdicts": _numbers(document["summary"]["verdicts"]),
+        "failing": _numbers(document["summary"]["failing"]), **tally(document["findings"]),
+        "verdicts": _numbers(document["summary"]["verdicts"]),
         "waived": int(document["summary"]["waived"]), "traits": _traits(facts),
         "gpus": [_gpu(gpu) for gpu in facts["gpus"]],
         "findings": entries(document["findings"]), "evidence": evidence.for_page(shown),
@@ -64,25 +71,38 @@ def about_checks(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def entries(findings: list[dict[str, Any]]) -> list[Entry]:
-    """The findings in their order, alike ones put together."""
-    alike: dict[tuple, list[str]] = {}
+    """The findings in their order, those of one thing and alike ones put together."""
     for finding in findings:
-        waived = finding["waived"]
         if finding["verdict"] not in VERDICTS or finding["priority"] not in PRIORITIES:
             raise ValueError(f"{finding['verdict']!r} of priority {finding['priority']!r}")
-        key = (_text(finding["check"]), finding["verdict"], finding["priority"], _text(show(finding["actual"])),
-               _text(show(finding["recommended"])), _reason(finding), _text(finding["fix"]["class"]),
-               _text(f"{waived['reason']} (until {waived['expires']})") if waived else "")
-        subjects = alike.setdefault(key, [])
-        if finding["subject"] is not None:
-            subjects.append(clean(finding["subject"]))
-    return [Entry(*key, subjects) for key, subjects in alike.items()]
+    return [_entry(one) for one in group(findings, findings)]
 
 
-def _reason(finding: dict[str, Any]) -> str:
+def _entry(one: Group) -> Entry:
+    first = one.first
+    failed = first["verdict"] == "fail"
+    waived = first["waived"]
+    return Entry(
+        _text(first["check"]), first["verdict"], first["priority"], _text(one.actual),
+        _text(show(first["recommended"])), _reason(one), _text(first["fix"]["class"]),
+        _text(f"{waived['reason']} (until {waived['expires']})") if waived else "",
+        *("\n".join(map(clean, one.commands(key))) if failed else "" for key in ("commands", "undo_commands")),
+        _advice(one), [clean(subject) for subject in one.subjects])
+
+
+def _advice(one: Group) -> str:
+    verdict, fix = one.first["verdict"], one.first["fix"]
+    if verdict == "unknown":
+        return advice(one.first["reason"])
+    if verdict != "fail":
+        return ""
+    return one_line(f"Not now: {fix['forbidden']}." if fix.get("forbidden") else " ".join(one.words("how")))
+
+
+def _reason(one: Group) -> str:
     """Why the verdict is what it is, and what was measured on this host."""
-    measured = [f"measured here: {_text(sentence)}" for sentence in sentences(finding)]
-    return "; ".join([_text(finding["reason"]), *measured] if finding["reason"] else measured)
+    measured = dict.fromkeys(f"measured here: {_text(text)}" for finding in one.findings for text in sentences(finding))
+    return "; ".join([_text(one.reason), *measured] if one.reason else measured)
 
 
 def _numbers(counts: dict[str, Any]) -> dict[str, int]:

@@ -47,22 +47,23 @@ def how_it_ended(rollout: rollout_state.Rollout) -> str:
 
 
 def audit_table(hosts: Mapping[str, Mapping[str, Any] | str], every: bool = False) -> list[str]:
-    """How much there is to improve on which host. A host without a summary has the text why."""
+    """How many things there are to do on which host, in how many places. A host without a summary has the text why."""
     def row(host: str) -> tuple[str, ...]:
         found = hosts[host]
         if isinstance(found, str):
-            return (host, *"-----", found)
-        return (host, *(str(found["failing"][name]) for name in PRIORITIES), str(found["verdicts"]["unknown"]), "")
+            return (host, *"------", found)
+        return (host, *(str(found["things"][name]) for name in PRIORITIES), str(sum(found["places"].values())),
+                str(found["verdicts"]["unknown"]), "")
 
     def weight(host: str) -> tuple:
         found = hosts[host]
-        return (0, ()) if isinstance(found, str) else (1, tuple(-found["failing"][name] for name in PRIORITIES))
+        return (0, ()) if isinstance(found, str) else (1, tuple(-found["things"][name] for name in PRIORITIES))
 
     fine = {host for host, found in hosts.items()
-            if not isinstance(found, str) and not any(found["failing"].values()) and not found["verdicts"]["unknown"]}
+            if not isinstance(found, str) and not any(found["things"].values()) and not found["verdicts"]["unknown"]}
     rows = [row(host) for host in sorted(hosts, key=weight)]
     lacking = sum(isinstance(found, str) for found in hosts.values())
-    return ["", *_table(("host", *PRIORITIES, "unknown", ""), _shown(rows, fine, every)),
+    return ["", *_table(("host", *PRIORITIES, "places", "unknown", ""), _shown(rows, fine, every)),
             f"{count(len(hosts), 'host')}, {len(fine)} with nothing to improve, {lacking} without an answer"]
 
 

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 from ...module_utils._change.tunable import REFUSED, SKIPPED, WOULD_CHANGE
 from ...module_utils._tunables.sysctl_rules import PAIRS
-from .._checks.desired_state import addresses, desired_values, entries, form, is_zero
+from .._checks.before import before
+from .._checks.desired_state import addresses, desired_values, entries, is_zero
 
 __all__ = ("Plan", "addresses", "desired_values", "plan")
 
@@ -64,7 +65,7 @@ def _of_finding(finding: dict[str, Any], facts: Mapping[str, Any]) -> dict[str, 
         return None
     address, wanted = fix["change"]["address"], fix["change"]["value"]
     return {
-        "address": address, "before": _before(address, facts, finding["actual"]), "wanted": wanted, "after": None,
+        "address": address, "before": before(address, facts, finding["actual"]), "wanted": wanted, "after": None,
         "outcome": WOULD_CHANGE if fix["planned"] else SKIPPED,
         "reason": None if fix["planned"] else fix["not_planned_because"],
         "check": finding["check"], "subject": finding["subject"], "priority": finding["priority"],
@@ -80,7 +81,7 @@ def _says_more(change: dict[str, Any], other: dict[str, Any] | None) -> bool:
 def _of_user(address: str, value: Any, found: dict[str, Any] | None, facts: Mapping[str, Any]) -> dict[str, Any]:
     """What the user named is planned whatever the checks say: a setter refuses what cannot be, and says so."""
     known = found or {"check": None, "subject": None, "priority": None, "takes_effect": None, "persist": None,
-                      "before": _before(address, facts, None)}
+                      "before": before(address, facts, None)}
     return {**known, "address": address, "wanted": value, "after": None, "outcome": WOULD_CHANGE,
             "reason": "named in gpuhost_values",
             "persist": known["persist"] if known.get("wanted") == value else None}
@@ -92,35 +93,6 @@ def _yield_to_user(changes: dict[str, dict[str, Any]], named: Mapping[str, Any])
         planned = changes.get(f"sysctl:{one}")
         if other in named and one not in named and planned and not is_zero(named[other]):
             planned.update(outcome=SKIPPED, reason=f"gpuhost_values names {other}, and the two exclude each other")
-
-
-def _before(address: str, facts: Mapping[str, Any], actual: Any) -> Any:
-    """What the tunable is, in its kind's own form; None where nobody knows."""
-    kind, _colon, name = address.partition(":")
-    found = _in_facts(kind, name, address, facts)
-    try:
-        return form(kind, actual if found is None else found)
-    except ValueError:
-        return None
-
-
-def _in_facts(kind: str, name: str, address: str, facts: Mapping[str, Any]) -> Any:
-    asked = _value(facts.get("tunables", {}).get(address))
-    if asked is not None:
-        return asked
-    if kind == "sysctl":
-        return _value(facts.get("sysctl", {}).get(name))
-    if kind == "pcie_maxreadreq":
-        registers = next((_value(gpu["pcie"]) for gpu in facts.get("gpus", []) if gpu["bdf"] == name), None)
-        return registers and registers["max_read_request"]
-    if kind == "module" and "nvidia" in facts:
-        state = next((module["state"] for module in facts["nvidia"]["modules"] if module["name"] == name), None)
-        return state and ("present" if state in ("live", "built_in") else "absent")
-    return None
-
-
-def _value(reading: Any) -> Any:
-    return reading["value"] if isinstance(reading, Mapping) and reading.get("status") == "ok" else None
 
 
 def _shape(pairs: Iterable[tuple[str, Any]]) -> dict[str, dict[str, Any]]:

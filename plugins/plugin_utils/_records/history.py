@@ -37,7 +37,8 @@ def add(history: dict[str, Any], document: dict[str, Any], run_id: str, stage: s
     seen = snapshot(document["findings"])
     started = history["run_id"] != run_id
     audit = {"run_id": run_id, "stage": stage, "at": document["collected_at"], "profile": document["profile"],
-             "failing": document["summary"]["failing"], "unknown": document["summary"]["verdicts"]["unknown"],
+             **{name: document["summary"][name] for name in ("failing", "things", "places")},
+             "unknown": document["summary"]["verdicts"]["unknown"],
              "said": ""}
     last = [one["at"] for one in history["audits"] if one["stage"] != VERIFY][-1:]
     return {
@@ -50,8 +51,8 @@ def add(history: dict[str, Any], document: dict[str, Any], run_id: str, stage: s
 
 def verified(history: dict[str, Any], run_id: str | None, at: str, message: str) -> dict[str, Any]:
     """The history with a verify in it: it judges nothing, so that what was seen and what drifted stay."""
-    entry = {"run_id": run_id or "", "stage": VERIFY, "at": at, "profile": "", "failing": {}, "unknown": 0,
-             "said": message}
+    entry = {"run_id": run_id or "", "stage": VERIFY, "at": at, "profile": "", "failing": {}, "things": {},
+             "places": {}, "unknown": 0, "said": message}
     return {**history, "audits": [*history["audits"], entry][-KEPT_AUDITS:]}
 
 

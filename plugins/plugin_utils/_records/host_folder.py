@@ -20,7 +20,7 @@ from typing import Any, BinaryIO
 # What an audit leaves in a host's folder beside audit.json and its reports.
 LINES, HISTORY, ROW, OUTCOME = "findings.jsonl", "history.json", "fleet.json", "outcome.json"
 SCHEMA_VALUES = "gpuhost.values/1"
-SCHEMA_AUDIT = "gpuhost.audit/1"
+SCHEMA_AUDIT = "gpuhost.audit/2"
 SCHEMA_OUTCOME = "gpuhost.outcome/1"
 RUN_ID = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{4}")
 # What lies beside the folders of the hosts, so that no host can have such a name.

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""junit.xml: the findings of one host as a CI server shows test results."""
+"""junit.xml: the checks of one host as a CI server shows test results."""
 from __future__ import annotations
 
 import functools
@@ -10,24 +10,28 @@ import re
 from typing import Any
 from xml.etree import ElementTree
 
-from .._render.text import one_line, show
+from .._checks.findings import PRIORITIES, to_do
+from .._render.text import count, one_line, show
+from .groups import group
 
 # What XML 1.0 has no place for, escaped or not; control characters are gone before (one_line).
 _NOT_XML = re.compile("[\ud800-\udfff\ufffe\uffff]")
 
 
 def junit(document: dict[str, Any], run_id: str) -> str:
-    """One test suite, one test case a finding. A finding to improve is a failure; what is waived, does not apply or
-    could not be judged is skipped, with its reason."""
-    findings = document["findings"]
+    """One test suite, one test case a check. It fails if there is anything to do about it; it is skipped, with the
+    reasons, if something could not be judged, is waived, or nothing applies."""
+    checks: dict[str, list[dict[str, Any]]] = {}
+    for finding in document["findings"]:
+        checks.setdefault(finding["check"], []).append(finding)
     suite = ElementTree.Element("testsuite", {
         "name": _text(f"gpuhost {document['host']}"), "hostname": _text(document["host"]),
         "timestamp": _text(document["collected_at"].removesuffix("Z")), "id": "0", "package": "gpuhost", "time": "0",
-        "tests": str(len(findings)), "errors": "0"})
+        "tests": str(len(checks)), "errors": "0"})
     properties = ElementTree.SubElement(suite, "properties")
     for name, text in (("profile", document["profile"]), ("run_id", run_id)):
         ElementTree.SubElement(properties, "property", {"name": name, "value": _text(text)})
-    cases = [_case(suite, finding) for finding in findings]
+    cases = [_case(suite, found) for found in checks.values()]
     for counted, tag in (("failures", "failure"), ("skipped", "skipped")):
         suite.set(counted, str(sum(case.find(tag) is not None for case in cases)))
     suites = ElementTree.Element("testsuites")
@@ -36,21 +40,43 @@ def junit(document: dict[str, Any], run_id: str) -> str:
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(suites, encoding="unicode") + "\n"
 
 
-def _case(suite: ElementTree.Element, finding: dict[str, Any]) -> ElementTree.Element:
-    subject = finding["subject"]
+def _case(suite: ElementTree.Element, findings: list[dict[str, Any]]) -> ElementTree.Element:
     case = ElementTree.SubElement(suite, "testcase", {
-        "classname": _text(f"gpuhost.{finding['topic']}"), "time": "0",
-        "name": _text(finding["check"] + (f" {subject}" if subject is not None else ""))})
-    reason = finding["reason"] or finding["title"]
-    if finding["verdict"] == "fail" and not finding["waived"]:
-        failure = ElementTree.SubElement(case, "failure", {"type": finding["priority"], "message": _text(
-            f"{finding['title']}: is {show(finding['actual'])}, wanted {show(finding['recommended'])}")})
-        failure.text = _text(f"{reason}. {finding['why']}")
-    elif finding["verdict"] != "pass":
-        what = f"waived: {finding['waived']['reason']}" if finding["waived"] else (
-            f"{finding['verdict'].replace('_', ' ')}: {reason}")
-        ElementTree.SubElement(case, "skipped", {"message": _text(what)})
+        "classname": _text(f"gpuhost.{findings[0]['topic']}"), "time": "0", "name": _text(findings[0]["check"])})
+    failed = to_do(findings)
+    if failed:
+        _add_failure(case, failed, findings)
+        return case
+    reasons = (_skipped([one for one in findings if one["verdict"] == "unknown"], "unknown")
+               or _skipped([one for one in findings if one["waived"]], "waived"))
+    if not reasons and all(one["verdict"] == "not_applicable" for one in findings):
+        reasons = _skipped(findings, "not applicable")
+    if reasons:
+        ElementTree.SubElement(case, "skipped", {"message": _text(reasons)})
     return case
+
+
+def _add_failure(case: ElementTree.Element, failed: list[dict[str, Any]], findings: list[dict[str, Any]]) -> None:
+    groups = sorted(group(failed, findings), key=lambda one: PRIORITIES.index(one.first["priority"]))
+    worst = groups[0].first
+    many = f"{count(len(groups), 'thing')} in {count(len(failed), 'place')}"
+    said = "; ".join(f"{f'{one.names()}: ' if one.subjects else ''}is {one.actual}, "
+                     f"wanted {show(one.first['recommended'])}" for one in groups)
+    failure = ElementTree.SubElement(case, "failure", {
+        "type": worst["priority"], "message": _text(f"{worst['title']} ({many}): {said}")})
+    reasons = dict.fromkeys(one.reason or one.first["title"] for one in groups)
+    failure.text = _text(". ".join([*reasons, worst["why"]]))
+
+
+def _skipped(findings: list[dict[str, Any]], verdict: str) -> str:
+    """`unknown: it needs root`, each reason once with where it holds."""
+    reasons: dict[str, list[str]] = {}
+    for finding in findings:
+        reason = finding["waived"]["reason"] if verdict == "waived" else finding["reason"] or finding["title"]
+        reasons.setdefault(reason, []).extend([finding["subject"]] if finding["subject"] is not None else [])
+    said = "; ".join(f"{reason} ({', '.join(where)})" if where and len(reasons) > 1 else reason
+                     for reason, where in reasons.items())
+    return f"{verdict}: {said}" if said else ""
 
 
 @functools.lru_cache(maxsize=1024)

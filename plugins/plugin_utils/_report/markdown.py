@@ -9,11 +9,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from .._checks.findings import PRIORITIES, gpu_addresses, to_do, value
+from .._checks.unknown import advice
 from .._render.changes import change_section
 from .._render.section import Section
-from .._render.text import code, count, escape, one_line, show, table
+from .._render.text import clean, code, count, escape, show, table
 from . import evidence
-from .commands import command
 from .describe import describe
 from .groups import Group, group
 from .measured_here import measured_lines, measured_section
@@ -61,7 +61,7 @@ def _summary(document: dict[str, Any], failed: list[Group], gpus: set[str]) -> l
     for priority in PRIORITIES:
         for one in (one for one in failed if one.first["priority"] == priority):
             first = one.first
-            rows.append([priority, escape(first["title"]), escape(one.who(gpus)) or "host", code(show(first["actual"])),
+            rows.append([priority, escape(first["title"]), escape(one.who(gpus)) or "host", code(one.actual),
                          code(show(first["recommended"])), first["fix"]["class"]])
     return [*lines, "## Summary", "", *table(("priority", "what", "where", "is", "wanted", "fix"), rows), ""]
 
@@ -80,43 +80,43 @@ def _action(one: Group, gpus: set[str]) -> list[str]:
     first, fix = one.first, one.first["fix"]
     lines = [f"### {first['priority']} {escape(first['title'])}", "",
              f"- check: {code(first['check'])}, evidence: {first['evidence']}",
-             f"- is: {code(show(first['actual']))}, wanted: {code(show(first['recommended']))}"]
+             f"- is: {code(one.actual)}, wanted: {code(show(first['recommended']))}"]
     if one.subjects:
         lines.append(f"- where: {escape(one.who(gpus))}" + (f": {code(one.names())}" if one.of > 1 else ""))
-    if first["reason"]:
-        lines.append(f"- finding: {escape(first['reason'])}")
+    if one.reason:
+        lines.append(f"- finding: {escape(one.reason)}")
     lines += measured_lines(one.findings)
     lines.append(f"- why: {escape(first['why'])}")
     if first["contested"]:
         by = ", ".join(first["contested"]["by"])
         lines.append(f"- contested by {escape(by)}: {escape(first['contested']['why'])}")
-    for label, key in (("risk", "risk"), ("undo", "undo")):
-        if fix[key]:
-            lines.append(f"- {label}: {escape(fix[key])}")
-    if fix["not_planned_because"]:
+    if one.risk:
+        lines.append(f"- risk: {escape(one.risk)}")
+    if fix["not_planned_because"] and fix["not_planned_because"] != fix.get("forbidden"):
         lines.append(f"- not planned: {escape(fix['not_planned_because'])}")
     lines += ["- sources: " + "; ".join(escape(source) for source in first["sources"]), ""]
-    lines += _block("Do", _distinct(one, "how") or _commands(one))
-    return lines + _block("Keep it after a reboot", _distinct(one, "persist"))
+    return lines + _instructions(one) + _block("Keep it after a reboot", one.words("persist"), "text")
 
 
-def _distinct(one: Group, key: str) -> str:
-    """The texts of all the subjects, each line once: eight GPUs have eight commands but one remark."""
-    texts = dict.fromkeys(line.rstrip() for finding in one.findings
-                          for line in (finding["fix"][key] or "").strip().splitlines())
-    return "\n".join(texts)
+def _instructions(one: Group) -> list[str]:
+    """What to do and the way back: words as text, commands as blocks that can be pasted from the file as it is."""
+    forbidden = one.first["fix"].get("forbidden")
+    if forbidden:
+        return [f"Not now: {escape(forbidden)}.", ""]
+    commands, undo = one.commands(), one.commands("undo_commands")
+    lines = _paragraph("", one.words("how")) + _block("Do", commands, "sh") + _block("Undo", undo, "sh")
+    return lines if undo else lines + _paragraph("Undo: ", one.words("undo"))
 
 
-def _commands(one: Group) -> str:
-    changes = [finding["fix"]["change"] for finding in one.findings if finding["fix"]["change"]]
-    return "\n".join(command(change["address"], change["value"]) for change in changes)
+def _paragraph(label: str, words: list[str]) -> list[str]:
+    return [label + escape(" ".join(words)), ""] if words else []
 
 
-def _block(heading: str, text: str) -> list[str]:
-    if not text:
+def _block(heading: str, lines: list[str], language: str) -> list[str]:
+    if not lines:
         return []
-    fence = "```" if "```" not in text else "~~~~"
-    return [f"{heading}:", "", f"{fence}text", *(one_line(line) for line in text.splitlines()), fence, ""]
+    fence = "```" if not any("```" in line for line in lines) else "~~~~"
+    return [f"{heading}:", "", f"{fence}{language}", *map(clean, lines), fence, ""]
 
 
 def _with_verdict(findings: list[dict], verdict: str) -> list[Group]:
@@ -124,9 +124,9 @@ def _with_verdict(findings: list[dict], verdict: str) -> list[Group]:
 
 
 def _unknown(findings: list[dict], gpus: set[str]) -> list[str]:
-    rows = [[code(one.first["check"]), escape(one.who(gpus)) or "host", escape(one.first["reason"])]
-            for one in _with_verdict(findings, "unknown")]
-    return ["## Could not be judged", "", *table(("check", "where", "why"), rows), ""] if rows else []
+    rows = [[code(one.first["check"]), escape(one.who(gpus)) or "host", escape(one.first["reason"]),
+             escape(advice(one.first["reason"]))] for one in _with_verdict(findings, "unknown")]
+    return ["## Could not be judged", "", *table(("check", "where", "why", "what to do"), rows), ""] if rows else []
 
 
 def _optimal(findings: list[dict], gpus: set[str]) -> list[str]:

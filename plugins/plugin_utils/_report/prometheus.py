@@ -8,10 +8,13 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+from .._checks.findings import PRIORITIES
 from .._render.text import one_line
 
 # name, help, as the text format wants them before the samples.
 _FINDING = ("gpuhost_finding", "1 for a finding to improve, 0 for any other; the label verdict says which")
+_THINGS = ("gpuhost_things", "Things to do on the host by priority: findings that one action settles are one thing")
+_PLACES = ("gpuhost_places", "In how many places these things are to be done")
 _TIME = ("gpuhost_audit_timestamp_seconds", "When the audit was judged, by the clock of the controller")
 _INFO = ("gpuhost_audit_info", "The audit that the findings come from")
 
@@ -25,6 +28,9 @@ def prometheus(document: dict[str, Any], run_id: str, written_at: float) -> str:
         lines.append(_sample(_FINDING[0], int(to_improve), host=host, check=finding["check"],
                              subject=finding["subject"] or "", priority=finding["priority"],
                              verdict=finding["verdict"], waived="yes" if finding["waived"] else "no"))
+    for (name, what), key in ((_THINGS, "things"), (_PLACES, "places")):
+        lines += [*_head(name, what), *(_sample(name, document["summary"][key][priority], host=host, priority=priority)
+                                        for priority in PRIORITIES)]
     lines += [*_head(*_TIME), _sample(_TIME[0], f"{written_at:.3f}", host=host)]
     lines += [*_head(*_INFO), _sample(_INFO[0], 1, host=host, profile=document["profile"], run_id=run_id)]
     return "\n".join(lines) + "\n"

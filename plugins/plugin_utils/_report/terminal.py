@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._checks.findings import PRIORITIES, gpu_addresses, to_do
+from .._checks.unknown import advice
 from .._render.text import clean, count, one_line, show
 from .describe import describe
 from .groups import Group, group
@@ -45,7 +46,7 @@ def _finding(one: Group, gpus: set[str], paint: Paint) -> list[str]:
     label = paint(f"{first['priority']:<4}", _COLOURS[first["priority"]])
     head = _wrap(first["title"])
     lines = [f"{label}  {head[0]}", *(f"      {line}" for line in head[1:])]
-    facts = [f"{first['check']}: {show(first['actual'])}"]
+    facts = [f"{first['check']}: {one.actual}"]
     if first["recommended"] is not None:
         facts.append(f"wanted {show(first['recommended'])}")
     who = one.who(gpus)
@@ -53,8 +54,8 @@ def _finding(one: Group, gpus: set[str], paint: Paint) -> list[str]:
     lines += _indented(", ".join(facts) + (f" ({who})" if who else "") + f" [{fix}]")
     if one.subjects and len(one.subjects) < one.of:
         lines += _indented(one.names())
-    if first["reason"]:
-        lines += _indented(first["reason"])
+    if one.reason:
+        lines += _indented(one.reason)
     return lines
 
 
@@ -66,14 +67,17 @@ def _unknown(findings: list[dict], gpus: set[str]) -> list[str]:
     for one in unknown:
         who = one.who(gpus)
         lines += _indented(f"{one.first['check']}{f' ({who})' if who else ''}: {one.first['reason']}")
+    for text in dict.fromkeys(advice(one.first["reason"]) for one in unknown):
+        lines += _wrap(text)
     return [*lines, ""]
 
 
 def counts_line(summary: dict[str, Any]) -> str:
-    """`2 findings to improve (1 P1, 1 P2), 20 as they should be, 12 not applicable, 1 unknown`."""
-    failing = summary["failing"]
-    by_priority = ", ".join(f"{failing[name]} {name}" for name in PRIORITIES if failing[name])
-    parts = [f"{count(sum(failing.values()), 'finding')} to improve" + (f" ({by_priority})" if by_priority else ""),
+    """`2 things to do (1 P1, 1 P2) in 257 places, 20 as they should be, 12 not applicable, 1 unknown`."""
+    things = summary["things"]
+    by_priority = ", ".join(f"{things[name]} {name}" for name in PRIORITIES if things[name])
+    parts = [f"{count(sum(things.values()), 'thing')} to do"
+             + (f" ({by_priority}) in {count(sum(summary['places'].values()), 'place')}" if by_priority else ""),
              f"{summary['verdicts']['pass']} as they should be",
              f"{summary['verdicts']['not_applicable']} not applicable", f"{summary['verdicts']['unknown']} unknown"]
     if summary["waived"]:

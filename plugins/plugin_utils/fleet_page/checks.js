@@ -6,33 +6,46 @@
 function tallyChecks(selection) {
   const tallies = new Map();
   for (const {host, numbers} of selection) {
-    for (const number of numbers) {
-      const one = entry(number);
-      const key = one.check * packed.priorities.length + one.priority;
-      let tally = tallies.get(key);
+    // A host counts once in the row of a check, at its worst.
+    for (const [check, worst] of worstByCheck(numbers)) {
+      let tally = tallies.get(check);
       if (!tally) {
-        tally = {key, check: checks[one.check], priority: one.priority, hosts: [new Set(), new Set(), new Set(), new Set()],
-          improve: new Set(), waived: new Set(), values: new Map()};
-        tallies.set(key, tally);
+        tally = {key: check, check: checks[check], priority: worst.priority, hosts: [new Set(), new Set(), new Set(),
+          new Set()], improve: new Set(), waived: new Set(), values: new Map(), actions: new Map()};
+        tallies.set(check, tally);
       }
-      tally.hosts[one.verdict].add(host);
-      if (one.waived) tally.waived.add(host);
-      if (one.toImprove) {
+      if (worst.toImprove) {
+        tally.priority = tally.improve.size ? Math.min(tally.priority, worst.priority) : worst.priority;
         tally.improve.add(host);
-        tally.values.set(one.actual, (tally.values.get(one.actual) || 0) + 1);
-      }
+      } else if (worst.waived) tally.waived.add(host);
+      else tally.hosts[worst.verdict].add(host);
     }
+    for (const one of numbers.map(entry).filter((one) => one.toImprove)) noteAction(tallies.get(one.check), one, host);
   }
   return [...tallies.values()].sort((a, b) => b.improve.size - a.improve.size
     || b.hosts[UNKNOWN].size - a.hosts[UNKNOWN].size || (a.check.id < b.check.id ? -1 : 1));
 }
 
+// What a check asks for, each action once with the hosts that need it.
+function noteAction(tally, one, host) {
+  tally.values.set(one.actual, (tally.values.get(one.actual) || 0) + 1);
+  const key = [one.commands, one.undo, one.advice].join("\n\n");
+  if (!tally.actions.has(key)) tally.actions.set(key, {one, hosts: new Set()});
+  tally.actions.get(key).hosts.add(host);
+}
+
+const MOST_ACTIONS = 12;
+const shownNames = (found) => shortList([...found].map((host) => host.name), 5).join("");
 const CHECK_COLUMNS = ["Check", "To improve", "Not judged", "Fine", "Does not apply", "Is", "More"];
 
 function checkRows(tally) {
   const values = [...tally.values].sort((a, b) => b[1] - a[1]).map(([text]) => code(text));
-  const [button, below] = disclosure("Hosts, reasons", CHECK_COLUMNS.length, () => [
+  const [button, below] = disclosure("Hosts, reasons, commands", CHECK_COLUMNS.length, () => [
     el("p", null, tally.check.why),
+    ...[...tally.actions.values()].slice(0, MOST_ACTIONS).flatMap(({one, hosts}) => [
+      ...actionOf(one, `${shownNames(hosts)}: `)]),
+    tally.actions.size > MOST_ACTIONS ? quiet(`and ${tally.actions.size - MOST_ACTIONS} more, on the pages of the hosts`)
+      : null,
     tally.check.contested ? el("p", {class: "note"}, `Contested by ${tally.check.contested}`) : null,
     el("p", {class: "quiet"}, `Evidence: ${tally.check.evidence.replace("_", " ")}. ${tally.check.sources.join("; ")}`),
     ...listOf("To improve", tally.improve), ...listOf("Could not be judged", tally.hosts[UNKNOWN]),
@@ -43,7 +56,7 @@ function checkRows(tally) {
 }
 
 function listOf(heading, found) {
-  return found.size ? [el("h3", null, `${heading}: ${many(found.size, "host")}`), ...hostList([...found])] : [];
+  return found.size ? [el("h4", null, `${heading}: ${many(found.size, "host")}`), ...hostList([...found])] : [];
 }
 
 function viewChecks(selection) {

@@ -17,9 +17,11 @@ const entryCache = new Map();
 function entry(number) {
   let made = entryCache.get(number);
   if (!made) {
-    const [check, verdict, priority, actual, wanted, reason, fix, waived, subjects] = packed.rows[number];
+    const [check, verdict, priority, actual, wanted, reason, fix, waived, commands, undo, advice, subjects] =
+      packed.rows[number];
     made = {check, verdict, priority, actual: string(actual), wanted: string(wanted), reason: string(reason),
-      fix: string(fix), waived: string(waived), subjects: texts(subjects)};
+      fix: string(fix), waived: string(waived), commands: string(commands), undo: string(undo), advice: string(advice),
+      subjects: texts(subjects)};
     made.toImprove = verdict === FAIL && !made.waived;
     entryCache.set(number, made);
   }
@@ -47,8 +49,8 @@ const hosts = packed.hosts.map(([name, model, machine, at, profile, notes, trait
     const [wasVerdict, was, isVerdict, is] = ends.map(string);
     return {check: checks[check], subject: string(subject), wasVerdict, was, isVerdict, is};
   }),
-  audits: audits.map(([run, stage, when, used, said, ...counts]) =>
-    ({run: string(run), stage: string(stage), at: string(when), profile: string(used), said: string(said), counts})),
+  audits: audits.map(([run, stage, when, used, said, unit, ...counts]) => ({run: string(run), stage: string(stage),
+    at: string(when), profile: string(used), said: string(said), unit: string(unit), counts})),
   evidence: () => evidence.map(([heading, notes, tables, drawings]) => ({
     heading, notes, tables: tables.map(([caption, head, rows]) => ({caption: string(caption), head: texts(head),
       rows: rows.map(texts)})),
@@ -57,15 +59,36 @@ const hosts = packed.hosts.map(([name, model, machine, at, profile, notes, trait
   runs: runs.map(([id, state, outcomes, harm, changes]) =>
     ({id: string(id), state: string(state), outcomes, harm: harm.map(string), changes: () => changes.map(texts)})),
 }));
+// An entry to improve is one thing, however many places of the host it is about.
 for (const host of hosts) {
-  host.failing = packed.priorities.map(() => 0);
+  host.things = packed.priorities.map(() => 0);
+  host.places = 0;
   host.unknown = 0;
   for (const number of host.entryNumbers) {
     const one = entry(number);
-    const weight = Math.max(1, one.subjects.length);
-    if (one.toImprove) host.failing[one.priority] += weight;
-    if (one.verdict === UNKNOWN) host.unknown += weight;
+    const places = Math.max(1, one.subjects.length);
+    if (one.toImprove) {
+      host.things[one.priority] += 1;
+      host.places += places;
+    }
+    if (one.verdict === UNKNOWN) host.unknown += places;
   }
+}
+
+// The verdicts are numbered from the worst to the best; what is waived is no better than fine.
+const rank = (one) => one.verdict === FAIL && !one.toImprove ? UNKNOWN + 0.5 : one.verdict;
+
+// The worst of each check among the entries with these numbers, by the check's number.
+function worstByCheck(numbers) {
+  const worst = new Map();
+  for (const number of numbers) {
+    const one = entry(number);
+    const kept = worst.get(one.check);
+    if (!kept || rank(one) < rank(kept) || (rank(one) === rank(kept) && one.priority < kept.priority)) {
+      worst.set(one.check, one);
+    }
+  }
+  return worst;
 }
 const byName = new Map(hosts.map((host) => [host.name, host]));
 

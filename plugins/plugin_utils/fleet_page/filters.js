@@ -9,6 +9,8 @@ const fields = {};
 
 function buildFilters(changed) {
   const form = document.getElementById("filters");
+  // On a phone they would fill the first screen.
+  document.getElementById("filter-box").open = matchMedia("(min-width: 48rem)").matches;
   const select = (options) => el("select", null, options.map(([value, label]) => el("option", {value}, label)));
   const sorted = (list) => [...new Set(list)].sort();
   const ids = checks.map((check, index) => [String(index), check.id]).sort((a, b) => a[1] < b[1] ? -1 : 1);

@@ -18,8 +18,8 @@ function viewHost(name) {
 
 function files(host) {
   const link = (file, label) => el("a", {href: `${encodeURIComponent(host.name)}/${file}`}, label);
-  return el("p", null, link("system-improve.md", "report with the commands"), " · ", link("audit.json", "audit.json"),
-    " · ", link("junit.xml", "junit.xml"), " · ", link("gpuhost.prom", "gpuhost.prom"));
+  return el("p", null, "Beside this page: ", link("system-improve.md", "system-improve.md"), " · ",
+    link("audit.json", "audit.json"), " · ", link("junit.xml", "junit.xml"), " · ", link("gpuhost.prom", "gpuhost.prom"));
 }
 
 function findingsOf(host) {
@@ -41,7 +41,7 @@ function findingRow(one) {
   return row(checkName(check), priorityMark(one.priority),
     one.subjects.length ? shortList(one.subjects.map(code), 8) : "host", code(one.actual), code(one.wanted), one.fix,
     [one.reason || null, one.waived ? ` waived: ${one.waived}` : null, one.toImprove ? el("p", {class: "quiet"},
-      check.why) : null].filter(Boolean));
+      check.why) : null, ...actionOf(one, "")].filter(Boolean));
 }
 
 function devicesOf(host) {
@@ -97,7 +97,7 @@ function oddOf(host) {
 
 function auditsOf(host) {
   return host.audits.length ? [details(`${many(host.audits.length, "audit")} in the history`, () =>
-    table("Audits, the newest first", ["At", "Run", "For", "Profile", ...packed.priorities, "Not judged", "Said"],
-      [...host.audits].reverse().map((audit) => row(audit.at, code(audit.run), audit.stage, audit.profile,
-        ...audit.counts.map((number) => numberCell(number)), audit.said))))] : [];
+    table("Audits, the newest first", ["At", "Run", "For", "Profile", "Counted", ...packed.priorities, "Not judged",
+      "Said"], [...host.audits].reverse().map((audit) => row(audit.at, code(audit.run), audit.stage, audit.profile,
+        audit.unit, ...audit.counts.map((number) => numberCell(number)), audit.said))))] : [];
 }

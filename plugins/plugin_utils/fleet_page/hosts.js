@@ -8,7 +8,7 @@ const hostOrder = {column: null, down: true};
 const HOST_COLUMNS = [
   ["Host", (host) => host.name],
   ["Model", (host) => host.model],
-  ...packed.priorities.map((name, index) => [name, (host) => host.failing[index]]),
+  ...packed.priorities.map((name, index) => [name, (host) => host.things[index]]),
   ["Not judged", (host) => host.unknown],
   ["Drift", (host) => host.driftNumbers.length],
   ["Last change", (host) => host.runs.length ? `${host.runs[0].state}: ${outcomesOf(host.runs[0])}` : ""],
@@ -28,9 +28,9 @@ function viewHosts(selection, redraw) {
       }}, label, used ? (hostOrder.down ? " ▾" : " ▴") : ""));
   });
   return [el("h2", {tabindex: "-1"}, "Hosts"),
-    ...(list.length ? growingTable("Hosts with their findings to improve by priority", head, list, (host) =>
+    ...(list.length ? growingTable("Hosts with the things to do on them, by priority", head, list, (host) =>
       row(hostLink(host), host.model,
-        ...host.failing.map((number, index) => numberCell(number, packed.priorities[index])),
+        ...host.things.map((number, index) => numberCell(number, packed.priorities[index])),
         numberCell(host.unknown, "unknown"), numberCell(host.driftNumbers.length),
         HOST_COLUMNS[packed.priorities.length + 4][1](host), when(host.at)))
       : [nothing("No host is left by the filters.")])];
@@ -38,8 +38,8 @@ function viewHosts(selection, redraw) {
 
 function sortHosts(list) {
   const worst = (a, b) => {
-    for (let index = 0; index < a.failing.length; index += 1) {
-      if (a.failing[index] !== b.failing[index]) return b.failing[index] - a.failing[index];
+    for (let index = 0; index < a.things.length; index += 1) {
+      if (a.things[index] !== b.things[index]) return b.things[index] - a.things[index];
     }
     return b.unknown - a.unknown;
   };

@@ -33,14 +33,16 @@ function draw() {
 }
 
 function head() {
-  const total = packed.priorities.map((name, index) =>
-    [`${name} to improve`, hosts.reduce((sum, host) => sum + host.failing[index], 0), name]);
-  const fine = hosts.filter((host) => !host.failing.some(Boolean)).length;
-  const tiles = [["hosts", hosts.length, ""], ...total, ["not judged", hosts.reduce((sum, host) => sum + host.unknown,
-    0), "unknown"], ["hosts with nothing to improve", fine, "pass"]];
+  const sum = (count) => hosts.reduce((total, host) => total + count(host), 0);
+  const fine = hosts.filter((host) => !host.things.some(Boolean)).length;
+  const tiles = [["hosts", hosts.length, ""],
+    ...packed.priorities.map((name, index) => [`${name} to do`, sum((host) => host.things[index]), name]),
+    ["not judged", sum((host) => host.unknown), "unknown"], ["hosts with nothing to do", fine, "pass"]];
   document.getElementById("totals").append(...tiles.map(([label, number, name]) =>
     el("div", null, el("dt", null, label), el("dd", {class: number ? name : "quiet"}, String(number)))));
-  document.getElementById("made").textContent = `Made ${packed.made} from the records beside this file.`;
+  const things = sum((host) => host.things.reduce((total, number) => total + number, 0));
+  document.getElementById("made").textContent = `${many(things, "thing")} to do in `
+    + `${many(sum((host) => host.places), "place")}. Made ${packed.made}.`;
   document.getElementById("views").append(...VIEWS.map(([id, label]) =>
     el("li", null, el("a", {href: `#/${id}`}, label))));
   if (packed.problems.length) {

@@ -18,30 +18,22 @@ function viewMatrix(selection) {
     el("tr", null, columns.map((one) => el("th", {scope: "col", class: "check", title: one.check.title},
       one.check.id))));
   const body = el("tbody");
-  const legend = "✗ to improve, ? could not be judged, ✓ fine, – does not apply, w waived; empty where a filter or a "
-    + "profile leaves the check out, or where it has another priority. Checks that find nothing on any host shown are not here.";
+  const legend = "✗ to improve, ? could not be judged, ✓ fine, – does not apply, w waived, · not part of the audit of this "
+    + "host. Checks that find nothing on any host shown are not here.";
   const more = growing(selection, (one) => matrixRow(one, columns), 50, body);
   return [heading, el("p", {class: "quiet"}, legend), el("div", {class: "scroll", role: "region", "aria-label": "Hosts by checks", tabindex: "0"},
     el("table", {class: "matrix"}, el("caption", null, "The worst of each check"), head, body)), more].filter(Boolean);
 }
 
-function matrixRow({host, numbers}, columns) {
-  const worst = new Map();
-  for (const number of numbers) {
-    const one = entry(number);
-    const key = one.check * packed.priorities.length + one.priority;
-    const kept = worst.get(key);
-    // The verdicts are numbered from the worst to the best; what is waived is no better than fine.
-    if (!kept || rank(one) < rank(kept)) worst.set(key, one);
-  }
+// A filter chooses hosts and checks; a cell says what its check found on its host, whatever the filter.
+function matrixRow({host}, columns) {
+  const worst = worstByCheck(host.entryNumbers);
   return row(hostLink(host), ...columns.map((column) => {
     const one = worst.get(column.key);
-    if (!one) return el("td");
+    if (!one) return el("td", {class: "not_applicable"}, el("span", {role: "img", "aria-label": "not audited"}, "·"));
     const name = one.verdict === FAIL && !one.toImprove ? "waived" : packed.verdicts[one.verdict];
     if (name === "pass" || name === "not_applicable") return el("td", {class: name}, MARKS[name]);
     return el("td", {class: name, title: `${column.check.id}: ${verdictWord(name)}, is ${one.actual}`},
       el("span", {role: "img", "aria-label": verdictWord(name)}, MARKS[name]));
   }));
 }
-
-const rank = (one) => one.verdict === FAIL && !one.toImprove ? UNKNOWN + 0.5 : one.verdict;

@@ -41,4 +41,31 @@ function hostList(list) {
   return more ? [target, more] : [target];
 }
 
+// What to do about an entry: the commands and the way back to copy, or why there is no command.
+function actionOf(one, where) {
+  const block = (label, text) => text ? [el("p", {class: "label"}, where, label), copyable(label, text)] : [];
+  return [one.advice ? el("p", null, where, one.advice) : null, ...block("Do", one.commands), ...block("Undo", one.undo)]
+    .filter(Boolean);
+}
+
+function copyable(label, text) {
+  const block = el("pre", {tabindex: "0", "aria-label": `${label}: commands`}, text);
+  const button = el("button", {type: "button", class: "copy", onclick: async () => {
+    button.textContent = await copied(block, text) ? "Copied" : "Press Ctrl+C";
+    setTimeout(() => { button.textContent = "Copy"; }, 2000);
+  }}, "Copy");
+  return el("div", {class: "commands"}, block, button);
+}
+
+// A page that came by mail may have no right to the clipboard: then the text is selected.
+async function copied(block, text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch (error) {
+    getSelection().selectAllChildren(block);
+    return document.execCommand("copy");
+  }
+}
+
 const nothing = (text) => el("p", {class: "quiet"}, text);

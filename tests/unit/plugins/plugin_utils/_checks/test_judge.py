@@ -55,8 +55,9 @@ def test_a_finding_has_the_shape_of_audit_json():
         "verdict": "fail", "priority": "P0", "actual": 4, "recommended": {"at_least": 16},
         "reason": "it has 4 of 16 lanes", "why": "because", "evidence": "vendor", "contested": None,
         "takes_effect": "at_once",
-        "fix": {"class": "manual", "change": None, "how": "reseat 0000:01:00.0", "risk": None, "undo": None,
-                "persist": None, "planned": False, "not_planned_because": None},
+        "fix": {"class": "manual", "change": None, "how": "reseat 0000:01:00.0", "commands": [], "risk": None,
+                "undo": None, "undo_commands": [], "forbidden": None, "persist": None,
+                "planned": False, "not_planned_because": None},
         "sources": ["the manual"], "waived": None, "measured_here": [],
     }]
 
@@ -66,7 +67,9 @@ def test_a_run_time_fix_is_planned():
     host["sysctl"]["vm.swappiness"] = tiny.ok("60")
     fix = only(judge(host, tiny.checks(tiny.SWAPPINESS), tiny.PLAIN, today=TODAY), "swappiness")["fix"]
     assert fix == {"class": "runtime", "change": {"address": "sysctl:vm.swappiness", "value": "10"}, "how": None,
-                   "risk": "r", "undo": "u", "persist": None, "planned": True, "not_planned_because": None}
+                   "commands": ["sysctl -w vm.swappiness=10"], "undo_commands": ["sysctl -w vm.swappiness=60"],
+                   "forbidden": None, "risk": "r", "undo": "u", "persist": None, "planned": True,
+                   "not_planned_because": None}
 
 
 def test_at_least_is_planned_as_at_least():
@@ -384,7 +387,9 @@ def test_a_waiver_keeps_the_verdict_counts_nothing_and_plans_nothing():
     assert findings[0]["fix"]["planned"] is True
     assert findings[1]["fix"]["not_planned_because"] == "waived until 2026-12-31: agreed"
     assert counts == {"verdicts": {"fail": 2, "unknown": 0, "pass": 0, "not_applicable": 0},
-                      "failing": {"P0": 0, "P1": 0, "P2": 1, "info": 0}, "waived": 1, "expired_waivers": []}
+                      "failing": {"P0": 0, "P1": 0, "P2": 1, "info": 0},
+                      "things": {"P0": 0, "P1": 0, "P2": 1, "info": 0},
+                      "places": {"P0": 0, "P1": 0, "P2": 1, "info": 0}, "waived": 1, "expired_waivers": []}
 
 
 @pytest.mark.parametrize("waiver, count", [

@@ -74,7 +74,8 @@ def test_what_counts_is_who_takes_an_interrupt(affinity, effective, remote):
 def test_each_remote_interrupt_has_its_command():
     found = interrupts((ok("0-127"), ok("5")), (ok("0-127"), ok("100")))
     assert found == ok([{"irq": 201, "cpus": "100",
-                         "command": "echo 0-31,64-95 > /proc/irq/201/smp_affinity_list"}])
+                         "command": "echo 0-31,64-95 > /proc/irq/201/smp_affinity_list",
+                         "undo": "echo 0-127 > /proc/irq/201/smp_affinity_list"}])
 
 
 @pytest.mark.parametrize("pair, local, status", [

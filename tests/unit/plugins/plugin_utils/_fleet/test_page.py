@@ -115,7 +115,7 @@ def test_markdown_names_hosts_by_check_and_escapes_them():
     hosts[3]["facts"]["kernel"]["release"]["value"] = "6.5.0"
     hosts[7]["facts"]["kernel"]["release"]["value"] = "6.8.12-9-pve"
     text = markdown(fleet_of([*hosts, hostile_document()]), MADE)
-    assert text.startswith("# 13 GPU hosts\n\nMade 2026-11-29T18:40:00Z: findings to improve: ")
+    assert text.startswith("# 13 GPU hosts\n\nMade 2026-11-29T18:40:00Z: 307 things to do (80 P0, ")
     assert "## P0\n\n| check | what should be | hosts | is | which |\n" in text
     assert "| `host_check_000` | Setting number 0 of the host has the value that suits its work | 2 of 13 | " in text
     assert "| `kernel` | `6.8.12-9-pve` (11 of 12) | node0003: `6.5.0` |" in text
@@ -127,5 +127,5 @@ def test_markdown_names_hosts_by_check_and_escapes_them():
 def test_markdown_of_a_fleet_without_fault_is_short():
     fleet = Fleet({}, {}, outliers({}), {"pve1": "audit.json is not JSON"})
     assert markdown(fleet, MADE) == (
-        "# 0 GPU hosts\n\nMade 2026-11-29T18:40:00Z: findings to improve: none; 0 hosts with none.\n\n"
+        "# 0 GPU hosts\n\nMade 2026-11-29T18:40:00Z: 0 things to do; 0 hosts with nothing to do.\n\n"
         "## Records that could not be used\n\n| host | why |\n| --- | --- |\n| pve1 | audit.json is not JSON |\n")

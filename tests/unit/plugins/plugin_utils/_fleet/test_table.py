@@ -53,18 +53,20 @@ def test_of_many_hosts_those_that_need_somebody(tmp_path):
 
 
 def summary(unknown=0, **failing):
-    return {"failing": {"P0": 0, "P1": 0, "P2": 0, "info": 0, **failing}, "verdicts": {"unknown": unknown}}
+    things = {"P0": 0, "P1": 0, "P2": 0, "info": 0, **failing}
+    return {"things": things, "places": {name: number * 8 for name, number in things.items()},
+            "verdicts": {"unknown": unknown}}
 
 
 def test_the_audit_of_a_fleet_worst_first():
     assert table.audit_table({
         "calm": summary(), "some": summary(P1=1, P2=12), "broken": summary(1, P0=2),
         "dead": "unreachable: timed out"}) == [
-        "", "host    P0  P1  P2  info  unknown",
-        "dead    -   -   -   -     -        unreachable: timed out",
-        "broken  2   0   0   0     1",
-        "some    0   1   12  0     0",
-        "calm    0   0   0   0     0",
+        "", "host    P0  P1  P2  info  places  unknown",
+        "dead    -   -   -   -     -       -        unreachable: timed out",
+        "broken  2   0   0   0     16      1",
+        "some    0   1   12  0     104     0",
+        "calm    0   0   0   0     0       0",
         "4 hosts, 1 with nothing to improve, 1 without an answer"]
 
 

@@ -27,6 +27,8 @@ def test_the_first_audit_has_nothing_to_drift_from(empty):
     assert (history["since"], history["drift"]) == (None, [])
     assert history["audits"] == [{"run_id": FIRST, "stage": "audit", "at": "2026-11-29T18:30:00Z", "said": "",
                                   "profile": "inference", "failing": {"P0": 0, "P1": 0, "P2": 1, "info": 0},
+                                  "things": {"P0": 0, "P1": 0, "P2": 1, "info": 0},
+                                  "places": {"P0": 0, "P1": 0, "P2": 1, "info": 0},
                                   "unknown": 0}]
 
 

@@ -9,7 +9,7 @@ import junitparser
 import pytest
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._report.junit import junit
 
-from audit_document import document, finding
+from audit_document import GPUS, document, finding
 from fleet_documents import hostile_document
 
 RUN = "20261129T183000Z-4f2a"
@@ -45,9 +45,9 @@ def test_what_is_to_improve_fails_and_the_rest_passes_or_is_skipped_with_its_rea
     (failure,) = by_name["numa_balancing"].result
     assert isinstance(failure, junitparser.Failure)
     assert failure.type == "P1"
-    assert failure.message == "Automatic NUMA balancing is off: is 1, wanted 0"
+    assert failure.message == "Automatic NUMA balancing is off (1 thing in 1 place): is 1, wanted 0"
     assert failure.text == "8 GPUs on two nodes. why numa_balancing"
-    assert by_name["pcie_link_width 0000:01:00.0"].result == []
+    assert by_name["pcie_link_width"].result == []
     assert [case.result[0].message for case in by_name.values() if case.is_skipped] == [
         "not applicable: no swap is active", "unknown: all ones", "waived: a lab"]
     assert {one.name: one.value for one in suite.properties()} == {"profile": "inference", "run_id": RUN}
@@ -60,7 +60,26 @@ def test_nothing_is_there_that_the_schema_does_not_know(text):
 
 def test_a_host_cannot_break_the_xml():
     _suite, by_name = cases(junit(hostile_document(), RUN))
-    assert len(by_name) == 2
-    (failing,) = (case for case in by_name.values() if case.is_failure)
-    assert "</script><script>window.hacked=1" in failing.result[0].message
-    assert "own_check ??" in by_name
+    assert by_name["own_check"].is_failure
+    assert "</script><script>window.hacked=1" in by_name["own_check"].result[0].message
+
+
+@pytest.mark.parametrize("findings, tag, kind, message", [
+    # Whatever fails counts most, then what could not be judged, a waiver, and what does not apply anywhere.
+    ([("fail", "P2", 512), ("fail", "P2", 256), ("fail", "P1", 128), ("unknown", "P2", None), ("pass", "P2", 4096)],
+     "failure", "P1", "Title of size (2 things in 3 places): 0000:21:00.0: is 128, wanted -; "
+     "0000:01:00.0, 0000:11:00.0: is 512 (1), 256 (1), wanted -"),
+    ([("pass", "P2", 4096), ("unknown", "P2", None), ("not_applicable", "P2", None), ("unknown", "P2", None)],
+     "skipped", None, "unknown: reason 1 (0000:11:00.0); reason 3 (0000:31:00.0)"),
+    ([("not_applicable", "P2", None), ("pass", "P2", 4096)], None, None, None),
+    ([("not_applicable", "P2", None)], "skipped", None, "not applicable: reason 0"),
+])
+def test_a_check_is_one_case_whatever_the_number_of_its_findings(findings, tag, kind, message):
+    text = junit(document([
+        finding("size", verdict, priority=priority, subject=subject, actual=actual, reason=f"reason {number}")
+        for number, (subject, (verdict, priority, actual)) in enumerate(zip(GPUS, findings))]), RUN)
+    suite, by_name = cases(text)
+    assert (suite.tests, list(by_name)) == (1, ["size"])
+    assert [(element.tag, element.get("type"), element.get("message"))
+            for element in ElementTree.fromstring(text.encode()).iter() if element.tag in ("failure", "skipped")] == (
+        [(tag, kind, message)] if tag else [])

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.gpuhost.tuning.plugins.plugin_utils._report.commands import command
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._checks.by_hand import command
 
 
 @pytest.mark.parametrize("address, value, wanted", [

@@ -1,0 +1,67 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""Things to do: findings that one action settles, however many places it is about.
+
+Findings are one thing when check, priority, wanted value, fix, reason for not being planned and waiver are equal once
+the place is taken out of them. What was found may differ from place to place.
+"""
+from __future__ import annotations
+
+import functools
+import json
+import re
+from collections.abc import Hashable, Iterable, Mapping
+from typing import Any
+
+from .findings import PRIORITIES, to_do
+
+# How texts and addresses name a place of a host: PCI devices, CPUs and their policies, nodes, interrupts, processes.
+_PLACE = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]|\b(?:policy|cpu|node|state|nvidia)[0-9]+\b"
+                    r"|(?<=/irq/)[0-9]+|(?<=--pid )[0-9]+")
+_GUESTS = ("lxc", "vm", "nic")
+
+
+def things(findings: Iterable[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+    """`findings` put together, things and their places in the order of the findings."""
+    found: dict[Hashable, list[dict[str, Any]]] = {}
+    for finding in findings:
+        found.setdefault(likeness(finding), []).append(finding)
+    return list(found.values())
+
+
+def tally(findings: Iterable[dict[str, Any]]) -> dict[str, dict[str, int]]:
+    """`{things: {P0: 1, ...}, places: {P0: 256, ...}}` of what is to do; a finding is one place of its thing."""
+    counts = {name: dict.fromkeys(PRIORITIES, 0) for name in ("things", "places")}
+    for members in things(to_do(findings)):
+        priority = members[0]["priority"]
+        counts["things"][priority] += 1
+        counts["places"][priority] += len(members)
+    return counts
+
+
+def likeness(finding: Mapping[str, Any]) -> Hashable:
+    """What the findings of one thing have in common."""
+    fix, subject = finding["fix"], finding["subject"]
+    change = fix["change"] or {"address": "", "value": None}
+    return (finding["check"], finding["priority"], _plain(finding["recommended"]), fix["class"],
+            without_place(change["address"], subject), _plain(change["value"]),
+            tuple(dict.fromkeys(without_place(line, subject) for line in (fix["how"] or "").splitlines())),
+            without_place(fix["not_planned_because"] or "", subject), _plain(finding["waived"]))
+
+
+@functools.lru_cache(maxsize=4096)
+def without_place(text: str, subject: str | None) -> str:
+    """`text` with what names `subject`, or any place of that kind, replaced by a mark."""
+    text = _PLACE.sub("?", text)
+    kind, _colon, name = (subject or "").partition(":")
+    # `lxc:101` is also called by its number alone.
+    for word in (subject, name if kind in _GUESTS else None):
+        if word:
+            text = re.sub(rf"(?<![A-Za-z0-9]){re.escape(word)}(?![A-Za-z0-9])", "?", text)
+    return text
+
+
+def _plain(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, default=str)

@@ -1,0 +1,28 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""What to do about a finding that could not be judged."""
+from __future__ import annotations
+
+from .._expressions.errors import STATUS_IN_WORDS
+
+_ADVICE = {
+    "denied": "Audit as root, or as a user who may use sudo.",
+    "read_only": "Audit the host itself, not a container or a chroot that sees it read-only.",
+    "asleep": "Use the device, so that it wakes, and audit again while it is in use.",
+    "gone": "Power the host off and on, and look for the reason in journalctl -k -b -1.",
+    "passed_through": "Audit inside the guest that has the device.",
+    "unparsable": "Report it with a recording of the host: ansible-playbook gpuhost.tuning.record.",
+    "absent": "The kernel or the driver does not offer it: see whether the driver is loaded and current.",
+    "not_recorded": "Take a record that has it, or audit the host itself.",
+}
+_OTHERWISE = "See the reason; if nothing on the host explains it, report it with a recording of the host."
+
+
+def advice(reason: str | None) -> str:
+    """One sentence for the reason of an unknown verdict, which ends with the status of what could not be read."""
+    for status, text in _ADVICE.items():
+        if (reason or "").endswith(STATUS_IN_WORDS.get(status, status)):
+            return text
+    return _OTHERWISE
