@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from . import kernel, managers, network, pci, ubuntu
 from .config_space import ConfigSpace
-from .nvidia import FABRIC_UP, FABRIC_WAITS, Gpu, plant_nvidia
+from .nvidia import FABRIC_UP, FABRIC_WAITS, Gpu, plant_links, plant_nvidia
 from .processes import plant_process
 from .tree import Tree
 
@@ -141,5 +141,6 @@ def _plant_mellanox(tree: Tree, address: str, port: str, *, width: int, max_widt
 def _plant_driver(tree: Tree, version: str, gpus: tuple[str, ...], model: str, memory_mib: int, bar1_mib: int,
                   watts: int, fabric: tuple[str, str, str]) -> None:
     said = {"power_limit": watts, "default_power_limit": watts, "power_draw": watts // 10, "fabric": fabric}
-    plant_nvidia(tree, version=version, gpus=[Gpu(gpu, minor, model, memory_mib, bar1_mib, pstate="P0", smi=said)
-                                              for minor, gpu in enumerate(gpus)])
+    planted = [Gpu(gpu, minor, model, memory_mib, bar1_mib, pstate="P0", smi=said) for minor, gpu in enumerate(gpus)]
+    plant_nvidia(tree, version=version, gpus=planted)
+    plant_links(tree, planted, 18)

@@ -21,7 +21,7 @@ def plant_kernel(tree: Tree, *, release: str = RELEASE, build: str = BUILD, cmdl
     """A kernel with its log from the first line on; `log` goes behind the lines of every boot."""
     tree.files("/proc/sys/kernel", {"osrelease": release, "version": build, "hostname": hostname,
                                     "random/boot_id": boot_id})
-    tree.file("/proc/cmdline", cmdline)
+    tree.file("/proc/cmdline", cmdline).file("/proc/uptime", "864000.25 110000000.00")
     tree.link("/proc/self/ns/pid", INITIAL_PID_NAMESPACE)
     tree.file("/proc/1/environ", b"HOME=/\0TERM=linux\0")
     if lockdown is not None:

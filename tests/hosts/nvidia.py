@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from .modules import plant_char_devices, plant_module
@@ -96,6 +97,14 @@ def plant_nvidia(tree: Tree, version: str = "570.133.20", flavour: str = "open",
     if smi:
         tree.program("nvidia-smi.xml", smi_xml(gpus, version))
     return tree
+
+
+def plant_links(tree: Tree, gpus, links: int, inactive: Mapping[int, int] = MappingProxyType({})) -> Tree:
+    """What `nvidia-smi nvlink --status` prints; `inactive`: of which GPUs, by minor, how many links are."""
+    return tree.program("nvidia-smi-nvlink.txt", "".join(
+        f"GPU {gpu.minor}: {gpu.model} (UUID: {gpu.uuid})\n" + "".join(
+            f"\t Link {number}: {'<inactive>' if number < inactive.get(gpu.minor, 0) else '26.562 GB/s'}\n"
+            for number in range(links)) for gpu in gpus))
 
 
 def plant_hung(tree: Tree, *bdfs: str, boot: str = "boot-1") -> Tree:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from . import kernel, managers, numa, pci, ubuntu
 from . import memory as memory_of
 from .config_space import ConfigSpace
-from .nvidia import FABRIC_UP, Gpu, plant_nvidia
+from .nvidia import FABRIC_UP, Gpu, plant_links, plant_nvidia
 from .tree import Tree
 
 GB200 = tuple(f"{domain}:01:00.0" for domain in ("0008", "0009", "0018", "0019"))
@@ -31,6 +31,7 @@ def gb200_without_fabric(tree: Tree) -> Tree:
     """The NVLink switch trays have not started the fabric, nvidia-imex is installed and nobody enabled it."""
     _plant(tree, NOT_STARTED)
     managers.plant_service(tree, IMEX, enabled=False, running=False)
+    tree.sysctl("kernel.numa_balancing", 1)
     return tree
 
 
@@ -58,5 +59,7 @@ def _plant(tree: Tree, fabric: tuple[str, str, str]) -> None:
                       bars=[(0, 0x6610_0200_0000, 64 << 20, 64, True), (2, 0x6620_0000_0000, 256 << 30, 64, True)],
                       interrupts={60 + number: place["local_cpulist"]}, **place)
     said = {"power_limit": 1200, "default_power_limit": 1200, "power_draw": 140, "fabric": fabric}
-    plant_nvidia(tree, version="570.133.20", gpus=[Gpu(gpu, minor, "NVIDIA GB200", 189471, 262144, pstate="P0",
-                                                       smi=said) for minor, gpu in enumerate(GB200)])
+    gpus = [Gpu(gpu, minor, "NVIDIA GB200", 189471, 262144, pstate="P0", smi=said)
+            for minor, gpu in enumerate(GB200)]
+    plant_nvidia(tree, version="570.133.20", gpus=gpus)
+    plant_links(tree, gpus, 18)

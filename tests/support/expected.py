@@ -21,6 +21,16 @@ def of_nvidia_smi(gpus: tuple[str, ...]) -> dict[str, dict[tuple[str, ...], str]
             "nvidia_recovery": {gpus: "pass P0: None"}}
 
 
+def of_the_log(gpus: tuple[str, ...]) -> dict[str, str | dict[tuple[str, ...], str]]:
+    """What a log without errors leaves to say of NVIDIA GPUs that no NVSwitch joins."""
+    return {"nvidia_fabric": "not_applicable P1", "nvidia_fabric_services": "not_applicable P1",
+            "nvidia_nvlink": "not_applicable P1", "nvswitch_errors": "not_applicable P2",
+            "iommu_faults": {gpus: "pass P2: []"}, "pcie_aer_corrected": {gpus: "pass P1: []"},
+            "amdgpu_errors": "not_applicable P0", "oom_kills": "pass P1: []", "kernel_lockups": "pass P2: []",
+            "nvme_errors": "pass P2: []", "nvidia_reset_required": "pass P0: []",
+            "nvidia_module_messages": "pass info: []"}
+
+
 # As the operator found it: two sockets, 503 GiB, no swap, idle GPUs, containers that are pinned.
 STORY_BEFORE = {
     "target_kind": "pass info: bare_metal",
@@ -109,8 +119,9 @@ STORY_BEFORE = {
     "nvidia_nouveau": "pass P1: []",
     "nvidia_relaxed_ordering": 'pass P2: ["0"]',
     "nvidia_registry_keys": "pass P2: []",
-    "nvidia_xid": {STORY: "pass P1: []"},
+    "nvidia_xid": {STORY: "pass P2: []"},
     "nvidia_xid_program": {STORY: "pass info: []"},
+    **of_the_log(STORY),
     "nvidia_gpu_count": "pass P0: []",
     "nvidia_library": "pass P0: one version",
     "nvidia_container_library": {("lxc:101", "lxc:102"): 'pass P0: ["570.133.20"]'},
@@ -239,8 +250,9 @@ REFERENCE = {
     "nvidia_nouveau": "not_applicable P1",
     "nvidia_relaxed_ordering": 'pass P2: ["0"]',
     "nvidia_registry_keys": "pass P2: []",
-    "nvidia_xid": {BUSES: "pass P1: []"},
+    "nvidia_xid": {BUSES: "pass P2: []"},
     "nvidia_xid_program": {BUSES: "pass info: []"},
+    **of_the_log(BUSES),
     "nvidia_gpu_count": "pass P0: []",
     "nvidia_library": "pass P0: one version",
     "nvidia_container_library": "not_applicable P0",
@@ -361,13 +373,14 @@ SICK = {
                             'no effect here: write NVreg_EnableResizableBar", "ForceP2P=0x11 overrides what the driver '
                             'found out about transfers between GPUs"] -> empty true',
     "nvidia_xid": {
-        (OLD_SLOT,): 'fail P0: ["Xid 48: an uncorrectable error in its memory (double bit ECC)", "Xid 63: a row or '
-                     'page of its memory was given up and is replaced at the next reset"] -> empty true',
-        (DEGRADED,): 'fail P1: ["Xid 109: a context did not switch in time"] -> empty true',
-        (UNBOUND, *REST): "pass P1: []"},
+        (OLD_SLOT,): 'fail P0: ["Xid 48: an uncorrectable error in its memory (double bit ECC) (drain the GPU and '
+                     'reset it; Xid 63, 64, 94 or 95 beside it say more)", "Xid 63: a row of its memory was given up, '
+                     'its spare is used after the next reset (nothing has to be done now)"] -> empty true',
+        (DEGRADED,): 'fail P0: ["Xid 109: a context did not switch in time (reset the GPU)"] -> empty true',
+        (UNBOUND, *REST): "pass P2: []"},
     "nvidia_xid_program": {
-        (DEGRADED,): 'fail info: ["Xid 31, 2 times: an access of a program to memory that is not mapped"] '
-                     "-> empty true",
+        (DEGRADED,): 'fail info: ["Xid 31, 2 times: an access of a program to memory that is not mapped '
+                     '(restart the program)"] -> empty true',
         (UNBOUND, OLD_SLOT, *REST): "pass info: []"},
     "nvidia_device_nodes": 'fail P0: ["/dev/nvidia9"] -> empty true',
     "nvidia_peermem": "fail P1: false -> true, planned",

@@ -206,7 +206,7 @@ def _kernel(release: str, cmdline: str, *parameters: tuple[str, str | None]) -> 
             "parameters": [{"name": name, "value": value}
                            for name, value in (("BOOT_IMAGE", f"/vmlinuz-{release}"), *parameters)],
             "unknown_parameters": ok([]), "lockdown": ok("none"),
-            "log": ok({"first_seconds": 0.0, "lines": 4000})}
+            "log": ok({"first_seconds": 0.0, "lines": 4000}), "uptime_seconds": ok(864000.0)}
 
 
 BOOT = {"firmware": "uefi", "secure_boot": ok(False), "proxmox_boot_tool": False, "pinned": ABSENT,
@@ -246,7 +246,18 @@ def smi_gpu(bdf: str, minor: int) -> dict:
             "compute_mode": "Default", "mig": "Disabled", "mig_pending": "Disabled", "ecc": "Enabled",
             "ecc_pending": "Enabled", "recovery_action": "None", "power_draw_w": 39.2, "power_limit_w": 600.0,
             "power_default_w": 600.0, "clock_reasons": ["gpu_idle"], "ecc_errors": 0, "ecc_errors_ever": 0,
-            "pages_pending": None, "rows_pending": False, "rows_failed": False, "repairs_pending": []}
+            "pages_pending": None, "rows_pending": False, "rows_failed": False, "repairs_pending": [],
+            "fabric_state": None, "fabric_status": None, "fabric_health": None}
+
+
+def driver_messages() -> dict:
+    """What NVIDIA's modules say in a log without errors, and a host without NVSwitches."""
+    return {
+        "fabric": {"switches": [], "links": ABSENT, "services": [
+            {"service": service, "installed": False, "enabled": False, "masked": False, "running": False}
+            for service in ("nvidia-fabricmanager", "nvlsm", "nvidia-imex")]},
+        "xids": ok([]), "xids_of_earlier_boots": ok([]), "sxids": ok([]), "mismatches": ok([]),
+        "reset_required": ok([]), "repeats": ok([])}
 
 
 def _nvidia(gpus: list[dict], version: str, release: str, flavour: str = "open") -> dict:
@@ -274,7 +285,8 @@ def _nvidia(gpus: list[dict], version: str, release: str, flavour: str = "open")
         "peermem": {"loaded": False, "symbol": ABSENT, "log": []},
         "smi": {"state": "ok", "reason": None, "driver_version": version,
                 "gpus": [smi_gpu(its["bdf"], its["minor"]["value"]) for its in gpus]},
-        "xids": ok([]), "init_failures": ok([]), "hung": ok([]), "kernels": [{"release": release, "bootable": True, "built": ok(True)}],
+        **driver_messages(), "init_failures": ok([]), "hung": ok([]),
+        "kernels": [{"release": release, "bootable": True, "built": ok(True)}],
     }
 
 
@@ -287,7 +299,7 @@ def _no_nvidia() -> dict:
             "proc_gpus": ABSENT, "majors": ok([]), "nodes": ok([]),
             "peermem": {"loaded": False, "symbol": ABSENT, "log": []},
             "smi": {"state": "absent", "reason": "nvidia-smi is not installed", "driver_version": None, "gpus": []},
-            "xids": ok([]), "init_failures": ok([]), "hung": ok([]),
+            **driver_messages(), "init_failures": ok([]), "hung": ok([]),
             "kernels": [{"release": "6.18.4-cloud-amd64", "bootable": True, "built": ok(False)}]}
 
 
@@ -377,7 +389,7 @@ def epyc() -> dict:
         "guests": _guests([lxc("101", nodes)], running=1), "cluster": cluster(),
         "firmware": _firmware("ASUSTeK", "ESC8000A-E13P"),
         "ras": {"controllers": ok([controller(0), controller(1)]),
-                "errors": ok({"lines": 0, "uncorrected": 0, "first": []})},
+                "errors": ok({"lines": 0, "uncorrected": 0, "first": []}), "events": ok([])},
     }
 
 

@@ -30,7 +30,7 @@ def test_the_plan_leaves_a_gpu_that_hung_alone(facts_of):
 
 def test_the_plan_loads_no_helper_of_a_driver_whose_gpu_hung(facts_of):
     facts = copy.deepcopy(facts_of(sick))
-    facts["rdma"]["devices"] = [{"name": "mlx5_0", "bdf": None}]
+    facts["rdma"]["devices"] = [{"name": "mlx5_0", "bdf": None, "vendor": None, "netdevs": []}]
     facts["nvidia"]["peermem"] = {"loaded": False, "symbol": {"status": "ok", "value": True}, "log": []}
     facts["nvidia"]["library_version"] = facts["nvidia"]["cuda_library_version"] = facts["nvidia"]["driver_version"]
     assert planned(facts, "nvidia_peermem") == {None}

@@ -19,7 +19,8 @@ _OF_EVERY_MACHINE = ("kernel_release", "next_kernel", "next_kernel_nvidia", "cmd
                      "cpu_frequency_limits", "cpu_max_perf_pct", "cpu_consistency", "cpu_microcode", "cpu_smt",
                      "uncore_frequency", "cpu_mitigations", "cpu_isolation", "memory_uncorrectable",
                      "memory_correctable", "hardware_errors", "firmware_settings", "numa_node_memory",
-                     "numa_memory_balance", "numa_nodes_per_socket", "iommu_many_cpus")
+                     "numa_memory_balance", "numa_nodes_per_socket", "iommu_many_cpus", "oom_kills", "kernel_lockups",
+                     "nvme_errors")
 _OF_SETTINGS = ("thp_size", "thp_shmem", "ksm", "zfs_arc_max", "hugepages_unused", "overcommit_memory",
                 "min_free_kbytes", "shm_size", "memlock", "kernel_preemption", "sysctl_at_boot", "sysctl_conf",
                 "other_managers", "somaxconn", "netdev_max_backlog", "nic_duplex", "rdma_link_width",
@@ -28,11 +29,14 @@ _OF_GPUS = ("gpu_driver", "gpu_consistency", "gpu_numa_node", "gpu_interrupts", 
             "pcie_link_width",
             "pcie_link_speed", "pcie_bottleneck", "pcie_aer", "pcie_bar_size", "nvidia_module", "nvidia_flavour",
             "nvidia_device_nodes", "nvidia_peermem", "gpu_one_owner", "gpu_runtime_pm", "pcie_aspm",
-            "pcie_bus_tuning", "pcie_extended_tags", "pcie_bar_assigned")
+            "pcie_bus_tuning", "pcie_extended_tags", "pcie_bar_assigned", "pcie_aer_corrected", "iommu_faults",
+            "amdgpu_errors")
 _OF_NVIDIA = ("nvidia_persistence", "nvidia_power_limit", "nvidia_slowdown", "nvidia_memory_errors",
               "nvidia_pending_modes", "nvidia_compute_mode", "nvidia_recovery", "nvidia_library",
               "nvidia_container_library", "nvidia_gpu_count", "nvidia_xid", "nvidia_xid_program",
-              "nvidia_options", "nvidia_nouveau", "nvidia_relaxed_ordering", "nvidia_registry_keys")
+              "nvidia_options", "nvidia_nouveau", "nvidia_relaxed_ordering", "nvidia_registry_keys", "nvidia_fabric",
+              "nvidia_fabric_services", "nvidia_nvlink", "nvswitch_errors", "nvidia_reset_required",
+              "nvidia_module_messages")
 # Nobody hands a GPU of this host to a guest of Proxmox VE.
 _OF_GUESTS = ("lxc_gpu_access", "lxc_stale_rules", "lxc_overbroad_rules", "lxc_ignored_settings", "lxc_library_mounts",
               "lxc_memlock", "lxc_shm_size", "lxc_survives_reboot", "guest_cpus", "vm_hostpci",

@@ -199,6 +199,7 @@ def test_a_virtual_function_and_its_parent_are_skipped(facts_of, story):
         ("gpu_runtime_pm", FUNCTION): "not_applicable P2", ("gpu_interrupts", FUNCTION): "not_applicable P2",
         ("gpu_numa_node", FUNCTION): "pass P1: 1",
         ("nvidia_flavour", FUNCTION): "pass P1: open",
+        ("iommu_faults", FUNCTION): "pass P2: []", ("pcie_aer_corrected", FUNCTION): "pass P1: []",
         ("pcie_aer", FUNCTION): "pass P1: 0"}         # what the port above it counted
 
 

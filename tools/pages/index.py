@@ -44,7 +44,7 @@ def _by_subject(checks: Sequence[Check]) -> list[str]:
 
 
 def _priority(check: Check) -> str:
-    return f"{check.priority}, or {check.escalate_to}" if check.escalate_to else check.priority
+    return ", or ".join([check.priority, *(escalation.priority for escalation in check.escalations)])
 
 
 def _by_priority(checks: Sequence[Check]) -> list[str]:
@@ -55,7 +55,8 @@ def _by_priority(checks: Sequence[Check]) -> list[str]:
     for priority in PRIORITIES:
         always = [link(check) for check in checks if check.priority == priority]
         rows.append((priority, ", ".join(always) or "-",
-                     ", ".join(link(check) for check in checks if check.escalate_to == priority) or "-"))
+                     ", ".join(link(check) for check in checks
+                               if any(escalation.priority == priority for escalation in check.escalations)) or "-"))
     return [*lines, *table(("priority", "always", "by evidence"), rows), ""]
 
 

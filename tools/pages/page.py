@@ -45,8 +45,8 @@ def check_page(check: Check, profiles: Sequence[Profile]) -> str:
 
 def _head(check: Check) -> list[str]:
     priority = check.priority
-    if check.escalate_to:
-        priority += f", {check.escalate_to} where {code(check.escalate_if.text)}"
+    for escalation in check.escalations:
+        priority += f", {escalation.priority} where {code(escalation.condition.text)}"
     rows = [("id", code(check.id)), ("subject", TOPICS[check.topic]), ("priority", priority),
             ("evidence", EVIDENCE[check.evidence]), ("fix", CLASSES[check.fix.kind])]
     if check.fix.kind != "none":

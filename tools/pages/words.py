@@ -139,7 +139,7 @@ def reads(check: Check) -> Iterator[tuple[str, list[str]]]:
     groups = [("what is", [check.actual]), ("what is wanted", [check.expect.source]),
               ("of what", [check.each]), ("whether it applies", [check.applies]),
               ("whether a change is planned", [condition.expression for condition in check.plan_if]),
-              ("how urgent it is", [check.escalate_if])]
+              ("how urgent it is", [escalation.condition for escalation in check.escalations])]
     seen: set[str] = set()
     for purpose, expressions in groups:
         found = [absolute(path, check) for expression in expressions if expression is not None

@@ -14,7 +14,7 @@ from .._host.host import Host
 from .._host.reading import ASLEEP, DENIED, GONE, Reading, as_facts
 from .._kernel import boot_loader, managers, release, sysctl
 from .._kernel.device_users import read_users
-from .._kernel.log import read_lines
+from .._kernel.log import read_boots
 from .._nvidia import driver
 from .._nvidia.libraries import find_processes
 from .._pci import gpus as pci_gpus
@@ -52,7 +52,7 @@ def collect(host: Host, tunables: list[str], link_samples: int = 0) -> dict[str,
 
 
 def _read_sections(host: Host, link_samples: int) -> dict[str, Any]:
-    log = read_lines(host)
+    earlier, log = read_boots(host)
     cpuinfo = read_cpuinfo(host)
     firmware = system_firmware.read(host)
     kernel = release.read(host, log)
@@ -61,7 +61,8 @@ def _read_sections(host: Host, link_samples: int) -> dict[str, Any]:
     devices = pci_gpus.read(host, link_samples)
     own = [gpu for gpu in devices["gpus"] if gpu["vendor"] == pci_gpus.NVIDIA]
     users = read_users(host)
-    nvidia = driver.read(host, log, rdma=bool(rdma["devices"]), containers=find_processes(host, guests, users),
+    nvidia = driver.read(host, log, earlier=earlier, users=users, nvswitches=devices["pcie"]["nvswitches"],
+                          rdma=bool(rdma["devices"]), containers=find_processes(host, guests, users),
                           release=kernel["release"].value, present=bool(own),
                           gone=[gpu["bdf"] for gpu in own if gpu["state"] == GONE],
                           asleep=[gpu["bdf"] for gpu in own if gpu["state"] == ASLEEP])

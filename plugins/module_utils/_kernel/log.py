@@ -21,15 +21,37 @@ LOG_LIMIT = 32 << 20            # bytes; log_buf_len= of a 256-CPU host is 1 to 
 _RECORD = re.compile(r"\d{1,20},\d{1,20},(\d{1,20}),[^;]*;(.*)")
 _STAMP = re.compile(r"(?:<\d+>)?\[ *(\d{1,12}\.\d{1,9})\] ?(?:\[ *[CT]\d+\] ?)?(.*)")
 _CLOCK = re.compile(r"\[[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}\] ?(.*)")
+# The first line of every boot; of a journal that was saved, the line between two boots.
+_BOOT = re.compile(r"(?:^|kernel: (?:\[ *\d+\.\d+\] )?)Linux version \d|^-- (?:Boot [0-9a-f]{32}|Reboot) --")
 _ESCAPE = re.compile(r"(?:\\x[0-9a-f]{2})+")
 
 
 def read_lines(host: Host) -> Reading:
-    """The kernel log, oldest first: `[{seconds: float | None, text: str}]`, seconds since boot.
+    """The kernel log of this boot, oldest first: `[{seconds: float | None, text: str}]`, seconds since boot.
 
     From /dev/kmsg (Documentation/ABI/testing/dev-kmsg), of a recorded host from recorded/kmsg.txt. The ring holds
     only the newest part: what is missing from it did not necessarily not happen.
     """
+    return read_boots(host)[1]
+
+
+def read_boots(host: Host) -> tuple[Reading, Reading]:
+    """The lines of earlier boots and those of this one, each as read_lines() gives them.
+
+    The kernel's own ring has one boot; a saved log may have several, and the last one is this one.
+    """
+    lines = _read_all(host)
+    return lines.map(lambda every: split_boots(every)[0]), lines.map(lambda every: split_boots(every)[1])
+
+
+def split_boots(lines: list[dict]) -> tuple[list[dict], list[dict]]:
+    """What stands before the last line that begins a boot, and from it on; a log without one is all of this boot."""
+    begins = [position for position, line in enumerate(lines) if _BOOT.search(line["text"])]
+    last = begins[-1] if begins else 0
+    return lines[:last], lines[last:]
+
+
+def _read_all(host: Host) -> Reading:
     if not host.live:
         return host.recorded(RECORDED).map(parse_text)
     node = host.device_node(KMSG)

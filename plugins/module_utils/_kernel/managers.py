@@ -42,15 +42,15 @@ def read(host: Host) -> dict:
 
 # -- services ---------------------------------------------------------------------------------------------------------
 
-def read_services(host: Host) -> list[dict]:
-    """`[{service, installed, enabled, masked, running}]` of every one of UNITS, told by files alone.
+def read_services(host: Host, units: tuple[str, ...] = UNITS) -> list[dict]:
+    """`[{service, installed, enabled, masked, running}]` of every one of `units`, told by files alone.
 
     Enabled is what the links below *.target.wants say (man 1 systemctl, enable), for an init script those of runlevel
     2. systemd removes the control group of a service that stopped; running is None where control groups are not seen.
     One that acts once at boot and ends is never running.
     """
     etc = host.list(_ETC_UNITS)
-    units = {*etc, *next(filter(None, map(host.list, _UNIT_FOLDERS)), [])}
+    files = {*etc, *next(filter(None, map(host.list, _UNIT_FOLDERS)), [])}
     links = host.read_links(_ETC_UNITS).value or {}
     wanted = {name for folder in _WANTED_BY for name in host.list(folder)}
     scripts = set(host.list(_INIT_SCRIPTS))
@@ -59,11 +59,11 @@ def read_services(host: Host) -> list[dict]:
     running = {name for names in slices for name in names}
     return [{
         "service": name,
-        "installed": f"{name}.service" in units or name in scripts,
+        "installed": f"{name}.service" in files or name in scripts,
         "enabled": f"{name}.service" in wanted or name in started,
         "masked": links.get(f"{name}.service") == "/dev/null",
         "running": f"{name}.service" in running if slices else None,
-    } for name in UNITS]
+    } for name in units]
 
 
 # -- sysctls at boot --------------------------------------------------------------------------------------------------

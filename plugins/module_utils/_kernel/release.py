@@ -34,6 +34,7 @@ def read(host: Host, log: Reading | None = None) -> dict:
         "unknown_parameters": unknown_parameters(log),
         "lockdown": host.read("/sys/kernel/security/lockdown").map(chosen),
         "log": log.map(log_window),
+        "uptime_seconds": host.read("/proc/uptime").map(lambda text: float(text.split()[0])),
     }
 
 

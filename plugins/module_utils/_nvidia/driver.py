@@ -12,9 +12,11 @@ from .._kernel.device_majors import read_majors
 from .._kernel.modules import LIVE, read_installed_kernels, read_modules
 from .._pci.address import kernel_address
 from . import modprobe_d, smi
+from .driver_messages import parse_mismatches, parse_repeats, parse_resets, parse_sxids
+from .fabric import read as read_fabric
 from .init_log import attribute, parse_init_failures
 from .libraries import CUDA, MANAGEMENT, read_container_libraries, read_library_version
-from .log import parse_peer_lines, parse_xids
+from .log import count_xids, parse_peer_lines, parse_xids
 from .proc import parse_information, parse_parameters, parse_version
 
 _PROC = "/proc/driver/nvidia"
@@ -26,14 +28,14 @@ MODULES = (CORE_MODULE, "nvidia_uvm", "nvidia_modeset", "nvidia_drm", "nvidia_pe
 PEER_SYMBOL = "ib_register_peer_memory_client"
 
 
-def read(host: Host, log: Reading, *, gone: list[str], asleep: list[str], rdma: bool, containers: Reading,
-         release: str | None, present: bool) -> dict:
+def read(host: Host, log: Reading, *, earlier: Reading, gone: list[str], asleep: list[str], rdma: bool,
+         containers: Reading, release: str | None, present: bool, users: Reading, nvswitches: list[str]) -> dict:
     """The `nvidia` section of the facts.
 
-    `log` is what _kernel_log.read_lines() gave, `gone` and `asleep` are addresses of NVIDIA GPUs that read all ones
-    or are suspended, `rdma` says whether the host has an RDMA device, `containers` is what
-    _nvidia_libraries.find_processes() gave, `release` is the running kernel's, `present` says whether the host has a
-    GPU of NVIDIA.
+    `earlier` and `log` are what _kernel.log.read_boots() gave, `gone` and `asleep` are addresses of NVIDIA GPUs that
+    read all ones or are suspended, `rdma` says whether the host has an RDMA device, `containers` is what
+    libraries.find_processes() gave, `release` is the running kernel's, `present` says whether the host has a GPU of
+    NVIDIA, `users` is what device_users.read_users() gave, `nvswitches` are addresses.
     """
     modules = read_modules(host, MODULES)
     core, peermem = modules[0], modules[MODULES.index("nvidia_peermem")]
@@ -41,7 +43,7 @@ def read(host: Host, log: Reading, *, gone: list[str], asleep: list[str], rdma: 
     gpus = read_gpus(host)
     nodes = read_nodes(host)
     hung = list_hung(host)
-    reason = reason_not_to_ask(core["state"], nodes, gpus, gone, asleep, hung)
+    said = smi.read(host, reason_not_to_ask(core["state"], nodes, gpus, gone, asleep, hung))
     return {
         "module": {key: core[key] for key in ("state", "version", "refcount")},
         "flavour": version.value.flavour if version.ok else None,
@@ -59,10 +61,23 @@ def read(host: Host, log: Reading, *, gone: list[str], asleep: list[str], rdma: 
         "nodes": nodes,
         "peermem": {"loaded": peermem["state"] == LIVE, "symbol": read_peer_symbol(host, rdma),
                     "log": parse_peer_lines(log.value or [])},
-        "smi": smi.read(host, reason),
-        "xids": log.map(parse_xids),
+        "smi": said,
+        "fabric": read_fabric(host, users, gpus, said, nvswitches),
+        **_messages(earlier, log),
         "init_failures": read_init_failures(log, gpus),
         "hung": hung,
+    }
+
+
+def _messages(earlier: Reading, log: Reading) -> dict:
+    """What the driver says in the kernel log of this boot, and the errors of earlier ones."""
+    return {
+        "xids": log.map(parse_xids),
+        "xids_of_earlier_boots": earlier.map(count_xids),
+        "sxids": log.map(parse_sxids),
+        "mismatches": log.map(parse_mismatches),
+        "reset_required": log.map(parse_resets),
+        "repeats": log.map(parse_repeats),
     }
 
 

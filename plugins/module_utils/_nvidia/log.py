@@ -33,6 +33,14 @@ def parse_xids(lines: list[dict]) -> list[dict]:
     return found
 
 
+def count_xids(lines: list[dict]) -> list[dict]:
+    """How often each GPU reported each Xid: `[{bdf, xid, count}]`, in the order of the first lines."""
+    counts: dict[tuple[str, int], int] = {}
+    for xid in parse_xids(lines):
+        counts[xid["bdf"], xid["xid"]] = counts.get((xid["bdf"], xid["xid"]), 0) + 1
+    return [{"bdf": bdf, "xid": number, "count": count} for (bdf, number), count in counts.items()]
+
+
 def parse_peer_lines(lines: list[dict]) -> list[str]:
     """The distinct lines about peer memory, at most the last PEER_LOG_LIMIT of them."""
     found = dict.fromkeys(line["text"] for line in lines if _PEER.search(line["text"]))

@@ -32,6 +32,7 @@ def _device(host: Host, name: str, known_power: dict[str, dict]) -> dict:
         "node_type": parse_node_type(host.read(f"{_FOLDER}/{name}/node_type").value or ""),
         "vendor": read_id(host, bdf, "vendor") if bdf else None,
         "ports": [_port(host, f"{_FOLDER}/{name}/ports/{port}", port) for port in host.list(f"{_FOLDER}/{name}/ports")],
+        "netdevs": host.list(f"{DEVICES}/{bdf}/net") if bdf else [],
         "virtual_function": bool(bdf) and host.link_name(f"{DEVICES}/{bdf}/physfn") is not None,
         "pcie": express_of(read_config(host, bdf, known_power)) if bdf else _NO_DEVICE,
         "port": express_of(read_config(host, above[0], known_power)) if above else _NO_DEVICE,

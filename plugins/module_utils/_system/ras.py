@@ -2,13 +2,14 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Errors that the hardware reported: counters of the memory controllers and lines of the kernel log."""
+"""Errors that hardware and kernel reported: counters of the memory controllers and lines of the kernel log."""
 from __future__ import annotations
 
 import re
 
 from .._host.host import Host
 from .._host.reading import ABSENT, Reading, ok
+from .log_events import find_events
 
 CONTROLLERS = "/sys/devices/system/edac/mc"
 MARK = "[Hardware Error]"       # HW_ERR, include/linux/printk.h
@@ -20,8 +21,8 @@ _UNCORRECTED = re.compile(r"\b(?:uncorrected|fatal|panic)\b", re.IGNORECASE)
 
 
 def read(host: Host, log: Reading) -> dict:
-    """The facts' section `ras`. `log` is what _kernel_log.read_lines() gave."""
-    return {"controllers": read_controllers(host), "errors": log.map(find_errors)}
+    """The facts' section `ras`. `log` is what _kernel.log.read_lines() gave."""
+    return {"controllers": read_controllers(host), "errors": log.map(find_errors), "events": log.map(find_events)}
 
 
 def read_controllers(host: Host) -> Reading:

@@ -106,7 +106,7 @@ def _hardware_errors(facts: Mapping[str, Any]) -> str | None:
     status = facts["nvidia"]["xids"]["status"]
     if status != "ok":
         return f"whether the driver reported an error of a GPU in this boot cannot be told (kernel log: {status})"
-    errors = [f"{device['bdf']}: {sentence}" for device in facts["derived"]["xids"] for sentence in device["device"]]
+    errors = [f"{device['bdf']}: {sentence}" for device in facts["derived"]["xids"] for sentence in device["broken"]]
     if not errors:
         return None
     return f"the driver reported errors of a GPU in this boot (check nvidia_xid): {'; '.join(errors)}"

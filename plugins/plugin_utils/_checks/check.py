@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from .._expressions.errors import CatalogueError, ExpressionError
 from .._expressions.expression import Expression, compile_expression
@@ -46,6 +46,13 @@ class Fix:
     persist: Template | None
 
 
+class Escalation(NamedTuple):
+    """A failing finding has `priority` where `condition` is true."""
+
+    priority: str
+    condition: Expression
+
+
 @dataclass(frozen=True, slots=True)
 class Check:
     id: str
@@ -53,8 +60,7 @@ class Check:
     title: Template
     topic: str
     priority: str
-    escalate_to: str | None
-    escalate_if: Expression | None
+    escalations: tuple[Escalation, ...]
     applies: Expression | None
     otherwise: Template | None
     each: Expression | None
@@ -91,7 +97,8 @@ class Check:
     def expressions(self) -> Iterator[tuple[str, Expression]]:
         """Every expression over `host` and `it` but `each`, with its key."""
         named = [("applies", self.applies), ("subject", self.subject), ("actual", self.actual),
-                 ("expect.from", self.expect.source), ("escalate.if", self.escalate_if),
+                 ("expect.from", self.expect.source),
+                 *(("escalate.if", escalation.condition) for escalation in self.escalations),
                  *(("plan_if", condition.expression) for condition in self.plan_if)]
         return ((key, expression) for key, expression in named if expression is not None)
 
@@ -127,7 +134,7 @@ class _Builder:
 
     def check(self) -> Check:
         data = self.data
-        escalate, absent = data.get("escalate", {}), data.get("absent", {})
+        absent = data.get("absent", {})
         check = Check(
             id=self.id, file=self.file, topic=data["topic"], priority=data["priority"], evidence=data["evidence"],
             contested=data.get("contested"), sources=data["sources"], takes_effect=data["takes_effect"],
@@ -136,14 +143,19 @@ class _Builder:
             applies=self.expression("applies", data.get("applies")), each=self.expression("each", data.get("each")),
             subject=self.expression("subject", data.get("subject")), actual=self.expression("actual", data["actual"]),
             absent_verdict=absent.get("verdict"), absent_reason=self.text("absent.reason", absent.get("reason")),
-            escalate_to=escalate.get("priority"), escalate_if=self.expression("escalate.if", escalate.get("if")),
+            escalations=self.escalations(),
             on_fail=self.text("fail", data.get("fail")), on_pass=self.text("pass", data.get("pass")),
             expect=self.expectation(), plan=data.get("plan", True), plan_if=self.conditions(), fix=self.fix(),
             examples=data.get("examples", {}))
-        for priority in (check.priority, check.escalate_to):
+        for priority in (check.priority, *(escalation.priority for escalation in check.escalations)):
             check.allow_priority(priority, self.file)
         self.require_value_to_write(check)
         return check
+
+    def escalations(self) -> tuple[Escalation, ...]:
+        given = self.data.get("escalate", [])
+        return tuple(Escalation(one["priority"], self.expression("escalate.if", one["if"]))
+                     for one in ([given] if isinstance(given, dict) else given))
 
     def error(self, key: str, message: str) -> CatalogueError:
         return CatalogueError(self.file, self.id, key, message)

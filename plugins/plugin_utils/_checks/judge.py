@@ -11,7 +11,7 @@ from typing import Any
 
 from .._derive.derive import derive
 from .._expressions.errors import ExpressionError, Unreadable, in_words, kind
-from .._expressions.expression import evaluate
+from .._expressions.expression import Expression, evaluate
 from .._expressions.template import Template
 from .catalogue import Profile
 from .check import Check
@@ -176,13 +176,16 @@ class _Judge:
             return f"({error.message})"
 
     def _priority(self, verdict: str, it: Any) -> str:
-        if verdict != "fail" or self.check.escalate_if is None or not self.effective.escalates:
+        if verdict != "fail" or not self.effective.escalates:
             return self.effective.priority
+        return next((escalation.priority for escalation in self.check.escalations
+                     if self._holds(escalation.condition, it)), self.effective.priority)
+
+    def _holds(self, condition: Expression, it: Any) -> bool:
         try:
-            worse = evaluate(self.check.escalate_if, self._scope(it)) is True
+            return evaluate(condition, self._scope(it)) is True
         except ExpressionError:
-            worse = False
-        return self.check.escalate_to if worse else self.effective.priority
+            return False
 
     def _scope(self, it: Any, actual: Any = None, value: Any = None) -> dict[str, Any]:
         return {"host": self.host, "it": it, "actual": actual, "recommended": value}

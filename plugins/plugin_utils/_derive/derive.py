@@ -19,9 +19,20 @@ from .cpu import frequency_limits, odd_policies, open_vulnerabilities
 from .cpufreq import boost_switches, has_die_controllers, nothing_to_boost, scaling_driver
 from .cpuidle import deep_states
 from .dependents import isolated_guests, stopped_by_reboot
+from .fabric import fabric
 from .gpu_count import gpu_count, unusable_gpus
 from .guests import gpu_containers, gpu_vms
 from .hardware import firmware_settings, memory_errors
+from .log_events import (
+    amdgpu_errors,
+    corrected_errors,
+    iommu_faults,
+    lockups,
+    mismatches,
+    nvme_errors,
+    oom_kills,
+    resets_required,
+)
 from .managers import boot_sysctls, sysctl_places, tuning_services
 from .memory import host_memory_kib, memory_shares, static_pools, usual_huge_page
 from .modprobe import modprobe
@@ -33,7 +44,7 @@ from .owners import is_for_host, left_alone, serves, spare, write_obstacle
 from .p2p import peer_to_peer
 from .pcie import path_facts
 from .reading import known
-from .xid import xids_by_device
+from .xid import sxids_by_switch, xids_by_device
 
 _NVIDIA, _AMD = "10de", "1002"
 _VGA = "0300"       # PCI_CLASS_DISPLAY_VGA, include/linux/pci_ids.h
@@ -54,7 +65,8 @@ def derive(facts: dict[str, Any], nodes: Mapping[str, Any] | None = None) -> dic
         "container": _container(facts["identity"]),
         "virtual": _virtual(facts["identity"]),
         **_of_settings(facts),
-        **_of_hardware(facts),
+        **_of_hardware(facts, gpus),
+        **_of_log(facts, gpus),
         **_of_nvidia(facts, gpus, unusable),
         "compute_gpus": sum(1 for gpu in gpus if gpu["derived"]["compute"] and _is_counted(gpu)),
         "aspm_links": sorted({bdf for gpu in gpus if gpu["derived"]["compute"] and gpu["derived"]["left_alone"] is None
@@ -85,7 +97,7 @@ def _of_settings(facts: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _of_hardware(facts: dict[str, Any]) -> dict[str, Any]:
+def _of_hardware(facts: dict[str, Any], gpus: list[dict[str, Any]]) -> dict[str, Any]:
     return {
         "scaling_driver": scaling_driver(facts["cpu"], facts["kernel"]),
         "frequency_limits": frequency_limits(facts["cpu"]["frequency"]),
@@ -98,7 +110,18 @@ def _of_hardware(facts: dict[str, Any]) -> dict[str, Any]:
         "numa": numa(facts["numa"]["nodes"], facts["cpu"]),
         "memory_errors": memory_errors(facts["ras"]),
         "firmware": firmware_settings(facts),
-        "rdma_cards": rdma_cards(facts),
+        "rdma_cards": rdma_cards(facts, gpus),
+    }
+
+
+def _of_log(facts: dict[str, Any], gpus: list[dict[str, Any]]) -> dict[str, Any]:
+    return {
+        "iommu_faults": iommu_faults(facts, gpus),
+        "oom_kills": oom_kills(facts),
+        "lockups": lockups(facts),
+        "amdgpu_errors": amdgpu_errors(facts),
+        "nvme_errors": nvme_errors(facts),
+        "corrected_errors": corrected_errors(facts, [gpu for gpu in gpus if gpu["derived"]["compute"]]),
     }
 
 
@@ -106,11 +129,15 @@ def _of_nvidia(facts: dict[str, Any], gpus: list[dict[str, Any]], unusable: dict
     return {
         "nvidia_gpus": [gpu["bdf"] for gpu in gpus if gpu["vendor"] == _NVIDIA and _is_counted(gpu)],
         "missing_nodes": missing_nodes(facts),
-        "peermem": peermem(facts),
+        "peermem": peermem(facts, gpus),
         "library_mismatch": library_mismatch(facts["nvidia"]),
+        "logged_mismatches": mismatches(facts["nvidia"]),
+        "resets_required": resets_required(facts["nvidia"]),
+        "fabric": fabric(facts, [gpu for gpu in gpus if gpu["vendor"] == _NVIDIA and is_for_host(gpu)]),
         "hung": hung(facts["nvidia"]),
         "gpu_count": gpu_count(gpus, facts["nvidia"], unusable),
         "xids": xids_by_device(facts),
+        "sxids": sxids_by_switch(facts),
         "modprobe": modprobe(facts),
     }
 

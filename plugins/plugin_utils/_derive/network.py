@@ -7,17 +7,19 @@ from __future__ import annotations
 
 from typing import Any
 
+from .fabric import manages_nvswitches
 from .reading import value
 
 
-def rdma_cards(facts: dict[str, Any]) -> list[dict[str, Any]]:
-    """The RDMA devices whose registers decide something: with hardware, no virtual function, not a guest's.
+def rdma_cards(facts: dict[str, Any], gpus: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The RDMA devices whose registers decide something: with hardware, no virtual function, not a guest's, and no
+    function that manages NVSwitches.
 
     `expected_width`: lanes that both ends of the link have, None where the port above is not known.
     """
     found = []
     for device in facts["rdma"]["devices"]:
-        if device["bdf"] is None or device["virtual_function"]:
+        if device["bdf"] is None or device["virtual_function"] or manages_nvswitches(device, facts, gpus):
             continue
         own, above = (((value(device[end]) or {}).get("link") or {}).get("max_width") for end in ("pcie", "port"))
         found.append({**{key: device[key] for key in ("name", "bdf", "vendor", "pcie")},

@@ -9,6 +9,7 @@ import re
 from typing import Any
 
 from .cpufreq import kernel_version
+from .fabric import manages_nvswitches
 from .reading import value
 
 # The kernel exports dma-buf of RDMA from 5.12 on (include/rdma/ib_umem.h, ib_umem_dmabuf_get).
@@ -69,14 +70,14 @@ def hung(nvidia: dict[str, Any], bdf: str | None = None) -> str | None:
     return None
 
 
-def peermem(facts: dict[str, Any]) -> dict[str, str]:
+def peermem(facts: dict[str, Any], gpus: list[dict[str, Any]]) -> dict[str, str]:
     """Whether nvidia_peermem is of use here: not_needed, loaded, missing or blocked, with the reason.
 
     kernel-open/nvidia-peermem/nvidia-peermem.c: built on a kernel without ib_register_peer_memory_client the module
     is a stub whose init returns -EINVAL and logs nothing, so loading it is not tried where it cannot work.
     """
     nvidia = facts["nvidia"]
-    devices = [device["name"] for device in facts["rdma"]["devices"]]
+    devices = [device["name"] for device in facts["rdma"]["devices"] if not manages_nvswitches(device, facts, gpus)]
     release = value(facts["kernel"]["release"])
     if not devices:
         return _answer("not_needed", "no RDMA device under /sys/class/infiniband: nvidia_peermem lets a network card "

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._checks.findings import value
-from .._derive.xid import DEVICE_XIDS
+from .._derive.xid import is_harm
 
 
 def observe(facts: dict[str, Any]) -> dict[str, Any]:
@@ -21,7 +21,7 @@ def observe(facts: dict[str, Any]) -> dict[str, Any]:
     return {
         "devices": {device["bdf"]: _health(device) for device in [*facts["gpus"], *facts["ports"]]},
         "paths": {gpu["bdf"]: gpu["path"] for gpu in facts["gpus"]},
-        "xids": sorted({(xid["bdf"], xid["xid"]) for xid in value(nvidia["xids"], []) if xid["xid"] in DEVICE_XIDS}),
+        "xids": sorted({(xid["bdf"], xid["xid"]) for xid in value(nvidia["xids"], []) if is_harm(xid)}),
         "guests": sorted(f"{kind}:{guest['id']}" for kind, key in (("lxc", "containers"), ("vm", "vms"))
                          for guest in value(guests[key], []) if guest["running"]),
         "users": {gpu["bdf"]: sorted(f"{user['command']} ({user['pid']})" for user in value(gpu["users"], []))

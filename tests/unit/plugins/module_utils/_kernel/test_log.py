@@ -13,6 +13,7 @@ from ansible_collections.gpuhost.tuning.plugins.module_utils._kernel.log import 
     parse_dmesg,
     parse_record,
     parse_text,
+    read_boots,
     read_lines,
     read_records,
 )
@@ -150,3 +151,33 @@ def test_public_records(field_files):
     lines = parse_text((field_files / "proc/gpud__kmsg_peermem.log").read_text())
     assert lines[0] == {"seconds": 227.996636, "text": "nvidia-peermem nv_get_p2p_free_callback:127 ERROR detected "
                                                        "invalid context, skipping further processing"}
+
+
+# -- several boots ----------------------------------------------------------------------------------------------------
+
+def texts(*lines):
+    return [line["text"] for line in lines]
+
+
+@pytest.mark.parametrize("first, second", [
+    ("[    0.000000] Linux version 6.8.12-9-pve (root@x)", "[    0.000000] Linux version 6.8.12-9-pve (root@x)"),
+    ("Nov 28 10:00:00 pve1 kernel: Linux version 6.8.12-9-pve", "Nov 29 10:00:00 pve1 kernel: [    0.000000] Linux "
+     "version 6.8.12-9-pve"),
+    ("[    0.5] something", "-- Boot 5f0c1d8e7b1a4d539b7e0a4c2f9d6e11 --"),
+    ("[    0.5] something", "-- Reboot --"),
+])
+def test_a_saved_log_of_two_boots_is_cut_where_the_last_one_begins(tree, host, first, second):
+    tree.kernel_log("\n".join((first, "[  900.0] NVRM: old", second, "[  100.0] NVRM: new")))
+    earlier, this = read_boots(host)
+    assert (texts(*earlier.value)[1:], texts(*this.value)[1:]) == (["NVRM: old"], ["NVRM: new"])
+    assert read_lines(host) == this
+
+
+def test_a_log_that_lost_its_first_lines_is_of_this_boot(tree, host):
+    tree.kernel_log("[  900.0] NVRM: one\n[  100.0] NVRM: another")
+    earlier, this = read_boots(host)
+    assert (earlier.value, texts(*this.value)) == ([], ["NVRM: one", "NVRM: another"])
+
+
+def test_a_log_that_is_not_there_has_no_boots(host):
+    assert [reading.status for reading in read_boots(host)] == ["absent", "absent"]

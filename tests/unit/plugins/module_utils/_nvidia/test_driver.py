@@ -17,9 +17,10 @@ EIGHT = [("0000:06:00.0", 2), ("0000:07:00.0", 3), ("0000:75:00.0", 0), ("0000:7
          ("0000:84:00.0", 6), ("0000:85:00.0", 7), ("0000:f4:00.0", 4), ("0000:f5:00.0", 5)]
 
 
-def read(host, *, log=None, gone=(), asleep=(), rdma=False):
-    facts = driver.read(host, log or ok([]), gone=list(gone), asleep=list(asleep), rdma=rdma,
-                         containers=ok({}), release="6.8.12-9-pve", present=True)
+def read(host, *, log=None, earlier=None, gone=(), asleep=(), rdma=False, nvswitches=()):
+    facts = driver.read(host, log or ok([]), earlier=earlier or ok([]), gone=list(gone), asleep=list(asleep), rdma=rdma,
+                        containers=ok({}), release="6.8.12-9-pve", present=True, users=ok([]),
+                        nvswitches=list(nvswitches))
     assert problems("nvidia", as_facts(facts)) == []
     return facts
 

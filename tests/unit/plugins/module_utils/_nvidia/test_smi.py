@@ -38,7 +38,8 @@ NOTHING = {"minor": None, "memory_mib": None, "bar1_mib": None, "bar1_used_mib":
            "compute_mode": None, "mig": None, "mig_pending": None, "ecc": None, "ecc_pending": None,
            "recovery_action": None, "power_draw_w": None, "power_limit_w": None, "power_default_w": None,
            "clock_reasons": None, "ecc_errors": None, "ecc_errors_ever": None, "pages_pending": None,
-           "rows_pending": None, "rows_failed": None, "repairs_pending": []}
+           "rows_pending": None, "rows_failed": None, "repairs_pending": [], "fabric_state": None,
+           "fabric_status": None, "fabric_health": None}
 
 
 def only_gpu(text):
@@ -64,7 +65,7 @@ def test_gpus_under_the_kernels_addresses():
                   "ecc": "Enabled", "ecc_pending": "Enabled", "recovery_action": "None", "power_draw_w": 39.17,
                   "power_limit_w": 600.0, "power_default_w": 600.0, "clock_reasons": [], "ecc_errors": 0,
                   "ecc_errors_ever": 0, "pages_pending": None, "rows_pending": False, "rows_failed": False,
-                  "repairs_pending": []}]}
+                  "repairs_pending": [], "fabric_state": None, "fabric_status": None, "fabric_health": None}]}
 
 
 @pytest.mark.parametrize("version", ["525.147.05", "535.54.03", "550.163.01", "570.133.20", "595.58.03"])
@@ -305,3 +306,33 @@ def test_child_outside_its_group_keeps_the_pipe_open(stand_in, monkeypatch):
     started = time.monotonic()
     assert smi.read(Host(), None)["state"] == "ok"
     assert time.monotonic() - started < 30
+
+
+# -- NVSwitches ---------------------------------------------------------------------------------------------------
+
+def fabric(text):
+    parsed = smi.parse(f'<nvidia_smi_log><gpu id="00000000:F4:00.0">{text}</gpu></nvidia_smi_log>')["gpus"][0]
+    return parsed["fabric_state"], parsed["fabric_status"], parsed["fabric_health"]
+
+
+def test_a_gpu_that_is_registered_with_its_switches():
+    assert fabric("<fabric><state>Completed</state><status>Success</status><cliqueId>0</cliqueId><health>"
+                  "<summary>Healthy</summary><bandwidth>Full</bandwidth><route_unhealthy>False</route_unhealthy>"
+                  "<incorrect_configuration>None</incorrect_configuration><partition_assigned>True</partition_assigned>"
+                  "<access_timeout_recovery>N/A</access_timeout_recovery></health></fabric>") == (
+        "Completed", "Success", [])
+
+
+def test_a_gpu_that_waits_and_one_that_has_no_fabric():
+    assert fabric("<fabric><state>In Progress</state><status>N/A</status></fabric>") == ("In Progress", None, None)
+    assert fabric("<fabric><state>N/A</state><status>N/A</status><health><bandwidth>N/A</bandwidth></health></fabric>"
+                  ) == (None, None, [])
+    assert fabric("") == (None, None, None)
+
+
+def test_what_is_not_healthy_is_named():
+    assert fabric("<fabric><state>Completed</state><status>Success</status><health><summary>Unhealthy</summary>"
+                  "<bandwidth>Degraded</bandwidth><route_recovery_in_progress>True</route_recovery_in_progress>"
+                  "<incorrect_configuration>Insufficient Nvlinks</incorrect_configuration></health></fabric>")[2] == [
+        "summary: Unhealthy", "bandwidth: Degraded", "route recovery in progress: True",
+        "incorrect configuration: Insufficient Nvlinks"]

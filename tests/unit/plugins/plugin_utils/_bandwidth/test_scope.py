@@ -88,8 +88,8 @@ HA = {"guests": {"ha": ok([{"guest": "lxc:101", "state": "started", "nodes": Non
 
 @pytest.mark.parametrize("fragment, name, message", [
     (XID, "xid", "the driver reported errors of a GPU in this boot (check nvidia_xid): 0000:03:00.0: Xid 79: it has "
-     "fallen off the bus. To measure all the same: gpuhost_bandwidth_despite: [xid]; to leave it out: "
-     "gpuhost_bandwidth: false"),
+     "fallen off the bus (restart the host). To measure all the same: gpuhost_bandwidth_despite: [xid]; to leave it "
+     "out: gpuhost_bandwidth: false"),
     ({"nvidia": {"xids": lacking("denied")}}, "xid", "whether the driver reported an error of a GPU in this boot "
      "cannot be told (kernel log: denied). To measure all the same: gpuhost_bandwidth_despite: [xid]; to leave it out: "
      "gpuhost_bandwidth: false"),

@@ -25,6 +25,7 @@ PROFILE = Profile("neutral")
 
 # Every check, its priority, and its evidence; * stands for contested, a second priority for what it escalates to.
 CATALOGUE = {
+    "amdgpu_errors": "P0 kernel_doc",
     "clocksource": "P1 kernel_doc",
     "cmdline_configured": "info P2 vendor",
     "cmdline_ignored": "P2 kernel_doc",
@@ -55,8 +56,10 @@ CATALOGUE = {
     "hugepages_unused": "P2 kernel_doc",
     "hardware_errors": "P2 P0 kernel_doc",
     "iommu_acs": "P2 P0 vendor *",
+    "iommu_faults": "P2 P0 kernel_doc",
     "iommu_for_guests": "P1 kernel_doc",
     "iommu_many_cpus": "P1 vendor *",
+    "kernel_lockups": "P2 P1 kernel_doc",
     "kernel_preemption": "P1 vendor",
     "kernel_release": "info kernel_doc",
     "ksm": "P2 kernel_doc *",
@@ -85,11 +88,15 @@ CATALOGUE = {
     "nvidia_compute_mode": "P2 P1 vendor *",
     "nvidia_container_library": "P0 vendor",
     "nvidia_device_nodes": "P1 P0 vendor",
+    "nvidia_fabric": "P1 P0 vendor",
+    "nvidia_fabric_services": "P1 P0 vendor",
     "nvidia_flavour": "P1 P0 vendor",
     "nvidia_gpu_count": "P0 vendor",
     "nvidia_library": "P0 vendor",
     "nvidia_memory_errors": "P1 P0 vendor",
     "nvidia_module": "P1 P0 vendor",
+    "nvidia_module_messages": "info vendor",
+    "nvidia_nvlink": "P1 P0 vendor",
     "nvidia_peermem": "P1 vendor",
     "nvidia_nouveau": "P1 P0 vendor",
     "nvidia_options": "P2 vendor",
@@ -99,12 +106,17 @@ CATALOGUE = {
     "nvidia_recovery": "P0 vendor",
     "nvidia_registry_keys": "P2 community *",
     "nvidia_relaxed_ordering": "P2 vendor *",
+    "nvidia_reset_required": "P0 vendor",
     "nvidia_slowdown": "P1 P0 vendor",
-    "nvidia_xid": "P1 P0 vendor",
+    "nvidia_xid": "P2 P0 P1 vendor",
     "nvidia_xid_program": "info vendor",
+    "nvme_errors": "P2 kernel_doc",
+    "nvswitch_errors": "P2 P0 vendor",
+    "oom_kills": "P1 kernel_doc",
     "other_managers": "info vendor",
     "overcommit_memory": "P2 kernel_doc",
     "pcie_aer": "P1 P0 kernel_doc",
+    "pcie_aer_corrected": "P1 community",
     "pcie_aspm": "P2 kernel_doc",
     "pcie_bar_assigned": "P1 P0 kernel_doc *",
     "pcie_bar_size": "P1 vendor",
@@ -166,7 +178,8 @@ def texts(finding: dict) -> list[str]:
 def test_the_catalogue_is_what_this_table_says():
     found = {}
     for check in CHECKS.values():
-        parts = [check.priority, check.escalate_to, check.evidence, "*" if check.contested else None]
+        escalated = [escalation.priority for escalation in check.escalations]
+        parts = [check.priority, *escalated, check.evidence, "*" if check.contested else None]
         found[check.id] = " ".join(filter(None, parts))
     assert found == CATALOGUE
 
@@ -190,7 +203,7 @@ def test_every_check_explains_itself(name):
         assert check.subject
     if check.fix.kind == "runtime":
         assert check.fix.risk and check.fix.undo and check.fix.persist
-        assert check.priority != "P0" and check.escalate_to is None
+        assert check.priority != "P0" and not check.escalations
     elif check.fix.kind != "none":
         assert check.fix.how
 
@@ -633,7 +646,7 @@ def test_unreadable_guests_leave_the_nodes_unknown():
 def test_peermem_that_cannot_load_is_not_planned():
     facts = merge(neutral.epyc(), {
         "rdma": {"devices": [{"name": "mlx5_0", "bdf": None, "node_type": None, "vendor": None,
-                              "virtual_function": False, "pcie": ABSENT, "port": ABSENT}]},
+                              "ports": [], "netdevs": [], "virtual_function": False, "pcie": ABSENT, "port": ABSENT}]},
         "nvidia": {"flavour": "proprietary", "peermem": {"symbol": ok(False)}}})
     finding = judged(facts)["nvidia_peermem"]
     assert (finding["verdict"], finding["fix"]["planned"]) == ("fail", False)

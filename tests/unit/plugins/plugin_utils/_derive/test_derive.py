@@ -662,7 +662,7 @@ def test_the_switches_have_opposite_senses():
 # -- the NVIDIA driver ----------------------------------------------------------------------------------------
 
 CARD = {"devices": [{"name": "mlx5_0", "bdf": "0000:41:00.0", "node_type": "CA", "vendor": "15b3",
-                     "virtual_function": False, "pcie": lacking(), "port": lacking()}]}
+                     "ports": [], "netdevs": [], "virtual_function": False, "pcie": lacking(), "port": lacking()}]}
 
 
 @pytest.mark.parametrize("rdma, nvidia, release, state, says", [

@@ -144,7 +144,8 @@ def test_share_of_dropped_packets(backlog, share):
 def card(name, bdf, width, port_width, *, virtual=False):
     def registers(lanes):
         return ABSENT if lanes is None else ok({"max_read_request": 512, "link": {"width": 8, "max_width": lanes}})
-    return {"name": name, "bdf": bdf, "node_type": "CA", "vendor": "15b3", "ports": [], "virtual_function": virtual,
+    return {"name": name, "bdf": bdf, "node_type": "CA", "vendor": "15b3", "ports": [], "netdevs": [],
+            "virtual_function": virtual,
             "pcie": registers(width), "port": registers(port_width)}
 
 

@@ -25,7 +25,7 @@ def facts():
         "gpus": [{**device(GPU, "nvidia"), "path": [PORT],
                   "users": ok([{"pid": 77, "command": "vllm", "container": "101"}])}],
         "ports": [device(PORT, "pcieport")],
-        "nvidia": {"xids": ok([{"bdf": GPU, "xid": 79}, {"bdf": GPU, "xid": 13}]),
+        "nvidia": {"xids": ok([{"bdf": GPU, "xid": number, "text": "NVRM: Xid"} for number in (79, 13)]),
                    "nodes": ok([{"path": "/dev/nvidia-uvm", "major": 511, "minor": 0}]),
                    "majors": ok([{"name": "nvidia-uvm", "major": 511}])},
         "guests": {"containers": ok([{"id": "101", "running": True}, {"id": "102", "running": False}]),
@@ -71,7 +71,7 @@ def harm_fatal(after):
 
 
 def harm_xid(after):
-    after["nvidia"]["xids"]["value"].append({"bdf": GPU, "xid": 119})
+    after["nvidia"]["xids"]["value"].append({"bdf": GPU, "xid": 119, "text": "NVRM: Xid"})
 
 
 @pytest.mark.parametrize("change, device, what", [
@@ -92,7 +92,7 @@ def more_correctable(after):
 
 
 def more_software_xids(after):
-    after["nvidia"]["xids"]["value"].append({"bdf": GPU, "xid": 31})
+    after["nvidia"]["xids"]["value"].append({"bdf": GPU, "xid": 31, "text": "NVRM: Xid"})
 
 
 @pytest.mark.parametrize("change", [more_correctable, more_software_xids])

@@ -1,0 +1,84 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""The daemons that an NVSwitch fabric needs, and the NVLinks of each GPU: the facts `nvidia.fabric`."""
+from __future__ import annotations
+
+import re
+
+from .._host.host import Host
+from .._host.reading import ABSENT, Reading
+from .._kernel.managers import read_services
+from .._pci.sysfs import read_driver
+from .smi import OK
+
+FABRIC_MANAGER, SUBNET_MANAGER, IMEX = "nvidia-fabricmanager", "nvlsm", "nvidia-imex"
+UNITS = (FABRIC_MANAGER, SUBNET_MANAGER, IMEX)
+NVLSM = "/opt/nvidia/nvlsm/sbin/nvlsm"          # the package nvlsm; nvidia-fabricmanager-start.sh starts it
+NVLSM_PID = "/run/nvlsm.pid"
+RECORDED = "nvidia-smi-nvlink.txt"
+TIME_LIMIT = 20.0
+
+_COMMANDS = {"nv-fabricmanager"[:15]: FABRIC_MANAGER, "nvlsm": SUBNET_MANAGER, "nvidia-imex": IMEX}
+_GPU = re.compile(r"GPU \d+: .*\(UUID: (GPU-[0-9a-f-]+)\)")
+_LINK = re.compile(r"\s*Link \d+: (<inactive>|[\d.]+ GB/s)")
+
+
+def read(host: Host, users: Reading, gpus: Reading, smi: dict, nvswitches: list[str]) -> dict:
+    """The section `nvidia.fabric`.
+
+    `users` is what device_users.read_users() gave, `gpus` what driver.read_gpus(), `smi` what smi.read(); `nvswitches`
+    are addresses.
+    """
+    return {
+        "switches": [{"bdf": bdf, "driver": read_driver(host, bdf)} for bdf in nvswitches],
+        "services": read_daemons(host, users),
+        "links": read_links(host, gpus, smi, nvswitches),
+    }
+
+
+def read_links(host: Host, gpus: Reading, smi: dict, nvswitches: list[str]) -> Reading:
+    """The NVLinks of the GPUs on a fabric; nvidia-smi is asked for them only where it answers and there is one."""
+    if smi["state"] != OK or not (nvswitches or any(gpu["fabric_state"] for gpu in smi["gpus"])):
+        return Reading(ABSENT, None, "not asked for: the host has no NVSwitch fabric")
+    printed = host.run(["nvidia-smi", "nvlink", "--status"], TIME_LIMIT, recorded=RECORDED)
+    return printed.map(lambda text: parse_links(text, gpus.value or []))
+
+
+def read_daemons(host: Host, users: Reading) -> list[dict]:
+    """`[{service, installed, enabled, masked, running}]` of UNITS, as managers.read_services() tells them.
+
+    A daemon without a unit that runs is found by its process: the fabric manager of a container holds the nodes of
+    GPUs, nvlsm writes down its process id.
+    """
+    commands = {_COMMANDS.get(user["command"][:15]) for user in users.value or []}
+    pid = host.read(NVLSM_PID).value
+    if pid and pid.strip().isdecimal() and host.read(f"/proc/{pid.strip()}/comm").value == SUBNET_MANAGER:
+        commands.add(SUBNET_MANAGER)
+    found = []
+    for service in read_services(host, UNITS):
+        name = service["service"]
+        installed = service["installed"] or (name == SUBNET_MANAGER and host.exists(NVLSM))
+        running = True if name in commands else service["running"]
+        found.append({**service, "installed": installed, "running": running})
+    return found
+
+
+def parse_links(text: str, gpus: list[dict]) -> list[dict]:
+    """`nvidia-smi nvlink --status`: `[{bdf, links, active}]`, of the GPUs that are among `gpus` (`{bdf, uuid}`).
+
+    `links` are those that the GPU has, `active` those of them that carry data now.
+    """
+    addresses = {gpu["uuid"]: gpu["bdf"] for gpu in gpus}
+    found: list[dict] = []
+    for line in text.splitlines():
+        gpu = _GPU.match(line)
+        if gpu is not None:
+            found.append({"bdf": addresses.get(gpu[1]), "links": 0, "active": 0})
+            continue
+        link = _LINK.match(line)
+        if link is not None and found:
+            found[-1]["links"] += 1
+            found[-1]["active"] += link[1] != "<inactive>"
+    return [gpu for gpu in found if gpu["bdf"] is not None]

@@ -1,0 +1,120 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""What the kernel log says went wrong with devices and memory: one entry for each kind and subject.
+
+Each pattern names the source of its words. A line that only looks alike must not match: the log of a sound
+host has "Shutdown timeout set to 10 seconds" and "no uncorrectable hardware errors detected".
+"""
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from .._pci.address import kernel_address
+from .lockups import find_lockups
+from .oom_kills import find_oom_kills
+
+IOMMU_FAULT = "iommu_fault"
+AMDGPU_UNCORRECTABLE, AMDGPU_RESET, AMDGPU_INIT = "amdgpu_uncorrectable", "amdgpu_reset", "amdgpu_init"
+NVME = "nvme"
+AER_CORRECTED, AER_LIMIT = "aer_corrected", "aer_limit"
+
+# One of these stands in every line that a pattern below can match: most lines of a log have none.
+_HINTS = re.compile(r"AMD-Vi: Event|DMAR:|arm-smmu-v3|amdgpu|nvme\d|AER:|PCIe Bus Error|aer\w*: \d+ callbacks")
+
+
+class Event(NamedTuple):
+    """What one line says: `kind` of the constants here, `subject` a PCI address, an NVMe controller, or None."""
+
+    kind: str
+    subject: str | None
+    detail: str | None = None
+
+
+class _Pattern(NamedTuple):
+    kind: str
+    line: re.Pattern[str]       # the group `at` is the subject
+
+
+_DEVICE = r"(?P<at>[0-9a-fA-F]{0,8}:?[0-9a-fA-F]{2}:[01][0-9a-fA-F]\.[0-7])"
+_PATTERNS = (
+    # amd_iommu_report_page_fault() and iommu_print_event() in drivers/iommu/amd/iommu.c: the device stands in front,
+    # or in the brackets, with or without its domain.
+    _Pattern(IOMMU_FAULT, re.compile(rf"{_DEVICE}: AMD-Vi: Event logged \[\w+ ")),
+    _Pattern(IOMMU_FAULT, re.compile(rf"AMD-Vi: Event logged \[\w+ device={_DEVICE}")),
+    # dmar_fault_do_one() in drivers/iommu/intel/dmar.c
+    _Pattern(IOMMU_FAULT, re.compile(rf"DMAR: ?\[[^\]]*\] Request device \[+{_DEVICE}\]")),
+    # arm_smmu_dump_event() in drivers/iommu/arm/arm-smmu-v3/arm-smmu-v3.c
+    _Pattern(IOMMU_FAULT, re.compile(rf"arm-smmu-v3 .*event: [FC]_\w+ client: {_DEVICE}")),
+    # drivers/gpu/drm/amd/amdgpu: amdgpu_ras.c counts from one, amdgpu_device.c resets and initialises
+    _Pattern(AMDGPU_UNCORRECTABLE, re.compile(
+        rf"{_DEVICE}: .*\b0*[1-9]\d* (?:new )?uncorrectable hardware errors detected\b")),
+    _Pattern(AMDGPU_UNCORRECTABLE, re.compile(
+        rf"{_DEVICE}: .*uncorrectable hardware error\(ERREVENT_ATHUB_INTERRUPT\)")),
+    _Pattern(AMDGPU_RESET, re.compile(rf"{_DEVICE}: .*GPU (?:reset begin\b|Recovery Failed|reset(?:\(\d+\))? failed)")),
+    _Pattern(AMDGPU_INIT, re.compile(rf"{_DEVICE}: .*Fatal error during GPU init")),
+    # drivers/nvme/host/pci.c: nvme_timeout(), nvme_warn_reset(), nvme_reset_work(); core.c: nvme_wait_ready()
+    _Pattern(NVME, re.compile(r"(?P<at>nvme\d+): .*\bQID \d+ timeout\b")),
+    _Pattern(NVME, re.compile(r"(?P<at>nvme\d+): controller is down; will reset")),
+    _Pattern(NVME, re.compile(r"(?P<at>nvme\d+): (?:Device not ready; aborting|Disabling device after reset failure"
+                              r"|Removing after probe failure|resetting controller)")),
+    # drivers/pci/pcie/aer.c: aer_print_port_info() has said it in three ways
+    _Pattern(AER_CORRECTED, re.compile(
+        rf"AER: (?:Multiple )?Correct(?:ed|able) error (?:message )?received(?: from)?:? {_DEVICE}")),
+    _Pattern(AER_CORRECTED, re.compile(rf"{_DEVICE}: (?:AER: )?PCIe Bus Error: severity=Correct(?:ed|able)\b")),
+)
+_SUPPRESSED = re.compile(r"\b\w*aer\w*: (\d+) callbacks suppressed")        # lib/ratelimit.c
+
+
+def find_events(lines: list[dict]) -> list[dict]:
+    """`[{kind, subject, count, first_seconds, last_seconds, detail, text}]` of log lines `[{seconds, text}]`.
+
+    In the order of the first line of each; `text` is the first line, seconds are None where the log has no stamps.
+    """
+    found: dict[tuple[str, str | None], dict] = {}
+    for event, line, count in [*_of_devices(lines), *_of_programs(lines)]:
+        entry = found.setdefault((event.kind, event.subject), {
+            "kind": event.kind, "subject": event.subject, "count": 0, "first_seconds": line["seconds"],
+            "last_seconds": None, "detail": event.detail, "text": line["text"]})
+        entry["count"] += count
+        entry["last_seconds"] = line["seconds"]
+    return list(found.values())
+
+
+def _of_devices(lines: list[dict]) -> Iterator[tuple[Event, dict, int]]:
+    """A report of AER has two lines that match: the second one counts where the first is missing."""
+    named = False
+    for line in lines:
+        if not _HINTS.search(line["text"]):
+            continue
+        suppressed = _SUPPRESSED.search(line["text"])
+        if suppressed is not None:
+            yield Event(AER_LIMIT, None), line, int(suppressed[1])
+            continue
+        event, introduced = _match(line["text"])
+        if event is None or (event.kind == AER_CORRECTED and not introduced and named):
+            named = False
+            continue
+        named = event.kind == AER_CORRECTED and introduced
+        yield event, line, 1
+
+
+def _match(text: str) -> tuple[Event | None, bool]:
+    """The event of a line, and for AER whether it is the line that introduces a report."""
+    for pattern in _PATTERNS:
+        match = pattern.line.search(text)
+        if match is not None:
+            return Event(pattern.kind, _subject(match["at"])), "received" in match[0]
+    return None, False
+
+
+def _subject(at: str) -> str:
+    return kernel_address(at) or at
+
+
+def _of_programs(lines: list[dict]) -> Iterator[tuple[Event, dict, int]]:
+    for kind, subject, detail, line in [*find_oom_kills(lines), *find_lockups(lines)]:
+        yield Event(kind, subject, detail), line, 1

@@ -1,0 +1,126 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""The fabric of NVSwitches between the GPUs of a host: which kind it has, which daemons it needs, what is wrong.
+
+Until a GPU is registered with its fabric CUDA answers 802, "system not yet initialized" (NVIDIA, Fabric Manager for
+NVIDIA NVSwitch Systems).
+"""
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from .reading import known, lost, value
+
+# NVSwitches that are PCI devices of this host; HGX with NVLink 5, where only functions that manage them are; a tray of
+# a rack, whose NVSwitches are elsewhere.
+NVSWITCH, BASEBOARD, RACK = "nvswitch", "nvlink5", "rack"
+_BASEBOARD_MODEL, _RACK_MODEL = re.compile(r"\bB[123]\d0\b"), re.compile(r"\bGB[23]00\b")
+# PCI devices of NVIDIA (pci.ids): B200 and B300, GB200 and GB300
+_BASEBOARD_IDS, _RACK_IDS = ("2901", "3182"), ("2941", "31c2")
+
+_FABRIC_MANAGER, _SUBNET_MANAGER, _IMEX = "nvidia-fabricmanager", "nvlsm", "nvidia-imex"
+_NEEDED = {NVSWITCH: (_FABRIC_MANAGER,), BASEBOARD: (_FABRIC_MANAGER, _SUBNET_MANAGER), RACK: (_IMEX,)}
+
+COMPLETED, SUCCESS = "Completed", "Success"
+_NVIDIA, _MELLANOX = "10de", "15b3"
+_NARROW = 2         # lanes; a card that carries data has eight or sixteen
+
+
+def fabric(facts: dict[str, Any], for_host: list[dict[str, Any]]) -> dict[str, Any]:
+    """`{kind, up, services, gpus}`; `for_host` are the NVIDIA GPUs that are not given to a guest.
+
+    `up`: every GPU says that it is registered; None where none says anything about a fabric. `services` are the
+    daemons that the kind needs on this host, none inside a virtual machine. `gpus` are those that say how far they
+    are registered, or would if nvidia-smi answered.
+    """
+    kind = fabric_kind(facts, for_host)
+    mine = {gpu["bdf"] for gpu in for_host}
+    told = [gpu["fabric_state"] for gpu in facts["nvidia"]["smi"]["gpus"] if gpu["fabric_state"] and gpu["bdf"] in mine]
+    up = all(state == COMPLETED for state in told) if told else None
+    needed = () if kind is None or facts["identity"]["kind"] == "vm" else _NEEDED[kind]
+    if kind == RACK and not told:       # a board whose GPUs are joined without NVSwitches has the same GPUs
+        needed = ()
+    return {"kind": kind, "up": up,
+            "services": [_service(service, kind, up) for service in facts["nvidia"]["fabric"]["services"]
+                         if service["service"] in needed],
+            "gpus": [gpu for gpu in map(_registration, for_host) if gpu["told"] or (kind and not gpu["answered"])]}
+
+
+def _registration(gpu: dict[str, Any]) -> dict[str, Any]:
+    answer = gpu["derived"]["nvidia_smi"]
+    seen = value(answer)
+    problems = fabric_problems(seen)
+    return {"bdf": gpu["bdf"], "told": problems is not None, "answered": seen is not None,
+            "state": seen and seen["fabric_state"], "broken": fabric_broken(seen),
+            "problems": lost(answer["status"]) if problems is None else known(problems)}
+
+
+def fabric_kind(facts: dict[str, Any], for_host: list[dict[str, Any]]) -> str | None:
+    """NVSwitches that are all passed through are their guest's, as are GPUs."""
+    if not for_host:
+        return None
+    if any(switch["driver"] != "vfio-pci" for switch in facts["nvidia"]["fabric"]["switches"]):
+        return NVSWITCH
+    if any(gpu["device"] in _RACK_IDS or _RACK_MODEL.search(gpu["model"] or "") for gpu in for_host):
+        return RACK
+    return BASEBOARD if any(_is_baseboard(gpu) for gpu in for_host) else None
+
+
+def _is_baseboard(gpu: dict[str, Any]) -> bool:
+    return gpu["vendor"] == _NVIDIA and (
+        gpu["device"] in _BASEBOARD_IDS or _BASEBOARD_MODEL.search(gpu["model"] or "") is not None)
+
+
+def _service(service: dict[str, Any], kind: str, up: bool | None) -> dict[str, Any]:
+    """`problems` is a reading: empty where the daemon does what it has to, now and after the next boot."""
+    problems, broken = [], False
+    name, running = service["service"], service["running"]
+    starts_itself = name == _SUBNET_MANAGER         # the fabric manager's unit starts it
+    if running is None and up is not True:
+        return {**service, "broken": False, "problems": lost("no control group of systemd and no process is seen")}
+    if not running and (up is not True or kind == RACK):
+        problems.append("not installed" if not service["installed"] else "masked" if service["masked"]
+                        else "not running")
+        broken = kind != RACK
+    if service["installed"] and not service["enabled"] and not service["masked"] and not starts_itself:
+        problems.append("not enabled: it does not start at the next boot")
+    return {**service, "broken": broken, "problems": known(problems)}
+
+
+def fabric_problems(seen: dict[str, Any] | None) -> list[str] | None:
+    """What nvidia-smi says is wrong with the fabric of one GPU, None where it says nothing about one."""
+    if seen is None or seen["fabric_state"] is None:
+        return None
+    found = []
+    if seen["fabric_state"] != COMPLETED:
+        found.append(f"state {seen['fabric_state']}")
+    elif seen["fabric_status"] not in (None, SUCCESS):
+        found.append(f"status {seen['fabric_status']}")
+    return found + [f"health: {said}" for said in seen["fabric_health"] or []]
+
+
+def fabric_broken(seen: dict[str, Any] | None) -> bool:
+    """Whether CUDA cannot start on the GPU, apart from a fabric that works and is slower than it should be."""
+    if seen is None or seen["fabric_state"] is None:
+        return False
+    return seen["fabric_state"] != COMPLETED or seen["fabric_status"] not in (None, SUCCESS)
+
+
+def manages_nvswitches(device: dict[str, Any], facts: dict[str, Any], gpus: list[dict[str, Any]]) -> bool:
+    """Whether an RDMA device of a host with a BASEBOARD is a function that manages NVSwitches, and no network card.
+
+    NVIDIA's own scripts look for SW_MNG in its vital product data. To read that writes to the device and can take
+    seconds, so it is told apart by what it lacks: it has no network interface, and either two lanes or neighbours that
+    do have one.
+    """
+    if device["vendor"] != _MELLANOX or device["netdevs"] or device["virtual_function"] or not any(
+            _is_baseboard(gpu) for gpu in gpus):
+        return False
+    if any(value(port["link_layer"]) not in (None, "InfiniBand") for port in device["ports"]):
+        return False
+    link = (value(device["pcie"]) or {}).get("link") or {}
+    return (link.get("width") or _NARROW + 1) <= _NARROW or any(
+        other["netdevs"] for other in facts["rdma"]["devices"] if other["vendor"] == _MELLANOX)

@@ -1,0 +1,157 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""What went wrong by the kernel log, in sentences and by subject."""
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from .reading import value
+
+_AMD = "1002"
+_GPU_MODULES = ("nvidia", "amdgpu", "amdkfd")
+_LOCKUPS = {"soft_lockup": "a CPU was stuck in {subject}", "hard_lockup": "CPU {subject} answered no interrupt",
+            "hung_task": "task {subject} was blocked", "rcu_stall": "a CPU stalled the kernel (RCU)"}
+_OF_AMDGPU = {"amdgpu_uncorrectable": "memory or a cache had errors that were not corrected",
+              "amdgpu_reset": "it was reset because it hung", "amdgpu_init": "its initialisation failed"}
+_LXC = re.compile(r"/lxc(?:\.payload)?[./]([^/.]+)")
+FLOOD = 1.0         # corrected errors a second; a sound link has some a day
+
+
+def iommu_faults(facts: dict[str, Any], gpus: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """`[{bdf, of_host, faults}]`: every GPU, and what else was stopped by the IOMMU; `of_host`: a GPU of no guest."""
+    found = {gpu["bdf"]: {"bdf": gpu["bdf"], "of_host": gpu["derived"]["for_host"], "faults": []} for gpu in gpus}
+    slots = {bdf.rpartition(".")[0]: bdf for bdf in found}
+    for event in _events(facts, "iommu_fault"):
+        subject = event["subject"]
+        bdf = subject if subject in found else slots.get(subject.rpartition(".")[0], subject)
+        entry = found.setdefault(bdf, {"bdf": bdf, "of_host": False, "faults": []})
+        entry["faults"].append(f"{_counted(event)}: {event['text']}")
+    return list(found.values())
+
+
+def oom_kills(facts: dict[str, Any]) -> list[str]:
+    """A sentence for the host and for each control group whose limit was met."""
+    return [f"{_whose(event)}: {_counted(event)}, first {event['detail']}"
+            for event in _events(facts, "oom_host", "oom_cgroup")]
+
+
+def _whose(event: dict[str, Any]) -> str:
+    if event["kind"] == "oom_host":
+        return "the host's memory"
+    group = event["subject"]
+    container = _LXC.search(group or "")
+    return f"the limit of lxc:{container[1]}" if container else f"the limit of {group or 'a control group'}"
+
+
+def lockups(facts: dict[str, Any]) -> dict[str, list[str]]:
+    """`{gpu_driver, other}`: CPUs and tasks that did not go on, by whose code they were in."""
+    found: dict[str, list[str]] = {"gpu_driver": [], "other": []}
+    for event in _events(facts, *_LOCKUPS):
+        module = event["detail"]
+        sentence = _LOCKUPS[event["kind"]].format(subject=event["subject"])
+        own = module is not None and module.startswith(_GPU_MODULES)
+        found["gpu_driver" if own else "other"].append(
+            f"{sentence}{f' in {module}' if module else ''}: {_counted(event)}")
+    return found
+
+
+def amdgpu_errors(facts: dict[str, Any]) -> list[dict[str, Any]]:
+    """`[{bdf, errors}]` of every GPU of AMD, and of an address whose GPU is no longer there."""
+    found = {gpu["bdf"]: [] for gpu in facts["gpus"] if gpu["vendor"] == _AMD}
+    for event in _events(facts, *_OF_AMDGPU):
+        found.setdefault(event["subject"], []).append(
+            f"{_OF_AMDGPU[event['kind']]}, {_counted(event)}: {event['text']}")
+    return [{"bdf": bdf, "errors": errors} for bdf, errors in found.items()]
+
+
+def nvme_errors(facts: dict[str, Any]) -> list[str]:
+    return [f"{event['subject']}, {_counted(event)}: {event['text']}" for event in _events(facts, "nvme")]
+
+
+def mismatches(nvidia: dict[str, Any]) -> list[str]:
+    """Parts of NVIDIA's driver that the log says do not fit, as long as the module that refused them is loaded."""
+    loaded = value(nvidia["driver_version"])
+    return [_mismatch(entry) for entry in value(nvidia["mismatches"]) or []
+            if loaded is None or entry["module_version"] in (None, loaded)]
+
+
+def _mismatch(entry: dict[str, Any]) -> str:
+    who = "nvidia-modeset.ko" if entry["what"] == "modeset" else entry["client"] or "a program"
+    if entry["client_version"] is None or entry["module_version"] is None:
+        return entry["text"]
+    return f"{who} is {entry['client_version']}, the loaded driver {entry['module_version']}"
+
+
+def resets_required(nvidia: dict[str, Any]) -> dict[str, list[str]]:
+    """`{now, history}`: the lines in which the driver wants a reset.
+
+    Where nvidia-smi tells for every GPU that nothing is to be done, a reset has happened since. A reboot that the
+    driver of unified memory wants is no question of one GPU: nothing but a reboot answers it.
+    """
+    lines = value(nvidia["reset_required"]) or []
+    gpus = nvidia["smi"]["gpus"]
+    well = bool(gpus) and all(gpu["recovery_action"] == "None" and not gpu["trouble"] for gpu in gpus)
+    now = [line for line in lines if not well or "reboot" in line]
+    return {"now": now, "history": [line for line in lines if line not in now]}
+
+
+def corrected_errors(facts: dict[str, Any], gpus: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """`[{bdf, told, per_second, problems}]` of PCIe errors that were corrected: every GPU with the ports above it, and
+    other devices that the log names.
+
+    A rate is that of the counters since boot or that of the log, whichever is more; `told` is whether there is one.
+    Where the kernel held back messages there were more than ten in five seconds (DEFAULT_RATELIMIT_BURST).
+    """
+    uptime = value(facts["kernel"]["uptime_seconds"])
+    ports = {port["bdf"]: port for port in facts["ports"]}
+    logged = {event["subject"]: _rate(event) for event in _events(facts, "aer_corrected")}
+    held_back = sum(event["count"] for event in _events(facts, "aer_limit"))
+    found, seen = [], set()
+    for gpu in gpus:
+        chain = [gpu, *(ports[bdf] for bdf in gpu["path"] if bdf in ports)]
+        seen |= {device["bdf"] for device in chain}
+        rates = [(rate, f"{device['bdf']}, since boot") for device in chain
+                 if (rate := _counted_rate(device, uptime)) is not None]
+        rates += [(logged[device["bdf"]], f"{device['bdf']}, by the log") for device in chain
+                  if device["bdf"] in logged]
+        in_log = any(device["bdf"] in logged for device in chain)
+        found.append(_corrected(gpu["bdf"], rates, held_back if in_log else 0))
+    others = [_corrected(bdf, [(rate, f"{bdf}, by the log")], held_back)
+              for bdf, rate in logged.items() if bdf not in seen]
+    if held_back and not logged:
+        others.append(_corrected("kernel_log", [], held_back))
+    return found + others
+
+
+def _corrected(bdf: str, rates: list[tuple[float, str]], held_back: int) -> dict[str, Any]:
+    rate, where = max(rates, default=(None, None))
+    problems = [f"{rate:.1f} corrected errors a second at {where}"] if rate is not None and rate > FLOOD else []
+    if held_back:
+        problems.append(f"the kernel held back {held_back} messages about them, as there were too many")
+    return {"bdf": bdf, "told": bool(rates or held_back), "problems": problems,
+            "per_second": None if rate is None else round(rate, 2)}
+
+
+def _counted_rate(device: dict[str, Any], uptime: float | None) -> float | None:
+    counters = value(device["aer"])
+    return None if counters is None or not uptime else counters["correctable"] / uptime
+
+
+def _rate(event: dict[str, Any]) -> float:
+    """Lines a second between the first and the last one; fewer than ten are no rate."""
+    first, last = event["first_seconds"], event["last_seconds"]
+    if event["count"] < 10 or first is None or last is None:
+        return 0.0
+    return (event["count"] - 1) / max(last - first, 1.0)
+
+
+def _events(facts: dict[str, Any], *kinds: str) -> Iterable[dict[str, Any]]:
+    return [event for event in value(facts["ras"]["events"]) or [] if event["kind"] in kinds]
+
+
+def _counted(event: dict[str, Any]) -> str:
+    return "once" if event["count"] == 1 else f"{event['count']} times"
