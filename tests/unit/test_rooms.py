@@ -36,7 +36,7 @@ ON_THE_CONTROLLER = {
     "_ansible": "",
     "_render": "",
     "_statistics": "",
-    "_derive": "_render module_utils._kernel module_utils._pci",
+    "_derive": "_render module_utils._kernel module_utils._nvidia module_utils._pci",
     "_expressions": "_render",
     "_records": "_render",
     "_checks": "_derive _expressions module_utils._tunables",
