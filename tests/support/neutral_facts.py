@@ -180,7 +180,7 @@ _STOCK = {"kernel.nmi_watchdog": "1", "kernel.sched_autogroup_enabled": "1", "vm
 
 
 _SERVICES = ("tuned", "power-profiles-daemon", "tlp", "auto-cpufreq", "cpufrequtils", "cpupower", "ondemand",
-             "irqbalance", "ksmtuned", "numad", "nvidia-persistenced")
+             "irqbalance", "ksmtuned", "numad", "nvidia-persistenced", "saptune", "sapconf", "laptop-mode", "powertop")
 
 
 def service(name: str, installed: bool = False, **state: bool) -> dict:
@@ -191,7 +191,7 @@ def _managers(*running: str) -> dict:
     """The services named run, no other is installed; no file sets a sysctl."""
     return {"services": [service(name, name in running, enabled=name in running, running=name in running)
                          for name in _SERVICES],
-            "tuned_profile": ABSENT,
+            "tuned_profile": ABSENT, "tuned_reapplies": ABSENT,
             "sysctl": {"reader": "systemd-sysctl", "settings": ok([]), "ignored": ok([])}}
 
 

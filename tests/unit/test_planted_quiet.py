@@ -24,7 +24,7 @@ _OF_EVERY_MACHINE = ("kernel_release", "next_kernel", "next_kernel_nvidia", "cmd
 _OF_SETTINGS = ("thp_size", "thp_shmem", "ksm", "zfs_arc_max", "hugepages_unused", "overcommit_memory",
                 "min_free_kbytes", "shm_size", "memlock", "kernel_preemption", "sysctl_at_boot", "sysctl_conf",
                 "other_managers", "somaxconn", "netdev_max_backlog", "nic_duplex", "rdma_link_width",
-                "rdma_maxreadreq")
+                "rdma_maxreadreq", "rdma_port_state", "rdma_port_rate")
 _OF_GPUS = ("gpu_driver", "gpu_consistency", "gpu_numa_node", "gpu_interrupts", "iommu_acs", "pcie_maxpayload",
             "pcie_link_width",
             "pcie_link_speed", "pcie_bottleneck", "pcie_aer", "pcie_bar_size", "nvidia_module", "nvidia_flavour",
@@ -36,7 +36,7 @@ _OF_NVIDIA = ("nvidia_persistence", "nvidia_power_limit", "nvidia_slowdown", "nv
               "nvidia_container_library", "nvidia_gpu_count", "nvidia_xid", "nvidia_xid_program",
               "nvidia_options", "nvidia_nouveau", "nvidia_relaxed_ordering", "nvidia_registry_keys", "nvidia_fabric",
               "nvidia_fabric_services", "nvidia_nvlink", "nvswitch_errors", "nvidia_reset_required",
-              "nvidia_module_messages")
+              "nvidia_module_messages", "nvidia_branch")
 # Nobody hands a GPU of this host to a guest of Proxmox VE.
 _OF_GUESTS = ("lxc_gpu_access", "lxc_stale_rules", "lxc_overbroad_rules", "lxc_ignored_settings", "lxc_library_mounts",
               "lxc_memlock", "lxc_shm_size", "lxc_survives_reboot", "guest_cpus", "vm_hostpci",

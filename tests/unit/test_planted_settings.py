@@ -76,10 +76,27 @@ def a_card_on_usb_with_half_duplex(tree):
 
 
 def tuned(tree):
-    """Its profile sets swappiness after a file did."""
+    """Its profile sets swappiness after a file did, and at the next boot the file again after the profile."""
     plant_service(tree, "tuned")
     tree.file("/etc/tuned/active_profile", "throughput-performance").sysctl("vm.swappiness", 10)
     tree.file("/etc/sysctl.d/50-x.conf", "vm.swappiness = 30\n")
+
+
+def tuned_reads_no_file(tree):
+    tuned(tree)
+    tree.file("/etc/tuned/tuned-main.conf", "# A comment\ndaemon = 1\nreapply_sysctl = 0\n")
+
+
+def tuned_leaves_usr_alone(tree):
+    """What a package sets in /usr comes before the profile, whose word counts."""
+    plant_service(tree, "tuned")
+    tree.sysctl("vm.swappiness", 10).file("/usr/lib/sysctl.d/50-x.conf", "vm.swappiness = 30\n")
+
+
+def saptune(tree):
+    """B-24."""
+    plant_service(tree, "saptune", running=False)
+    plant_service(tree, "sapconf", enabled=False, running=False)
 
 
 def power_profiles_not_started(tree):
@@ -123,7 +140,13 @@ def real_time(tree):
     (many_dropped, {"netdev_max_backlog": "fail P2: 1000 -> at_least 10000, planned"}),
     (one_in_two_millions_dropped, {}),
     (a_card_on_usb_with_half_duplex, {}),
-    (tuned, {"other_managers": {("tuned",): "fail info: true -> false"}}),
+    (tuned, {"other_managers": {("tuned",): "fail info: true -> false"},
+             "sysctl_conf": "not_applicable P2",
+             "sysctl_at_boot": {("vm.swappiness",): "fail P2: 30 -> 10"}}),
+    (tuned_reads_no_file, {"other_managers": {("tuned",): "fail info: true -> false"}}),
+    (tuned_leaves_usr_alone, {"other_managers": {("tuned",): "fail info: true -> false"},
+                              "sysctl_conf": "not_applicable P2"}),
+    (saptune, {"other_managers": {("saptune",): "fail info: true -> false", ("sapconf",): "pass info: false"}}),
     (power_profiles_not_started, {"other_managers": {("power-profiles-daemon",): "pass info: false"}}),
     (files_agree, {"sysctl_at_boot": {("net.ipv4.tcp_rmem",): "pass P2: 4096 131072 6291456",
                                       ("vm.dirty_ratio",): "pass P2: 20"}}),
@@ -149,9 +172,16 @@ def test_settings_in_words(facts_of):
     assert message(pages_for_nobody, "hugepages_unused") == (
         "16384 of 16384 pages of 2048 KiB are free: 32768 MiB that nothing else can use")
     assert message(tuned, "other_managers", "tuned") == (
+        "tuned runs with the profile throughput-performance: it sets governors, huge pages and other files of sysfs as "
+        "its profile says, and those sysctls that no file of /etc/sysctl.d sets")
+    assert message(tuned, "sysctl_conf") == "tuned runs and sets what is in /etc/sysctl.conf (reapply_sysctl)"
+    assert message(tuned_reads_no_file, "other_managers", "tuned") == (
         "tuned runs with the profile throughput-performance: it sets governors, sysctls and huge pages as its profile "
         "says")
-    assert message(tuned, "sysctl_at_boot") == "tuned runs, and its profile sets sysctls after the files do"
+    assert message(tuned_reads_no_file, "sysctl_at_boot") == "tuned runs, and what decides is its profile"
+    assert message(saptune, "other_managers", "saptune") == (
+        "saptune is started at boot: it sets sysctls, huge pages, governors and the energy preference as its notes and "
+        "solution say")
     assert message(set_by_hand, "sysctl_at_boot", "vm.dirty_ratio") == (
         "/etc/sysctl.d/50-x.conf, line 1, sets 5 at boot; now it is 20")
     assert message(real_time, "kernel_preemption") == f"a PREEMPT_RT kernel runs: {RT}"

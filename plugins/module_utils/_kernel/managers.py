@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import fnmatch
+import re
 
 from .._host.host import Host
 from .._host.reading import ABSENT, DENIED, Reading, ok
@@ -13,7 +14,7 @@ from .sysctl import SYSCTLS
 
 # Each sets something again that a tune sets, but for nvidia-persistenced, which keeps GPUs set up.
 UNITS = ("tuned", "power-profiles-daemon", "tlp", "auto-cpufreq", "cpufrequtils", "cpupower", "ondemand", "irqbalance",
-         "ksmtuned", "numad", "nvidia-persistenced")
+         "ksmtuned", "numad", "nvidia-persistenced", "saptune", "sapconf", "laptop-mode", "powertop")
 
 _ETC_UNITS = "/etc/systemd/system"
 _UNIT_FOLDERS = ("/usr/lib/systemd/system", "/lib/systemd/system")      # two names of one folder since /usr is merged
@@ -24,6 +25,9 @@ _SLICES = ("/sys/fs/cgroup/system.slice", "/sys/fs/cgroup/unified/system.slice",
 # man 5 sysctl.d and man 8 sysctl, --system: of files with one name the first found counts.
 _SYSCTL_FOLDERS = ("/etc/sysctl.d", "/run/sysctl.d", "/usr/local/lib/sysctl.d", "/usr/lib/sysctl.d", "/lib/sysctl.d")
 SYSCTL_CONF = "/etc/sysctl.conf"
+TUNED_MAIN = "/etc/tuned/tuned-main.conf"
+_BOOLEANS = {**dict.fromkeys(("1", "yes", "true", "on"), True), **dict.fromkeys(("0", "no", "false", "off"), False)}
+_NO_TUNED = Reading(ABSENT, None, "tuned is not installed")
 _GLOB_SIGNS = frozenset("*?[")
 _SWAP = str.maketrans("./", "/.")
 
@@ -34,8 +38,8 @@ def read(host: Host) -> dict:
     tuned = services[0]["installed"]
     return {
         "services": services,
-        "tuned_profile": host.read("/etc/tuned/active_profile").map(str.strip) if tuned else
-        Reading(ABSENT, None, "tuned is not installed"),
+        "tuned_profile": host.read("/etc/tuned/active_profile").map(str.strip) if tuned else _NO_TUNED,
+        "tuned_reapplies": read_tuned_reapplies(host) if tuned else _NO_TUNED,
         "sysctl": read_sysctl_files(host),
     }
 
@@ -64,6 +68,25 @@ def read_services(host: Host, units: tuple[str, ...] = UNITS) -> list[dict]:
         "masked": links.get(f"{name}.service") == "/dev/null",
         "running": f"{name}.service" in running if slices else None,
     } for name in units]
+
+
+def read_tuned_reapplies(host: Host) -> Reading:
+    """Whether tuned sets the sysctls of /run and /etc again after those of its profile, which is its default.
+
+    reapply_sysctl of tuned-main.conf; those of /usr are left out (plugin_sysctl.py, SYSCTL_CONFIG_DIRS).
+    """
+    text = host.read(TUNED_MAIN)
+    return ok(True) if text.status == ABSENT else text.map(parse_reapplies)
+
+
+def parse_reapplies(text: str) -> bool:
+    """The last line counts, as in any INI file. Raises ValueError for what is no boolean of Python's configparser."""
+    told = re.findall(r"^[ \t]*reapply_sysctl[ \t]*[=:][ \t]*(\S+)", text, re.MULTILINE | re.IGNORECASE)
+    if not told:
+        return True
+    if told[-1].lower() not in _BOOLEANS:
+        raise ValueError(f"reapply_sysctl is {told[-1]}")
+    return _BOOLEANS[told[-1].lower()]
 
 
 # -- sysctls at boot --------------------------------------------------------------------------------------------------

@@ -31,6 +31,7 @@ def _device(host: Host, name: str, known_power: dict[str, dict]) -> dict:
         "bdf": bdf,
         "node_type": parse_node_type(host.read(f"{_FOLDER}/{name}/node_type").value or ""),
         "vendor": read_id(host, bdf, "vendor") if bdf else None,
+        "model": read_id(host, bdf, "device") if bdf else None,
         "ports": [_port(host, f"{_FOLDER}/{name}/ports/{port}", port) for port in host.list(f"{_FOLDER}/{name}/ports")],
         "netdevs": host.list(f"{DEVICES}/{bdf}/net") if bdf else [],
         "virtual_function": bool(bdf) and host.link_name(f"{DEVICES}/{bdf}/physfn") is not None,
@@ -40,8 +41,11 @@ def _device(host: Host, name: str, known_power: dict[str, dict]) -> dict:
 
 
 def _port(host: Host, folder: str, port: str) -> dict:
-    """Link layer: InfiniBand, or Ethernet for RoCE; state as `4: ACTIVE`, rate as `100 Gb/sec (4X EDR)`."""
-    return {"port": port, **host.read_attributes(folder, ("link_layer", "state", "rate"))}
+    """Link layer: InfiniBand, or Ethernet for RoCE; state as `4: ACTIVE`, rate as `100 Gb/sec (4X EDR)`.
+
+    phys_state is that of the link below, `5: LinkUp`, `2: Polling` without a peer, `3: Disabled` where switched off.
+    """
+    return {"port": port, **host.read_attributes(folder, ("link_layer", "state", "phys_state", "rate"))}
 
 
 def parse_node_type(text: str) -> str | None:

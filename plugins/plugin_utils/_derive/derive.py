@@ -38,11 +38,21 @@ from .memory import host_memory_kib, memory_shares, static_pools, usual_huge_pag
 from .modprobe import modprobe
 from .network import dropped_per_million, rdma_cards
 from .numa import numa, remote_interrupts
-from .nvidia import driver_flavours, hung, library_mismatch, missing_nodes, peermem
+from .nvidia import (
+    driver_branch,
+    driver_flavours,
+    hung,
+    is_grace_hopper,
+    last_branch,
+    library_mismatch,
+    missing_nodes,
+    peermem,
+)
 from .nvidia_smi import smi_facts
 from .owners import is_for_host, left_alone, serves, spare, write_obstacle
 from .p2p import peer_to_peer
 from .pcie import path_facts
+from .rdma import rdma_ports
 from .reading import known
 from .xid import sxids_by_switch, xids_by_device
 
@@ -98,6 +108,7 @@ def _of_settings(facts: dict[str, Any]) -> dict[str, Any]:
 
 
 def _of_hardware(facts: dict[str, Any], gpus: list[dict[str, Any]]) -> dict[str, Any]:
+    cards = rdma_cards(facts, gpus)
     return {
         "scaling_driver": scaling_driver(facts["cpu"], facts["kernel"]),
         "frequency_limits": frequency_limits(facts["cpu"]["frequency"]),
@@ -110,7 +121,8 @@ def _of_hardware(facts: dict[str, Any], gpus: list[dict[str, Any]]) -> dict[str,
         "numa": numa(facts["numa"]["nodes"], facts["cpu"]),
         "memory_errors": memory_errors(facts["ras"]),
         "firmware": firmware_settings(facts),
-        "rdma_cards": rdma_cards(facts, gpus),
+        "rdma_cards": cards,
+        "rdma_ports": rdma_ports(facts, cards),
     }
 
 
@@ -136,6 +148,7 @@ def _of_nvidia(facts: dict[str, Any], gpus: list[dict[str, Any]], unusable: dict
         "fabric": fabric(facts, [gpu for gpu in gpus if gpu["vendor"] == _NVIDIA and is_for_host(gpu)]),
         "hung": hung(facts["nvidia"]),
         "gpu_count": gpu_count(gpus, facts["nvidia"], unusable),
+        "driver_branch": driver_branch(facts["nvidia"]),
         "xids": xids_by_device(facts),
         "sxids": sxids_by_switch(facts),
         "modprobe": modprobe(facts),
@@ -155,7 +168,9 @@ def _of_gpu(gpu: dict[str, Any], facts: dict[str, Any], ports: dict[str, dict], 
         "hung": hung(nvidia, gpu["bdf"]),
         **path,
         **smi_facts(gpu, nvidia["smi"], path["idle"]),
-        "flavours": driver_flavours(gpu["generation"]),
+        "flavours": driver_flavours(gpu),
+        "platform": "Grace Hopper" if is_grace_hopper(gpu) else gpu["generation"],
+        "last_branch": last_branch(gpu),
         "remote_interrupts": remote_interrupts(gpu),
     }
 

@@ -23,8 +23,16 @@ _TUNERS = {
     "cpupower": "governors and frequency limits",
     "ondemand": "governors",
     "numad": "the NUMA nodes on which processes and their memory lie",
+    "saptune": "sysctls, huge pages, governors and the energy preference as its notes and solution say",
+    "sapconf": "sysctls, huge pages, governors and the energy preference as its profile says",
+    "laptop-mode": "writeback of dirty pages, governors and the power management of devices",
+    "powertop": "the power management of devices, and the watchdog of the kernel",
 }
-_ACT_ONCE = ("tlp", "cpufrequtils", "cpupower", "ondemand")
+_ACT_ONCE = ("tlp", "cpufrequtils", "cpupower", "ondemand", "saptune", "sapconf", "laptop-mode", "powertop")
+# tuned sets these files again after its profile; a file of /usr is not among them.
+_REAPPLIED = ("/etc/", "/run/")
+_TUNED_REAPPLIES = ("governors, huge pages and other files of sysfs as its profile says, and those sysctls that no "
+                    "file of /etc/sysctl.d sets")
 
 # The value at run time is not what was written: the kernel, or whoever starts guests, adds to it.
 _ADDED_TO = ("vm.nr_hugepages", "vm.min_free_kbytes")
@@ -46,7 +54,8 @@ def boot_sysctls(facts: dict[str, Any]) -> list[dict[str, Any]]:
         key, wanted = setting["key"], setting["value"]
         runs = value(facts["sysctl"][key])
         later = {other["key"] for other in settings[place + 1:] if other["value"] != "0"}
-        if runs is None or _ALIAS.get(key) in later or _tells_nothing(key, wanted, facts["identity"]["kind"]):
+        if (runs is None or tuned_decides(facts, setting) or _ALIAS.get(key) in later
+                or _tells_nothing(key, wanted, facts["identity"]["kind"])):
             continue
         pairs = list(zip(_words(wanted), _words(runs)))
         found.append({"key": key, "value": " ".join(word for word, _now in pairs),
@@ -86,9 +95,21 @@ def _place(setting: dict[str, Any] | None) -> str:
 def tuning_services(facts: dict[str, Any]) -> list[dict[str, Any]]:
     """The services that are installed and set what is judged here: `{service, active, state, sets}`."""
     return [{"service": service["service"], "active": _active(service), "state": _state(service, facts),
-             "sets": _TUNERS[service["service"]]}
+             "sets": _sets(service["service"], facts)}
             for service in facts["managers"]["services"]
             if service["installed"] and service["service"] in _TUNERS]
+
+
+def _sets(name: str, facts: dict[str, Any]) -> str:
+    reapplies = name == "tuned" and value(facts["managers"]["tuned_reapplies"])
+    return _TUNED_REAPPLIES if reapplies else _TUNERS[name]
+
+
+def tuned_decides(facts: dict[str, Any], setting: dict[str, Any]) -> bool:
+    """Whether a profile of tuned, which runs, may have set a key after that file did."""
+    runs = any(service["service"] == "tuned" and service["running"] for service in facts["managers"]["services"])
+    again = value(facts["managers"]["tuned_reapplies"]) and setting["file"].startswith(_REAPPLIED)
+    return runs and not again
 
 
 def _active(service: dict[str, Any]) -> bool:

@@ -21,10 +21,15 @@ def rdma_cards(facts: dict[str, Any], gpus: list[dict[str, Any]]) -> list[dict[s
     for device in facts["rdma"]["devices"]:
         if device["bdf"] is None or device["virtual_function"] or manages_nvswitches(device, facts, gpus):
             continue
-        own, above = (((value(device[end]) or {}).get("link") or {}).get("max_width") for end in ("pcie", "port"))
         found.append({**{key: device[key] for key in ("name", "bdf", "vendor", "pcie")},
-                      "expected_width": min(own, above) if own and above else None})
+                      "expected_width": expected_width(device)})
     return found
+
+
+def expected_width(device: dict[str, Any]) -> int | None:
+    """Lanes that both ends of an RDMA device's link have, None where one is not known."""
+    own, above = (((value(device[end]) or {}).get("link") or {}).get("max_width") for end in ("pcie", "port"))
+    return min(own, above) if own and above else None
 
 
 def dropped_per_million(network: dict[str, Any]) -> float | None:

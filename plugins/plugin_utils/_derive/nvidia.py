@@ -10,7 +10,7 @@ from typing import Any
 
 from .cpufreq import kernel_version
 from .fabric import manages_nvswitches
-from .reading import value
+from .reading import known, lost, value
 
 # The kernel exports dma-buf of RDMA from 5.12 on (include/rdma/ib_umem.h, ib_umem_dmabuf_get).
 _FIRST_DMABUF_KERNEL = (5, 12)
@@ -21,13 +21,35 @@ _UVM = "/dev/nvidia-uvm"
 _NODE = re.compile(r"/dev/nvidia(\d+|ctl|-modeset|-uvm|-uvm-tools|-caps/.+|-nvswitch.+)")
 _BEFORE_GSP = ("maxwell", "pascal", "volta")
 _OPEN_ONLY = ("blackwell", "rubin")
+# GH200 in the PCI ID Repository: a Hopper that is joined to a Grace processor.
+_GRACE_HOPPER = ("2342", "2343", "2345", "2348")
+# NVIDIA, Unix graphics feature deprecation schedule: the last branch that knows a generation.
+_LAST_BRANCH = {"maxwell": 580, "pascal": 580, "volta": 580}
 
 
-def driver_flavours(generation: str | None) -> list[str]:
-    """Which kernel modules drive a GPU: the open ones need a GSP (Turing), Blackwell and later need the open ones."""
-    if generation in _BEFORE_GSP:
+def driver_flavours(gpu: dict[str, Any]) -> list[str]:
+    """Which kernel modules NVIDIA supports on a GPU: the open ones need a GSP (Turing), and Blackwell and later, like
+    Grace Hopper, need the open ones.
+    """
+    if gpu["generation"] in _BEFORE_GSP:
         return ["proprietary"]
-    return ["open"] if generation in _OPEN_ONLY else ["open", "proprietary"]
+    return ["open"] if gpu["generation"] in _OPEN_ONLY or is_grace_hopper(gpu) else ["open", "proprietary"]
+
+
+def is_grace_hopper(gpu: dict[str, Any]) -> bool:
+    return gpu["vendor"] == "10de" and (gpu["device"] in _GRACE_HOPPER or "GH200" in (gpu["model"] or ""))
+
+
+def last_branch(gpu: dict[str, Any]) -> int | None:
+    """The last branch of the driver that knows the GPU's generation; None where the current ones do."""
+    return _LAST_BRANCH.get(gpu["generation"]) if gpu["vendor"] == "10de" else None
+
+
+def driver_branch(nvidia: dict[str, Any]) -> dict[str, Any]:
+    """A reading of the loaded driver's branch: 580 of 580.95.05."""
+    version = nvidia["driver_version"]
+    number = re.match(r"(\d{3,4})\.", value(version) or "")
+    return known(int(number[1])) if number else version if version["status"] != "ok" else lost("unparsable")
 
 
 def missing_nodes(facts: dict[str, Any]) -> list[dict[str, Any]]:

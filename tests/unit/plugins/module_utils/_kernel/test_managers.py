@@ -205,5 +205,17 @@ def test_the_profile_of_tuned_is_read_where_tuned_is(tree, host):
     assert read(host)["tuned_profile"].value == "virtual-host"
 
 
+@pytest.mark.parametrize(("text", "reading"), [
+    (None, ("ok", True)), ("daemon = 1\n", ("ok", True)), ("reapply_sysctl = 1\n", ("ok", True)),
+    ("reapply_sysctl=False\n", ("ok", False)), ("reapply_sysctl = 1\nreapply_sysctl : no\n", ("ok", False)),
+    ("# reapply_sysctl = 0\n", ("ok", True)), ("reapply_sysctl = perhaps\n", ("unparsable", None))])
+def test_whether_tuned_sets_the_files_again(tree, host, text, reading):
+    assert read(host)["tuned_reapplies"].status == "absent"
+    plant_systemd(tree, "tuned")
+    if text is not None:
+        tree.file("/etc/tuned/tuned-main.conf", text)
+    assert read(host)["tuned_reapplies"][:2] == reading
+
+
 def test_this_machine_is_valid():
     assert problems("managers", as_facts(read(Host()))) == []

@@ -39,7 +39,8 @@ def test_registers_of_a_card_and_of_the_port_above_it(tree, host):
     assert card["port"].value["link"]["max_width"] == 8
     assert as_facts(card["ports"]) == [{
         "port": "1", "link_layer": {"status": "ok", "value": "InfiniBand"},
-        "state": {"status": "ok", "value": "4: ACTIVE"}, "rate": {"status": "ok", "value": "100 Gb/sec (4X EDR)"}}]
+        "state": {"status": "ok", "value": "4: ACTIVE"}, "phys_state": {"status": "ok", "value": "5: LinkUp"},
+        "rate": {"status": "ok", "value": "100 Gb/sec (4X EDR)"}}]
     assert problems("rdma", as_facts(rdma.read(host))) == []
 
 

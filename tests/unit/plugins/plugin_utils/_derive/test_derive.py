@@ -16,6 +16,7 @@ from ansible_collections.gpuhost.tuning.plugins.plugin_utils._derive.pcie import
 import neutral_facts as neutral
 from facts_schema import document_problems, problems
 from neutral_facts import ABSENT, lacking, link, merge, ok, pcie
+from verdicts import judged
 
 MACHINES = (neutral.epyc, neutral.workstation, neutral.xeon, neutral.vm, neutral.container)
 ROOT = "0000:00:01.1"
@@ -344,7 +345,32 @@ def test_a_display_inside_an_amd_processor_is_no_card(vendor, code, nearest, com
     (None, ["open", "proprietary"]),
 ])
 def test_flavours_by_generation(generation, flavours):
-    assert driver_flavours(generation) == flavours
+    assert driver_flavours({"vendor": "10de", "device": "2bb5", "model": None, "generation": generation}) == flavours
+
+
+@pytest.mark.parametrize("device, model, flavours", [
+    ("2342", "NVIDIA GH200 480GB", ["open"]),               # Grace Hopper: NVIDIA supports the open modules alone
+    ("2348", None, ["open"]),                               # the driver is not loaded: no name
+    ("2330", "NVIDIA H100 80GB HBM3", ["open", "proprietary"]),
+    ("2331", "NVIDIA H100 PCIe", ["open", "proprietary"]),
+])
+def test_proprietary_modules_are_not_supported_on_grace_hopper(device, model, flavours):
+    gpu = {"vendor": "10de", "device": device, "model": model, "generation": "hopper"}
+    assert driver_flavours(gpu) == flavours
+
+
+@pytest.mark.parametrize("generation, version, verdict, says", [
+    ("volta", "590.48.01", "fail", "branch 590 no longer knows volta GPUs; 580 is the last one that does"),
+    ("pascal", "595.58.03", "fail", "branch 595 no longer knows pascal GPUs; 580 is the last one that does"),
+    ("maxwell", "580.95.05", "pass", "branch 580; 580 is the last one that knows maxwell GPUs"),
+    ("volta", "535.183.06", "pass", "branch 535; 580 is the last one that knows volta GPUs"),
+    ("turing", "590.48.01", "not_applicable", "the current branches know every NVIDIA GPU of this host"),
+])
+def test_a_branch_that_no_longer_knows_a_generation(generation, version, verdict, says):
+    facts = merge(neutral.epyc(), {"gpus": [{"generation": generation}], "nvidia": {"driver_version": ok(version)}})
+    found = [finding for (check, _subject), finding in judged(facts).items() if check == "nvidia_branch"]
+    assert {(finding["verdict"], finding["priority"], finding["reason"]) for finding in found} == {
+        (verdict, "info", says)}
 
 
 # -- GPUs of one model ----------------------------------------------------------------------------------------
