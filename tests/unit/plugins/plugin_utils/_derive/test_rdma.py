@@ -16,8 +16,9 @@ NDR, HDR, ONE_LANE, SDR = ("400 Gb/sec (4X NDR)", "200 Gb/sec (4X HDR)", "100 Gb
 
 
 def device(number, state=UP, rate=NDR, *, layer="InfiniBand", function=0, model="1021", virtual=False):
-    return {"name": f"mlx5_{number}{function or str()}", "bdf": f"0000:{0x10 + number:02x}:00.{function}", "node_type": "CA",
-            "vendor": "15b3", "model": model, "virtual_function": virtual, "pcie": ABSENT, "port": ABSENT, "netdevs": [],
+    return {"name": f"mlx5_{number}{function or ''}", "bdf": f"0000:{0x10 + number:02x}:00.{function}",
+            "node_type": "CA", "vendor": "15b3", "model": model, "virtual_function": virtual, "pcie": ABSENT,
+            "port": ABSENT, "netdevs": [],
             "ports": [{"port": "1", "link_layer": ok(layer), "state": ok(state[0]), "phys_state": ok(state[1]),
                        "rate": ok(rate)}]}
 
