@@ -10,8 +10,9 @@ short_description: Measure how fast copies to, from and between NVIDIA GPUs are,
 version_added: 0.1.0
 description:
   - Measures for each GPU copies from pinned host memory on its own NUMA node to the GPU, back, and within the GPU, and
-    for each ordered pair of GPUs peer access, peer reads and peer writes with their latency. What arrives is compared
-    with what was sent, to the last byte.
+    for each ordered pair of GPUs peer access, peer reads and peer writes with their latency; with O(concurrent) also
+    copies that are made at once. Every copy arrives in a place of its own and is compared with what was sent, to the
+    last byte.
   - Calls the CUDA driver library by itself, and needs neither a CUDA toolkit nor a package of Python.
   - B(It has not run on real hardware yet). Every verdict was exercised against a stand-in for the driver library, which
     has its functions and calling convention and simulates GPUs in host memory.
@@ -55,6 +56,20 @@ options:
     description: Measure all ordered pairs of these GPUs too.
     type: bool
     default: true
+  concurrent:
+    description:
+      - Measure copies at once too, each GPU with the host both ways, with O(pairs) also both ways of each pair, and of
+        more than two GPUs all writes of a shift, where each GPU writes to the one so many places behind it. That is the
+        heaviest load that the links of a host get.
+    type: bool
+    default: false
+  steps:
+    description:
+      - Only these of the steps, by their names, for example V(0000:01:00.0), V(0000:01:00.0 -> 0000:41:00.0),
+        V(0000:01:00.0 <-> 0000:41:00.0), V(host <-> 0000:01:00.0) or V(shift by 1). All if this is empty.
+    type: list
+    elements: str
+    default: []
   sizes:
     description: How much to copy at once, in bytes, multiples of 4096 up to 1 GiB. The largest one that fits decides.
     type: list
@@ -181,7 +196,8 @@ gpus:
       returned: always
       type: dict
     wrong:
-      description: What arrived wrong, each with C(copied), C(first_offset), C(wrong_bytes) and C(bytes).
+      description: What arrived wrong, each with C(copied), C(wrong_copies) of C(copies), and of the first of them
+        C(first_offset), C(wrong_bytes) and C(bytes).
       returned: always
       type: list
       elements: dict
@@ -216,7 +232,10 @@ pairs:
       returned: always
       type: bool
     verdict:
-      description: V(healthy), V(wrong_data), V(hang), V(unsupported) or V(inconclusive).
+      description:
+        - V(healthy), V(wrong_data), V(hang), V(unsupported) or V(inconclusive).
+        - V(staged) where peer access could not be enabled in this direction, so that copies go through the host's
+          memory and the figures are those of that way.
       returned: always
       type: str
     said:
@@ -225,13 +244,60 @@ pairs:
       type: str
     read:
       description: Copies from the other GPU, C(gb_s), C(settled), C(by_size) and C(latency_us), the time of a copy of
-        16 bytes.
+        16 bytes in a stream that is held until all are queued, or null and C(latency_why). C(nvbandwidth) gives
+        C(load_latency_us) instead, the time of a load by a kernel.
       returned: always
       type: dict
     write:
       description: Copies to the other GPU.
       returned: always
       type: dict
+    wrong:
+      description: As of a GPU.
+      returned: always
+      type: list
+      elements: dict
+concurrent:
+  description: The copies that were made at once.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    kind:
+      description: V(host_both_ways), V(both_ways) or V(shift).
+      returned: always
+      type: str
+    name:
+      description: Name of the step.
+      returned: always
+      type: str
+      sample: "0000:01:00.0 <-> 0000:41:00.0"
+    gpus:
+      description: Addresses of the GPUs.
+      returned: always
+      type: list
+      elements: str
+    flows:
+      description: The copies, each with C(from), C(to) and C(gb_s).
+      returned: always
+      type: list
+      elements: dict
+    gb_s:
+      description: All of them together.
+      returned: always
+      type: float
+    copies:
+      description: How many copies were compared with what was sent.
+      returned: always
+      type: int
+    verdict:
+      description: As of a pair.
+      returned: always
+      type: str
+    said:
+      description: Why, in one sentence.
+      returned: always
+      type: str
     wrong:
       description: As of a GPU.
       returned: always
@@ -295,6 +361,8 @@ def main() -> None:
         argument_spec={
             "devices": {"type": "list", "elements": "str", "default": []},
             "pairs": {"type": "bool", "default": True},
+            "concurrent": {"type": "bool", "default": False},
+            "steps": {"type": "list", "elements": "str", "default": []},
             "sizes": {"type": "list", "elements": "int", "default": [1 << 20, 16 << 20, 64 << 20]},
             "tool": {"type": "str", "choices": ["driver", "nvbandwidth"], "default": "driver"},
             "container": {"type": "str"},

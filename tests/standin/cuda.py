@@ -7,16 +7,20 @@ from __future__ import annotations
 import pathlib
 import shutil
 import subprocess
+from collections.abc import Sequence
 
-SOURCE = pathlib.Path(__file__).with_name("cuda_standin.c")
+FOLDER = pathlib.Path(__file__).parent
 MIB = 1 << 20
 
 
-def build(folder: pathlib.Path) -> pathlib.Path:
-    """The shared library, compiled with the machine's gcc."""
+def build(folder: pathlib.Path, without: Sequence[str] = (), header: pathlib.Path | None = None) -> pathlib.Path:
+    """The shared library, compiled with the machine's gcc: without some of its functions, or held against the
+    prototypes of a published cuda.h in the folder `header`."""
     library = folder / "libcuda-standin.so"
-    subprocess.run(["gcc", "-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o", str(library),
-                    str(SOURCE), "-ldl"], check=True)
+    options = [f"-D{name}=not_{name}" for name in without]
+    options += ["-DWITH_CUDA_H", f"-I{header}"] if header else []
+    subprocess.run(["gcc", "-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", *options, "-o",
+                    str(library), *map(str, sorted(FOLDER.glob("*.c"))), "-ldl"], check=True, capture_output=True)
     return library
 
 
@@ -36,3 +40,8 @@ class Standin:
 
     def gpus(self, *bdfs: str, total: int = 1024 * MIB, free: int = 512 * MIB) -> Standin:
         return self.does(*(f"gpu {bdf} {total} {free}" for bdf in bdfs))
+
+    def left(self) -> dict[str, int]:
+        """What the process that used it had not given back when it ended in good order, and what it misused."""
+        lines = self.path.with_name(f"{self.path.name}.left").read_text().split()
+        return dict(zip(lines[::2], map(int, lines[1::2])))

@@ -6,11 +6,12 @@
 
 Everything that may hang or die with the GPU happens here, in a process that its parent can do without. It runs on a
 host or in a container, where nothing of this collection is installed: START gets its sources over standard input.
-A request is `{"step": "init" | "gpu" | "pair", ...}`; the lines that answer it are `{"at": what}`, and as the last one
-`{"result": {...}}` or `{"error": text, "name": CUDA's name or null}`.
+A request is `{"step": "init" | "gpu" | "pair" | "host" | "pairs", ...}`; the lines that answer it are `{"at": what}`,
+and as the last one `{"result": {...}}` or `{"error": text, "name": CUDA's name or null}`.
 """
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import json
 import os
@@ -23,7 +24,8 @@ from .cuda_copies import Copies
 from .cuda_driver import CudaError, Driver, NoDriver
 
 # The modules that the child consists of, each after those that it imports.
-SOURCES = ("_kernel.cpulist", "_bandwidth.cuda_driver", "_bandwidth.cuda_pattern", "_bandwidth.cuda_place",
+SOURCES = ("_kernel.cpulist", "_bandwidth.cuda_functions", "_bandwidth.cuda_driver", "_bandwidth.cuda_hold",
+           "_bandwidth.cuda_pattern", "_bandwidth.cuda_place", "_bandwidth.cuda_slots", "_bandwidth.cuda_reading",
            "_bandwidth.cuda_copies", "_bandwidth.child")
 # What `python3 -I -c` runs: it makes a package of the sources in the first line, and hands over to main().
 START = """
@@ -57,9 +59,17 @@ class Steps:
     def do(self, request: dict[str, Any]) -> dict[str, Any]:
         if request["step"] == "init":
             return self._init()
-        if request["step"] == "gpu":
-            return self._copies.gpu(request["bdf"])
-        return self._copies.pair(request["from"], request["to"])
+        if request["step"] == "pair":
+            return self._copies.pair(request["from"], request["to"])
+        if request["step"] == "pairs":
+            return self._copies.pairs(request["pairs"])
+        return {"gpu": self._copies.gpu, "host": self._copies.host}[request["step"]](request["bdf"])
+
+    def close(self) -> None:
+        """Give back what is held. After an error of a GPU nothing can be, and the end of the process does it."""
+        if self._copies is not None:
+            with contextlib.suppress(CudaError, NoDriver):
+                self._copies.close()
 
     def _init(self) -> dict[str, Any]:
         # GPUs that are not measured are not opened: a suspended one would wake, a sick one might hang.
@@ -107,3 +117,5 @@ def main() -> None:
         signal.alarm(settings["limit"] + _GRACE)
         say(answer(steps, json.loads(line)))
         signal.alarm(0)
+    signal.alarm(settings["limit"] + _GRACE)
+    steps.close()

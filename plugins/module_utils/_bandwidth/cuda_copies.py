@@ -2,30 +2,26 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""How fast copies are that the CUDA driver makes, and whether what was sent arrives.
+"""The steps of a measurement: one GPU, an ordered pair, a GPU with the host both ways, pairs at once.
 
-Runs in the measuring child: no import but the standard library and its siblings. GB/s are 1e9 bytes a second, by
-the GPU's own events.
+Runs in the measuring child: no import but the standard library and its siblings.
 """
 from __future__ import annotations
 
 import contextlib
-import time
-from collections.abc import Callable
+from collections.abc import Iterator
 from typing import Any
 
-from .cuda_driver import Driver
-from .cuda_pattern import compare_pattern, write_pattern
+from .cuda_driver import CudaError, Driver
+from .cuda_functions import CUDA_ERROR_PEER_ACCESS_UNSUPPORTED
+from .cuda_hold import Hold
+from .cuda_pattern import write_pattern
 from .cuda_place import bind_to_node, read_available_memory, read_link
+from .cuda_reading import Reader, Report, Way
+from .cuda_slots import Inspector, Place, Tally
 
 SHARE_OF_FREE_MEMORY = 20       # one part of so many, 5%
-COPIES = 500                    # that one reading has at most
-READINGS = 20                   # within which two in a row have to agree
-AGREE = 0.02
-SMALL, SMALL_COPIES = 16, 64    # bytes, copies
-CLEARED = 0xA5A5A5A5            # what is where the pattern is to arrive
-
-Report = Callable[[str], None]
+ARENA = 512 << 20               # bytes into which the copies of one reading go at most
 
 
 class Gpu:
@@ -35,198 +31,220 @@ class Gpu:
         self.bdf = bdf
         self.number = number
         self.device = cuda.device(bdf)
+        self.split = cuda.is_split(self.device)
         self.context = cuda.retain(self.device)
 
 
 class Copies:
     """Measures with one driver; `report` is told what is about to happen.
 
-    `settings` has `sizes` in bytes, `warm_up` in seconds, `reading_ms`, which one reading lasts at least, and `sys`,
-    where sysfs is.
+    `settings` has `sizes` in bytes, those of a Reader, and `sys`, where sysfs is.
     """
 
     def __init__(self, cuda: Driver, settings: dict[str, Any], report: Report) -> None:
         self.cuda = cuda
+        self.settings = settings
         self.sizes = sorted(settings["sizes"])
-        self.warm_up = settings["warm_up"]
-        self.reading_ms = settings["reading_ms"]
         self.sys = settings["sys"]
         self.report = report
         self._gpus: dict[str, Gpu] = {}
+        self._reader: Reader | None = None
+
+    def close(self) -> None:
+        """Give back everything; nothing can be measured afterwards."""
+        if self._reader:
+            self.cuda.call("cuCtxSetCurrent", next(iter(self._gpus.values())).context)
+            self._reader.hold.close()
+        for gpu in self._gpus.values():
+            self.cuda.release(gpu.device)
 
     def gpu(self, bdf: str) -> dict[str, Any]:
-        """`{name, uuid, numa_node, bound, sizes, h2d, d2h, d2d, link, wrong}` of one GPU."""
+        """`{name, uuid, split, numa_node, bound, sizes, h2d, d2h, d2d, link, copies, wrong}` of one GPU."""
         cuda, gpu = self.cuda, self._use(bdf)
         node, bound = bind_to_node(self.sys, bdf)
-        sizes = self._fitting(2)
-        seen = {**cuda.describe(gpu.device), "numa_node": node, "bound": bound, "sizes": sizes}
+        sizes = [] if gpu.split else self._fitting([gpu], 3)
+        seen = {**cuda.describe(gpu.device), "split": gpu.split, "numa_node": node, "bound": bound, "sizes": sizes}
         if not sizes:
             return seen
-        with contextlib.ExitStack() as held:
-            buffers = [held.enter_context(make(sizes[-1])) for make in (cuda.pinned, cuda.memory, cuda.memory)]
-            return {**seen, **self._round(gpu, sizes, *buffers, held.enter_context(cuda.stream()))}
+        with contextlib.ExitStack() as owned:
+            pattern, bounce = self._host(owned, sizes[-1]), self._host(owned, sizes[-1])
+            source, target = self._arena(owned, gpu, sizes[-1])
+            arrivals = self._host_arena(owned, sizes[-1], 2)
+            return {**seen, **self._round(gpu, sizes, source, target, arrivals, pattern, Inspector(cuda, bounce))}
 
-    def _round(self, gpu: Gpu, sizes: list[int], host: int, first: int, second: int, stream: int) -> dict[str, Any]:
-        """The pattern goes from the host to the GPU, there to a second place, and from that back to the host."""
-        cuda, most = self.cuda, sizes[-1]
-
-        def h2d(size: int) -> None:
-            cuda.call("cuMemcpyHtoDAsync_v2", first, host, size, stream)
-
-        def d2d(size: int) -> None:
-            cuda.call("cuMemcpyDtoDAsync_v2", second, first, size, stream)
-
-        def d2h(size: int) -> None:
-            cuda.call("cuMemcpyDtoHAsync_v2", host, second, size, stream)
-
-        write_pattern(host, gpu.number, most)
-        self._clear(first, most)
-        self._clear(second, most)
-        self._warm(h2d, most, stream)
-        found = {"h2d": self._measure("h2d", h2d, sizes, stream),
-                 "link": self._link_under_load(gpu, h2d, most, stream)}
-        found["d2d"] = self._measure("d2d", d2d, sizes, stream)
-        write_pattern(host, ~gpu.number, most)
-        found["d2h"] = self._measure("d2h", d2h, sizes, stream)
-        return {**found, "wrong": self._wrong("h2d, d2d and d2h", host, gpu.number, most)}
+    def _round(self, gpu: Gpu, sizes: list[int], source: Place, target: Place, arrivals: Place, pattern: int,
+               inspector: Inspector) -> dict[str, Any]:
+        """From the host to the GPU, within it, and back to the host."""
+        reader, most = self._reader, sizes[-1]
+        write_pattern(pattern, gpu.number, most)
+        self._upload(gpu, source, pattern, most)
+        ways = {
+            "h2d": Way(Tally("h2d"), gpu.context, self._from_host(pattern), target, pattern),
+            "d2d": Way(Tally("d2d"), gpu.context, self._within(source), target, pattern),
+            "d2h": Way(Tally("d2h"), gpu.context, self._to_host(source), arrivals, pattern)}
+        found = {name: reader.measure(way, sizes, inspector) for name, way in ways.items()}
+        found["link"] = reader.under_load(ways["h2d"], most, inspector, lambda: read_link(self.sys, gpu.bdf))
+        return {**found, **_inspected(way.tally for way in ways.values())}
 
     def pair(self, bdf: str, peer: str) -> dict[str, Any]:
-        """`{can_access, enabled, sizes, performance_rank, native_atomics, read, write, wrong}`.
+        """`{can_access, enabled, sizes, performance_rank, native_atomics, read, write, copies, wrong}`.
 
-        The GPU `bdf` makes both copies: it reads from, and writes to, memory of `peer`.
+        The GPU `bdf` makes both copies: it reads from, and writes to, memory of `peer`. Where peer access of `bdf`
+        to `peer` is not `enabled` the driver takes both by way of the host.
         """
         cuda, theirs, ours = self.cuda, self._use(peer), self._use(bdf)
-        found: dict[str, Any] = {"can_access": cuda.can_access(ours.device, theirs.device), "enabled": False,
-                                 **cuda.peer_attributes(ours.device, theirs.device)}
-        if not found["can_access"]:
-            return found
+        found = {"can_access": cuda.can_access(ours.device, theirs.device),
+                 **cuda.peer_attributes(ours.device, theirs.device)}
         bind_to_node(self.sys, bdf)
-        cuda.call("cuCtxSetCurrent", theirs.context)
-        sizes = self._fitting(1)
-        cuda.call("cuCtxSetCurrent", ours.context)
-        sizes = [size for size in self._fitting(1) if size in sizes]
+        sizes = self._fitting([ours, theirs], 2)
         if not sizes:
-            return {**found, "sizes": sizes}
-        with cuda.peer_access(theirs.context), cuda.pinned(sizes[-1]) as host, cuda.memory(sizes[-1]) as here:
-            cuda.call("cuCtxSetCurrent", theirs.context)
-            with cuda.memory(sizes[-1]) as there:
-                cuda.call("cuCtxSetCurrent", ours.context)
-                wrong: list[dict] = []
-                for name, source, target in (("write", (ours, here), (theirs, there)),
-                                             ("read", (theirs, there), (ours, here))):
-                    found[name], bad = self._peer_copy(name, ours, source, target, host, sizes)
-                    wrong += bad
-                cuda.call("cuCtxSetCurrent", theirs.context)
-            cuda.call("cuCtxSetCurrent", ours.context)
-        return {**found, "enabled": True, "sizes": sizes, "wrong": wrong}
+            return {**found, "enabled": False, "sizes": sizes}
+        with contextlib.ExitStack() as owned:
+            enabled = found["can_access"] and self._reach(owned, ours, theirs)
+            pattern, bounce = self._host(owned, sizes[-1]), self._host(owned, sizes[-1])
+            here, there = self._arena(owned, ours, sizes[-1]), self._arena(owned, theirs, sizes[-1])
+            inspector, tallies = Inspector(cuda, bounce), []
+            for name, (sender, source), (taker, target) in (("write", (ours, here[0]), (theirs, there[1])),
+                                                            ("read", (theirs, there[0]), (ours, here[1]))):
+                write_pattern(pattern, _key(sender, taker, name), sizes[-1])
+                self._upload(sender, source, pattern, sizes[-1])
+                way = Way(Tally(name, f"peer {name}"), ours.context, self._between(source, target), target, pattern)
+                found[name] = {**self._reader.measure(way, sizes, inspector), **self._reader.latency(way, inspector)}
+                tallies.append(way.tally)
+        return {**found, "enabled": enabled, "sizes": sizes, **_inspected(tallies)}
 
-    def _peer_copy(self, name: str, ours: Gpu, source: tuple[Gpu, int], target: tuple[Gpu, int], host: int,
-                   sizes: list[int]) -> tuple[dict, list[dict]]:
-        """Bandwidth and latency of one direction, and what arrived wrong."""
-        cuda, most = self.cuda, sizes[-1]
-        # One number for each ordered pair and direction.
-        sender = (source[0].number << 16) + (target[0].number << 8) + (1 if name == "read" else 2)
-        self._upload(source, sender, host, most)
-        cuda.call("cuCtxSetCurrent", target[0].context)
-        self._clear(target[1], most)
-        cuda.call("cuCtxSetCurrent", ours.context)
-        with cuda.stream() as stream:
-            def copy(size: int) -> None:
-                cuda.call("cuMemcpyPeerAsync", target[1], target[0].context, source[1], source[0].context, size, stream)
+    def host(self, bdf: str) -> dict[str, Any]:
+        """A GPU and the host, both ways at once."""
+        gpu = self._use(bdf)
+        bind_to_node(self.sys, bdf)
+        sizes = self._fitting([gpu], 3)[-1:]
+        if not sizes:
+            return {"sizes": sizes}
+        with contextlib.ExitStack() as owned:
+            pattern, bounce = self._host(owned, sizes[0]), self._host(owned, sizes[0])
+            source, target = self._arena(owned, gpu, sizes[0])
+            arrivals = self._host_arena(owned, sizes[0], 2)
+            write_pattern(pattern, gpu.number, sizes[0])
+            self._upload(gpu, source, pattern, sizes[0])
+            ways = [Way(Tally("h2d"), gpu.context, self._from_host(pattern), target, pattern),
+                    Way(Tally("d2h"), gpu.context, self._to_host(source), arrivals, pattern)]
+            return self._together(ways, sizes, bounce)
 
-            self._warm(copy, most, stream)
-            measured = self._measure(f"peer {name}", copy, sizes, stream)
-            self.report(f"peer {name} latency")
-            measured["latency_us"] = round(1000 * self._time(copy, SMALL, SMALL_COPIES, stream), 2)
-        wrong = self._download(target, sender, host, most, name)
-        cuda.call("cuCtxSetCurrent", ours.context)
-        return measured, wrong
+    def pairs(self, pairs: list[list[str]]) -> dict[str, Any]:
+        """Writes of all pairs [from, to] at once, each by the GPU that it comes from; a GPU may be in two of them.
 
-    def _upload(self, to: tuple[Gpu, int], sender: int, host: int, size: int) -> None:
+        Pairs without peer access are `missing`, and fewer than two others are not measured.
+        """
+        flows = [(self._use(one), self._use(other)) for one, other in pairs]
+        gpus = list(dict.fromkeys(gpu for flow in flows for gpu in flow))
+        sizes = self._fitting(gpus, 2, len(flows) + 1)[-1:]
+        if not sizes:
+            return {"sizes": sizes}
+        with contextlib.ExitStack() as owned:
+            reached = [(ours, theirs) for ours, theirs in flows if self.cuda.can_access(ours.device, theirs.device)
+                       and self._reach(owned, ours, theirs)]
+            missing = [[ours.bdf, theirs.bdf] for ours, theirs in flows if (ours, theirs) not in reached]
+            if len(reached) < 2:
+                return {"sizes": sizes, "missing": missing, "flows": []}
+            gpus = list(dict.fromkeys(gpu for flow in reached for gpu in flow))
+            arenas = {gpu: self._arena(owned, gpu, sizes[0]) for gpu in gpus}
+            bounce = self._host(owned, sizes[0])
+            ways = []
+            for ours, theirs in reached:
+                pattern = self._host(owned, sizes[0])
+                write_pattern(pattern, _key(ours, theirs, "write"), sizes[0])
+                self._upload(ours, arenas[ours][0], pattern, sizes[0])
+                ways.append(Way(Tally(f"{ours.bdf} -> {theirs.bdf}"), ours.context,
+                                self._between(arenas[ours][0], arenas[theirs][1]), arenas[theirs][1], pattern))
+            return {**self._together(ways, sizes, bounce), "missing": missing,
+                    "flows": [[ours.bdf, theirs.bdf] for ours, theirs in reached]}
+
+    def _together(self, ways: list[Way], sizes: list[int], bounce: int) -> dict[str, Any]:
+        found = self._reader.together(ways, sizes[0], Inspector(self.cuda, bounce))
+        return {"sizes": sizes, **found, **_inspected(way.tally for way in ways)}
+
+    # -- ways of copying ----------------------------------------------------------------------------------------------
+
+    def _from_host(self, pattern: int) -> Any:
+        return lambda to, size, stream: self.cuda.call("cuMemcpyHtoDAsync_v2", to, pattern, size, stream)
+
+    def _within(self, source: Place) -> Any:
+        return lambda to, size, stream: self.cuda.call("cuMemcpyDtoDAsync_v2", to, source.address, size, stream)
+
+    def _to_host(self, source: Place) -> Any:
+        return lambda to, size, stream: self.cuda.call("cuMemcpyDtoHAsync_v2", to, source.address, size, stream)
+
+    def _between(self, source: Place, target: Place) -> Any:
+        return lambda to, size, stream: self.cuda.call(
+            "cuMemcpyPeerAsync", to, target.context, source.address, source.context, size, stream)
+
+    def _upload(self, gpu: Gpu, place: Place, pattern: int, size: int) -> None:
         self.report("sending the pattern")
-        write_pattern(host, sender, size)
-        self.cuda.call("cuCtxSetCurrent", to[0].context)
+        self.cuda.call("cuCtxSetCurrent", gpu.context)
         with self.cuda.stream() as stream:
-            self.cuda.call("cuMemcpyHtoDAsync_v2", to[1], host, size, stream)
+            self.cuda.call("cuMemcpyHtoDAsync_v2", place.address, pattern, size, stream)
             self.cuda.call("cuStreamSynchronize", stream)
 
-    def _download(self, at: tuple[Gpu, int], sender: int, host: int, size: int, name: str) -> list[dict]:
-        self.report("fetching the pattern")
-        write_pattern(host, ~sender, size)
-        self.cuda.call("cuCtxSetCurrent", at[0].context)
-        with self.cuda.stream() as stream:
-            self.cuda.call("cuMemcpyDtoHAsync_v2", host, at[1], size, stream)
-            self.cuda.call("cuStreamSynchronize", stream)
-        return self._wrong(name, host, sender, size)
-
-    @staticmethod
-    def _wrong(copied: str, host: int, sender: int, size: int) -> list[dict]:
-        wrong = compare_pattern(host, sender, size)
-        return [] if wrong is None else [{"copied": copied, **wrong}]
+    # -- what they need -----------------------------------------------------------------------------------------------
 
     def _use(self, bdf: str) -> Gpu:
         if bdf not in self._gpus:
             self.report(f"opening {bdf}")
             self._gpus[bdf] = Gpu(self.cuda, bdf, len(self._gpus) + 1)
         self.cuda.call("cuCtxSetCurrent", self._gpus[bdf].context)
+        if self._reader is None:
+            self._reader = Reader(self.cuda, Hold(self.cuda), self.settings, self.report)
         return self._gpus[bdf]
 
-    def _fitting(self, buffers: int) -> list[int]:
-        """The sizes of which so many buffers take at most 5% of what is free on the current GPU and on the host."""
-        free = min(self.cuda.free_memory() // buffers, read_available_memory())
-        return [size for size in self.sizes if size <= free // SHARE_OF_FREE_MEMORY]
+    def _reach(self, owned: contextlib.ExitStack, ours: Gpu, theirs: Gpu) -> bool:
+        """Let `ours` reach `theirs` until the end of the step; whether it does."""
+        try:
+            owned.enter_context(self.cuda.peer_access(ours.context, theirs.context))
+        except CudaError as error:
+            if error.code != CUDA_ERROR_PEER_ACCESS_UNSUPPORTED:
+                raise
+            return False
+        return True
 
-    def _clear(self, address: int, size: int) -> None:
-        self.cuda.call("cuMemsetD32_v2", address, CLEARED, size // 4)
-        # The copy that follows may be made by another context, which does not wait for this one.
-        self.cuda.call("cuStreamSynchronize", None)
+    def _budget(self, gpu: Gpu) -> int:
+        self.cuda.call("cuCtxSetCurrent", gpu.context)
+        return self.cuda.free_memory() // SHARE_OF_FREE_MEMORY
 
-    def _warm(self, copy: Callable[[int], None], size: int, stream: int) -> None:
-        """Copies until the link and the clocks had time to come up."""
-        self.report("warm-up")
-        until = time.monotonic() + self.warm_up
-        while time.monotonic() < until:
-            copy(size)
-            self.cuda.call("cuStreamSynchronize", stream)
+    def _fitting(self, gpus: list[Gpu], on_host: int, buffers: int = 0) -> list[int]:
+        """The sizes of which two fit into 5% of the free memory of each GPU, and so many into 5% of the host's."""
+        host = read_available_memory() // SHARE_OF_FREE_MEMORY // max(on_host, buffers)
+        free = min([*(self._budget(gpu) // 2 for gpu in gpus), host])
+        return [size for size in self.sizes if size <= free]
 
-    def _measure(self, what: str, copy: Callable[[int], None], sizes: list[int], stream: int) -> dict[str, Any]:
-        """`{gb_s, settled, by_size: [{bytes, gb_s, settled}]}`; the first two are those of the largest size."""
-        rows = []
-        for size in sizes:
-            self.report(f"{what} of {size} bytes")
-            rows.append({"bytes": size, **self._settle(copy, size, stream)})
-        return {"gb_s": rows[-1]["gb_s"], "settled": rows[-1]["settled"], "by_size": rows}
+    def _host(self, owned: contextlib.ExitStack, size: int) -> int:
+        return owned.enter_context(self.cuda.pinned(size))
 
-    def _settle(self, copy: Callable[[int], None], size: int, stream: int) -> dict[str, Any]:
-        """Reads until two readings in a row agree, which are averaged then."""
-        once = self._time(copy, size, 1, stream)
-        copies = max(1, min(COPIES, round(self.reading_ms / once))) if once > 0 else COPIES
-        before = None
-        for _number in range(READINGS):
-            now = self._time(copy, size, copies, stream)
-            if before and now and abs(now - before) <= AGREE * before:
-                return {"gb_s": _rate(size, (now + before) / 2), "settled": True}
-            before = now
-        return {"gb_s": _rate(size, before), "settled": False}
+    def _host_arena(self, owned: contextlib.ExitStack, most: int, others: int) -> Place:
+        """Host memory into which copies go; `others` buffers of the largest size are in use already."""
+        room = read_available_memory() // SHARE_OF_FREE_MEMORY - others * most
+        size = max(most, min(ARENA, room))
+        return Place(self._host(owned, size), size, None)
 
-    def _time(self, copy: Callable[[int], None], size: int, copies: int, stream: int) -> float:
-        """Milliseconds of one copy, of so many in a row."""
-        with self.cuda.event() as start, self.cuda.event() as end:
-            self.cuda.call("cuEventRecord", start, stream)
-            for _number in range(copies):
-                copy(size)
-            self.cuda.call("cuEventRecord", end, stream)
-            return self.cuda.elapsed(start, end) / copies
+    def _arena(self, owned: contextlib.ExitStack, gpu: Gpu, most: int) -> tuple[Place, Place]:
+        """Memory of a GPU: a place that copies come from, of the largest size, and all the rest, into which they go."""
+        size = min(ARENA + most, self._budget(gpu)) // most * most
+        address = owned.enter_context(self._of(gpu, size))
+        return Place(address, most, gpu.context), Place(address + most, size - most, gpu.context)
 
-    def _link_under_load(self, gpu: Gpu, copy: Callable[[int], None], size: int, stream: int) -> dict | None:
-        """The link while copies are under way; None where sysfs does not say."""
-        self.report("link under load")
-        for _number in range(COPIES // 10):
-            copy(size)
-        link = read_link(self.sys, gpu.bdf)
-        self.cuda.call("cuStreamSynchronize", stream)
-        return link
+    @contextlib.contextmanager
+    def _of(self, gpu: Gpu, size: int) -> Iterator[int]:
+        self.cuda.call("cuCtxSetCurrent", gpu.context)
+        with self.cuda.memory(size) as address:
+            yield address
+            self.cuda.call("cuCtxSetCurrent", gpu.context)
 
 
-def _rate(size: int, milliseconds: float | None) -> float:
-    return round(size / milliseconds / 1e6, 3) if milliseconds else 0.0
+def _key(sender: Gpu, taker: Gpu, name: str) -> int:
+    """One number for each ordered pair and kind of copy."""
+    return (sender.number << 16) + (taker.number << 8) + (1 if name == "read" else 2)
+
+
+def _inspected(tallies: Any) -> dict[str, Any]:
+    """`{copies, wrong}`: how many were compared, and what of them was not what was sent."""
+    every = list(tallies)
+    return {"copies": sum(tally.copies for tally in every), "wrong": [one for tally in every for one in tally.found()]}

@@ -4,69 +4,30 @@
 # Private to this collection: it may change at any time.
 """The CUDA driver API by ctypes: what measuring copies needs of it, and nothing of a toolkit.
 
-Runs in the measuring child, also where this collection is not installed: no import but the standard library. Names,
-types and values are those of cuda.h (docs.nvidia.com/cuda/cuda-driver-api); the suffix _v2 is that of the symbols.
+Runs in the measuring child, also where this collection is not installed: no import but the standard library and its
+siblings. A function that a library lacks is missed by what needs it, and by nothing else.
 """
 from __future__ import annotations
 
 import contextlib
 import ctypes
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
-CUDA_SUCCESS = 0
-CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED = 704
-CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK = 1
-CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED = 3
+from .cuda_functions import (
+    CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED,
+    CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK,
+    CU_MEMHOSTALLOC_DEVICEMAP,
+    CU_MEMHOSTALLOC_PORTABLE,
+    CU_STREAM_NON_BLOCKING,
+    CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED,
+    CUDA_SUCCESS,
+    FUNCTIONS,
+    SYMBOLS,
+    Uuid,
+)
+
 _NAME_LENGTH = 256
-
-_int, _uint, _size, _text, _pointer = ctypes.c_int, ctypes.c_uint, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_void_p
-_device_pointer = ctypes.c_ulonglong        # CUdeviceptr
-_to = ctypes.POINTER
-
-
-class Uuid(ctypes.Structure):
-    """CUuuid."""
-
-    _fields_ = (("bytes", ctypes.c_ubyte * 16),)
-
-
-# CUdevice is an int; CUcontext, CUstream and CUevent are pointers. Every function answers with a CUresult.
-FUNCTIONS = {
-    "cuInit": (_uint,),
-    "cuDriverGetVersion": (_to(_int),),
-    "cuGetErrorName": (_int, _to(_text)),
-    "cuGetErrorString": (_int, _to(_text)),
-    "cuDeviceGetCount": (_to(_int),),
-    "cuDeviceGetByPCIBusId": (_to(_int), _text),
-    "cuDeviceGetPCIBusId": (_text, _int, _int),
-    "cuDeviceGetName": (_text, _int, _int),
-    "cuDeviceGetUuid": (_to(Uuid), _int),
-    "cuDeviceCanAccessPeer": (_to(_int), _int, _int),
-    "cuDeviceGetP2PAttribute": (_to(_int), _int, _int, _int),
-    "cuDevicePrimaryCtxRetain": (_to(_pointer), _int),
-    "cuCtxSetCurrent": (_pointer,),
-    "cuCtxEnablePeerAccess": (_pointer, _uint),
-    "cuCtxDisablePeerAccess": (_pointer,),
-    "cuMemGetInfo_v2": (_to(_size), _to(_size)),
-    "cuMemAlloc_v2": (_to(_device_pointer), _size),
-    "cuMemFree_v2": (_device_pointer,),
-    "cuMemHostAlloc": (_to(_pointer), _size, _uint),
-    "cuMemFreeHost": (_pointer,),
-    "cuMemsetD32_v2": (_device_pointer, _uint, _size),
-    "cuMemcpyHtoDAsync_v2": (_device_pointer, _pointer, _size, _pointer),
-    "cuMemcpyDtoHAsync_v2": (_pointer, _device_pointer, _size, _pointer),
-    "cuMemcpyDtoDAsync_v2": (_device_pointer, _device_pointer, _size, _pointer),
-    "cuMemcpyPeerAsync": (_device_pointer, _pointer, _device_pointer, _pointer, _size, _pointer),
-    "cuStreamCreate": (_to(_pointer), _uint),
-    "cuStreamSynchronize": (_pointer,),
-    "cuStreamDestroy_v2": (_pointer,),
-    "cuEventCreate": (_to(_pointer), _uint),
-    "cuEventRecord": (_pointer, _pointer),
-    "cuEventSynchronize": (_pointer,),
-    "cuEventElapsedTime": (_to(ctypes.c_float), _pointer, _pointer),
-    "cuEventDestroy_v2": (_pointer,),
-}
 
 
 class CudaError(Exception):
@@ -86,24 +47,47 @@ class Driver:
     """The functions of one library. Whatever holds something of the GPU is a context manager that gives it back."""
 
     def __init__(self, library: str) -> None:
+        self._name = library
         try:
             self._library = ctypes.CDLL(library, use_errno=False)
-            for name, types in FUNCTIONS.items():
-                function = getattr(self._library, name)
-                function.argtypes, function.restype = types, _int
-        except (OSError, AttributeError) as error:
+        except OSError as error:
             raise NoDriver(f"the CUDA driver library {library} cannot be used: {error}") from None
+        self._found: dict[str, Callable[..., int]] = {}
+
+    def function(self, name: str) -> Callable[..., int]:
+        """A function with its types. Raises NoDriver where the library lacks it."""
+        if name not in self._found:
+            problem = None
+            for symbol in SYMBOLS.get(name, (name,)):
+                try:
+                    found = getattr(self._library, symbol)
+                except AttributeError as error:
+                    problem = error
+                    continue
+                found.argtypes, found.restype = FUNCTIONS[name], ctypes.c_int
+                self._found[name] = found
+                break
+            else:
+                raise NoDriver(f"the CUDA driver library {self._name} cannot be used: {problem}")
+        return self._found[name]
+
+    def has(self, *names: str) -> bool:
+        try:
+            return all(self.function(name) for name in names)
+        except NoDriver:
+            return False
 
     def call(self, function: str, *arguments: object) -> None:
-        """Raises CudaError."""
-        code = getattr(self._library, function)(*arguments)
+        """Raises CudaError, or NoDriver where the library lacks the function."""
+        code = self.function(function)(*arguments)
         if code != CUDA_SUCCESS:
             raise CudaError(function, code, self._error("cuGetErrorName", code) or f"error {code}",
                             self._error("cuGetErrorString", code) or "the library has no text for it")
 
     def _error(self, function: str, code: int) -> str | None:
         text = ctypes.c_char_p()
-        if getattr(self._library, function)(code, ctypes.byref(text)) != CUDA_SUCCESS or text.value is None:
+        if not self.has(function) or self.function(function)(code, ctypes.byref(text)) != CUDA_SUCCESS or (
+                text.value is None):
             return None
         return text.value.decode("utf-8", "replace")
 
@@ -114,31 +98,49 @@ class Driver:
         return answer.value
 
     def start(self) -> dict:
-        """`{version, devices}`: the newest CUDA that this driver knows, as `12.8`, and how many GPUs it shows."""
+        """`{version, devices}`: the newest CUDA that this driver knows, as `12.8`, and how many GPUs it shows; null
+        where the library does not say."""
         self.call("cuInit", 0)
-        version = self.integer("cuDriverGetVersion")
-        return {"version": f"{version // 1000}.{version % 1000 // 10}", "devices": self.integer("cuDeviceGetCount")}
+        version = self.integer("cuDriverGetVersion") if self.has("cuDriverGetVersion") else None
+        return {"version": None if version is None else f"{version // 1000}.{version % 1000 // 10}",
+                "devices": self.integer("cuDeviceGetCount") if self.has("cuDeviceGetCount") else None}
 
     def device(self, bdf: str) -> int:
         return self.integer("cuDeviceGetByPCIBusId", os.fsencode(bdf))
 
     def describe(self, device: int) -> dict:
-        """`{bdf, name, uuid}`; the address in the driver's spelling."""
+        """`{bdf, name, uuid}`; the address in the driver's spelling. Null where the library does not say."""
+        return {"bdf": self._text("cuDeviceGetPCIBusId", device), "name": self._text("cuDeviceGetName", device),
+                "uuid": self._uuid("cuDeviceGetUuid_v2", device) or self._uuid("cuDeviceGetUuid", device)}
+
+    def is_split(self, device: int) -> bool:
+        """Whether MIG splits it up: then the newer function tells the UUID of the part that this process sees, and the
+        older one that of the whole."""
+        part, whole = (self._uuid(name, device) for name in ("cuDeviceGetUuid_v2", "cuDeviceGetUuid"))
+        return None not in (part, whole) and part != whole
+
+    def _uuid(self, function: str, device: int) -> str | None:
+        if not self.has(function):
+            return None
         uuid = Uuid()
-        self.call("cuDeviceGetUuid", ctypes.byref(uuid), device)
+        self.call(function, ctypes.byref(uuid), device)
         digits = bytes(uuid.bytes).hex()
         groups = (digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:])
-        return {"bdf": self._name("cuDeviceGetPCIBusId", device), "name": self._name("cuDeviceGetName", device),
-                "uuid": f"GPU-{'-'.join(groups)}"}
+        return f"GPU-{'-'.join(groups)}"
 
-    def _name(self, function: str, device: int) -> str:
+    def _text(self, function: str, device: int) -> str | None:
+        if not self.has(function):
+            return None
         text = ctypes.create_string_buffer(_NAME_LENGTH)
         self.call(function, text, _NAME_LENGTH, device)
         return text.value.decode("utf-8", "replace")
 
     def retain(self, device: int) -> int:
-        """The primary context of a GPU, which the process that ends gives back."""
+        """The primary context of a GPU; release() gives it back."""
         return self._made("cuDevicePrimaryCtxRetain", device)
+
+    def release(self, device: int) -> None:
+        self.call("cuDevicePrimaryCtxRelease", device)
 
     def _made(self, function: str, *arguments: object) -> int:
         handle = ctypes.c_void_p()
@@ -169,14 +171,22 @@ class Driver:
         return self._held(address.value, "cuMemFree_v2")
 
     def pinned(self, size: int) -> contextlib.AbstractContextManager[int]:
-        """Pinned memory of the host, on the node of the CPU that this thread runs on."""
-        return self._held(self._made("cuMemHostAlloc", size, 0), "cuMemFreeHost")
+        """Pinned memory of the host, on the node of the CPU that this thread runs on; all contexts may use it."""
+        flags = CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP
+        return self._held(self._made("cuMemHostAlloc", size, flags), "cuMemFreeHost")
+
+    def device_pointer(self, host: int) -> int:
+        """The address by which GPUs know pinned memory."""
+        address = ctypes.c_ulonglong()
+        self.call("cuMemHostGetDevicePointer_v2", ctypes.byref(address), host, 0)
+        return address.value
 
     def stream(self) -> contextlib.AbstractContextManager[int]:
-        return self._held(self._made("cuStreamCreate", 0), "cuStreamDestroy_v2")
+        """A stream that does not wait for the NULL stream of its context, nor that one for it."""
+        return self._held(self._made("cuStreamCreate", CU_STREAM_NON_BLOCKING), "cuStreamDestroy")
 
     def event(self) -> contextlib.AbstractContextManager[int]:
-        return self._held(self._made("cuEventCreate", 0), "cuEventDestroy_v2")
+        return self._held(self._made("cuEventCreate", 0), "cuEventDestroy")
 
     def elapsed(self, start: int, end: int) -> float:
         """Milliseconds between two events, when the second has happened."""
@@ -189,16 +199,29 @@ class Driver:
         return bool(self.integer("cuDeviceCanAccessPeer", device, peer))
 
     def peer_attributes(self, device: int, peer: int) -> dict:
-        """`{performance_rank, native_atomics}`: 0 is the best rank."""
+        """`{performance_rank, native_atomics}`: 0 is the best rank. Null where the library does not say."""
+        if not self.has("cuDeviceGetP2PAttribute"):
+            return {"performance_rank": None, "native_atomics": None}
         rank, atomics = (self.integer("cuDeviceGetP2PAttribute", attribute, device, peer) for attribute in (
             CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK, CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED))
         return {"performance_rank": rank, "native_atomics": bool(atomics)}
 
-    def peer_access(self, peer: int) -> contextlib.AbstractContextManager[int]:
-        """The current context may reach memory of the context `peer` meanwhile."""
+    def peer_access(self, ours: int, theirs: int) -> contextlib.AbstractContextManager[int]:
+        """The context `ours` may reach memory of the context `theirs` meanwhile. Leaves `ours` current."""
+        self.call("cuCtxSetCurrent", ours)
         try:
-            self.call("cuCtxEnablePeerAccess", peer, 0)
+            self.call("cuCtxEnablePeerAccess", theirs, 0)
         except CudaError as error:
             if error.code != CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED:
                 raise
-        return self._held(peer, "cuCtxDisablePeerAccess")
+        return self._reached(ours, theirs)
+
+    @contextlib.contextmanager
+    def _reached(self, ours: int, theirs: int) -> Iterator[int]:
+        with self._held(theirs, "cuCtxDisablePeerAccess") as peer:
+            try:
+                yield peer
+            finally:
+                # Whoever fails after an error of the GPU tells of that one.
+                with contextlib.suppress(CudaError):
+                    self.call("cuCtxSetCurrent", ours)

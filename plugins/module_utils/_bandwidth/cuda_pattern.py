@@ -39,17 +39,18 @@ def write_pattern(address: int, sender: int, size: int) -> None:
         ctypes.memmove(address + offset, block, len(block))
 
 
-def compare_pattern(address: int, sender: int, size: int) -> dict | None:
-    """`{first_offset, wrong_bytes, bytes}` of memory that should hold the pattern, None where it does."""
-    first, wrong = None, 0
-    for offset, block in blocks(sender, size):
-        found = ctypes.string_at(address + offset, len(block))
-        if found != block:
-            differing = _exclusive_or(found, block)
-            if first is None:
+def find_difference(address: int, pattern: int, size: int) -> dict:
+    """`{first_offset, wrong_bytes, bytes}` of memory that differs from that of the pattern, which is `size` bytes."""
+    first, wrong = 0, 0
+    for offset in range(0, size, BLOCK):
+        length = min(BLOCK, size - offset)
+        found, wanted = ctypes.string_at(address + offset, length), ctypes.string_at(pattern + offset, length)
+        if found != wanted:
+            differing = _exclusive_or(found, wanted)
+            if wrong == 0:
                 first = offset + len(differing) - len(differing.lstrip(b"\0"))
             wrong += len(differing) - differing.count(0)
-    return None if first is None else {"first_offset": first, "wrong_bytes": wrong, "bytes": size}
+    return {"first_offset": first, "wrong_bytes": wrong, "bytes": size}
 
 
 def _exclusive_or(one: bytes, other: bytes) -> bytes:

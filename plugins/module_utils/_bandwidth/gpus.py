@@ -20,6 +20,7 @@ from .._pci.device import express_of, read_config
 from .._pci.gpus import NVIDIA, find_gpus
 from .._pci.sysfs import read_driver, read_id
 from .._pve import guests
+from .result import SPLIT
 
 UVM = "nvidia_uvm"
 
@@ -48,7 +49,7 @@ def choose(host: Host, devices: list[str], allow_busy: bool) -> Chosen:
     obstacle = _smi_obstacle(host, configs)
     seen = {gpu["bdf"]: gpu for gpu in smi.read(host, obstacle)["gpus"]}
     sliced = {bdf for bdf, gpu in seen.items() if gpu["mig"] == "Enabled"}
-    reasons = {bdf: reason or ("it is split up (MIG is enabled)" if bdf in sliced else None)
+    reasons = {bdf: reason or (SPLIT if bdf in sliced else None)
                for bdf, reason in reasons.items()}
     _require_any(reasons)
     fit = [bdf for bdf in wanted if reasons[bdf] is None]

@@ -4,14 +4,12 @@
 # Private to this collection: it may change at any time.
 """A measurement of copies, one step after the other: what is asked of the child, and when nothing more is.
 
-One GPU first, then a second one, then the pair, then all the rest: what a host cannot stand shows with the fewest GPUs
-involved. After the first hang, the first death of the child and the first sign of trouble nothing more is measured.
+After the first hang, the first death of the child and the first sign of trouble nothing more is measured.
 """
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Callable, Iterator
-from itertools import permutations
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from .._change.hung_gpus import mark_hung
@@ -24,15 +22,17 @@ from .result import (
     HANG,
     INCONCLUSIVE,
     NO_MEASUREMENT,
-    UNSUPPORTED,
+    SPLIT,
     WRONG_DATA,
     empty_gpu,
     empty_pair,
     gpu_record,
+    group_record,
     judged,
     pair_record,
     sizes_left_out,
 )
+from .steps import Step, order
 from .watch import Watch
 
 WARM_UP = 0.5       # seconds of copying before a reading counts: a link at rest takes a while to come up
@@ -41,6 +41,8 @@ READING_MS = 10.0   # what one reading lasts at least
 
 class Options(NamedTuple):
     pairs: bool
+    concurrent: bool            # copies at once too
+    steps: list[str]            # names of the steps to measure, empty for all
     sizes: list[int]            # bytes
     container: str | None
     timeout: int                # seconds for one step
@@ -56,25 +58,6 @@ class Options(NamedTuple):
         return f"in container {self.container}" if self.container else "on the host"
 
 
-class Step(NamedTuple):
-    request: dict[str, Any]
-    bdfs: tuple[str, ...]       # the GPUs that take part
-
-    @property
-    def subject(self) -> str:
-        return " and ".join(self.bdfs)
-
-
-def order(bdfs: list[str], pairs: bool) -> Iterator[Step]:
-    """The steps after the first, init: two GPUs, their pair, the other GPUs, the other ordered pairs."""
-    ordered = list(permutations(bdfs, 2)) if pairs else []
-    yield from (Step({"step": "gpu", "bdf": bdf}, (bdf,)) for bdf in bdfs[:2])
-    both = [Step({"step": "pair", "from": one, "to": other}, (one, other)) for one, other in ordered]
-    yield from both[:1]
-    yield from (Step({"step": "gpu", "bdf": bdf}, (bdf,)) for bdf in bdfs[2:])
-    yield from both[1:]
-
-
 class Measurement:
     """One measurement of the chosen GPUs. `popen` starts processes."""
 
@@ -88,6 +71,7 @@ class Measurement:
         self.bdfs = [gpu["bdf"] for gpu in chosen.gpus]
         self.gpus = {gpu["bdf"]: empty_gpu(gpu) for gpu in chosen.gpus}
         self.pairs: dict[tuple[str, ...], dict[str, Any]] = {}
+        self.groups: list[dict[str, Any]] = []
         self.not_measured = list(chosen.not_measured)
         self.stopped: str | None = None
         self.hung: list[str] = []
@@ -126,7 +110,10 @@ class Measurement:
 
     def _ask_all(self, child: MeasuringChild) -> None:
         self._begin(child.ask({"step": "init"}))
-        for step in order(self.bdfs, self.options.pairs):
+        wanted = self.options.steps
+        for step in order(self.bdfs, self.options.pairs, self.options.concurrent):
+            if wanted and step.name not in wanted:
+                continue
             self.stop(self.watch.trouble() if self.stopped is None else None)
             reason = self.stopped or self._tainted(step)
             if reason:
@@ -149,31 +136,49 @@ class Measurement:
         if hidden:
             return f"{hidden[0]} is not visible {self.options.place}"
         wrong = [bdf for bdf in step.bdfs if self.gpus[bdf]["verdict"] == WRONG_DATA]
-        return f"the data does not even reach {wrong[0]} unspoiled" if wrong and len(step.bdfs) > 1 else None
+        return f"the data does not even reach {wrong[0]} unspoiled" if wrong and (
+            step.group or len(step.bdfs) > 1) else None
 
     def _take(self, step: Step, answer: Answer) -> None:
-        record = empty_pair(*step.bdfs) if len(step.bdfs) == 2 else self.gpus[step.bdfs[0]]
+        record, read = self._form(step)
         if answer.kind == RESULT:
             try:
-                record = (pair_record if len(step.bdfs) == 2 else gpu_record)(record, answer.result)
-                left = sizes_left_out(step.subject, self.options.sizes, answer.result)
+                record = read(record, answer.result)
+                left = sizes_left_out(step.subject, self.options.sizes, answer.result) if not (
+                    step.group or record.get("split")) else None
                 self.not_measured += [left] if left else []
             except (ValueError, KeyError, TypeError, AttributeError):
                 record = judged(record, INCONCLUSIVE, NO_MEASUREMENT)
         elif answer.name == "CUDA_ERROR_INVALID_DEVICE" and len(step.bdfs) == 1:
             self._hidden.append(step.bdfs[0])
             self._leave_out(step, f"not visible {self.options.place}: {answer.message}")
+            return
         elif answer.kind == ERROR:
-            unsupported = answer.name == "CUDA_ERROR_PEER_ACCESS_UNSUPPORTED"
-            record = judged(record, UNSUPPORTED if unsupported else INCONCLUSIVE, answer.message)
+            record = judged(record, INCONCLUSIVE, answer.message)
         elif answer.kind == HUNG or answer.abandoned is not None:
             record = judged(record, HANG, answer.message)
             self.hang(step.bdfs, answer)
         else:
             record = judged(record, INCONCLUSIVE, answer.message)
             self.stop(f"{step.subject}: {answer.message}")
+        self._keep(step, record)
+
+    def _form(self, step: Step) -> tuple[dict[str, Any], Callable[..., dict[str, Any]]]:
+        """The empty record of a step, and what fills it from an answer."""
+        if step.group:
+            return step.group, group_record
         if len(step.bdfs) == 2:
+            return empty_pair(*step.bdfs), pair_record
+        return self.gpus[step.bdfs[0]], gpu_record
+
+    def _keep(self, step: Step, record: dict[str, Any]) -> None:
+        if step.group:
+            self.groups.append(record)
+        elif len(step.bdfs) == 2:
             self.pairs[step.bdfs] = record
+        elif record.get("split"):
+            self._hidden.append(step.bdfs[0])
+            self._leave_out(step, SPLIT)
         else:
             self.gpus[step.bdfs[0]] = record
 
@@ -191,13 +196,14 @@ class Measurement:
         self.stopped = self.stopped or reason
 
     def _leave_out(self, step: Step, reason: str) -> None:
-        if len(step.bdfs) == 1 and self.gpus[step.bdfs[0]]["verdict"] is not None:
+        if not step.group and len(step.bdfs) == 1 and self.gpus[step.bdfs[0]]["verdict"] is not None:
             return
         self.not_measured.append({"subject": step.subject, "reason": reason})
 
     def result(self) -> dict[str, Any]:
         """What the module answers with."""
         return {"gpus": [gpu for gpu in self.gpus.values() if gpu["verdict"]], "pairs": list(self.pairs.values()),
+                "concurrent": self.groups,
                 "stopped": self.stopped, "hung": self.hung, "abandoned": self.abandoned,
                 "not_measured": self.not_measured, "driver_version": self.driver_version, "tool": self.tool,
                 "where": self.options.where, "sizes": self.options.sizes}

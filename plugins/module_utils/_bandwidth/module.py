@@ -13,6 +13,7 @@ from .._host.host import Host
 from .gpus import Chosen, choose
 from .measurement import Measurement, Options
 from .nvbandwidth import Nvbandwidth
+from .steps import order
 
 PAGE = 4096
 SIZE_LIMIT = 1 << 30
@@ -42,13 +43,17 @@ def read_options(params: Mapping[str, Any]) -> Options:
     if timeout not in TIMEOUTS:
         raise ValueError(f"timeout: {timeout}: wanted are {TIMEOUTS[0]} to {TIMEOUTS[-1]} seconds")
     run_id = check_run_id(params["run_id"]) if params["run_id"] else new_run_id()
-    return Options(params["pairs"], sorted(set(sizes)), params["container"], timeout, run_id, params["library"])
+    return Options(params["pairs"], params.get("concurrent", False), params.get("steps", []), sorted(set(sizes)),
+                   params["container"], timeout, run_id, params["library"])
 
 
 def _would(chosen: Chosen, options: Options, tool: str) -> str:
     bdfs = [gpu["bdf"] for gpu in chosen.gpus]
     pairs = len(bdfs) * (len(bdfs) - 1) if options.pairs else 0
-    return (f"would measure {', '.join(bdfs)} and {pairs} ordered pairs {options.place} with {tool}, at most "
+    steps = list(order(bdfs, options.pairs, options.concurrent and tool == "driver"))
+    groups = sum(step.group is not None for step in steps)
+    together = f", {groups} groups of copies at once" if groups else ""
+    return (f"would measure {', '.join(bdfs)} and {pairs} ordered pairs{together} {options.place} with {tool}, at most "
             f"{options.timeout} s for each step")
 
 
@@ -56,4 +61,5 @@ def _tell(result: Mapping[str, Any]) -> str:
     """A line for each GPU and pair, and why the measurement ended early."""
     lines = [f"{gpu['bdf']}: {gpu['verdict']}: {gpu['said']}" for gpu in result["gpus"]]
     lines += [f"{pair['from']} and {pair['to']}: {pair['verdict']}: {pair['said']}" for pair in result["pairs"]]
+    lines += [f"{group['name']}: {group['verdict']}: {group['said']}" for group in result["concurrent"]]
     return "\n".join(lines + ([f"stopped: {result['stopped']}"] if result["stopped"] else []))

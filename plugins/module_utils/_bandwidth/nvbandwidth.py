@@ -32,6 +32,7 @@ _UNKNOWN_MEMORY_MIB = 640   # of a GPU that does not say: a buffer of 16 MiB
 _MARGIN = 5                 # seconds in which `timeout` gets its own work done
 _KILLED = (137, -9)
 _NOT_FOUND = 127            # env(1)
+_NO_LATENCY = f"{PROGRAM} does not time small copies; it times a load (load_latency_us)"
 _WRONG = "Invalid value when checking the pattern"
 
 
@@ -55,6 +56,9 @@ class Nvbandwidth(Measurement):
                                 "driver")
         visible = ",".join(gpu["uuid"] for gpu in self.gpus.values())
         cases = [*OF_GPU, *(OF_PAIR if self.options.pairs and len(self.bdfs) > 1 else {})]
+        if self.options.concurrent:
+            self.not_measured.append({"subject": "copies at once", "reason": f"{PROGRAM} is not asked for them: tool: "
+                                                                             "driver measures them"})
         for case in cases:
             self.stop(self.watch.trouble() if self.stopped is None else None)
             if self.stopped:
@@ -130,10 +134,10 @@ class Nvbandwidth(Measurement):
             value = matrix[self.bdfs.index(one)][self.bdfs.index(other)] if matrix else None
             if case == LATENCY:
                 if pair["read"] and value is not None:
-                    pair["read"]["latency_us"] = round(value / 1000, 2)
+                    pair["read"]["load_latency_us"] = round(value / 1000, 2)
                 continue
             direction = _direction(size, value)
-            pair[OF_PAIR[case]] = direction and {**direction, "latency_us": None}
+            pair[OF_PAIR[case]] = direction and {**direction, "latency_us": None, "latency_why": _NO_LATENCY}
             pair["can_access"] = pair["enabled"] = value is not None
 
     def _judge(self) -> None:

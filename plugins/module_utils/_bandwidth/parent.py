@@ -21,11 +21,22 @@ from .._host.host import Host
 from .._host.program import GRACE, PATH
 from .._kernel import cpulist
 from .._kernel.device_users import parse_container
-from . import child, cuda_copies, cuda_driver, cuda_pattern, cuda_place
+from . import (
+    child,
+    cuda_copies,
+    cuda_driver,
+    cuda_functions,
+    cuda_hold,
+    cuda_pattern,
+    cuda_place,
+    cuda_reading,
+    cuda_slots,
+)
 
 RESULT, ERROR, HUNG, DIED = "result", "error", "hung", "died"
 _MODULES = {".".join(module.__name__.split(".")[-2:]): module for module in (
-    cpulist, cuda_driver, cuda_pattern, cuda_place, cuda_copies, child)}
+    cpulist, cuda_functions, cuda_driver, cuda_hold, cuda_pattern, cuda_place, cuda_slots, cuda_reading, cuda_copies,
+    child)}
 _KEPT = 4096            # bytes of what it wrote to standard error
 _LINE_LIMIT = 1 << 20   # bytes; what a container sends may be anything
 _LINES_WAITING = 1000

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What a measurement says of a GPU and of a pair: the parts of gpuhost.bandwidth/1, and their verdicts.
+"""What a measurement says of a GPU, of a pair and of copies at once: the parts of gpuhost.bandwidth/1, their verdicts.
 
 An answer of the measuring child may come from a container: every value is checked before it is used. `slow` is said
 here only of a GPU whose link under load is less than both ends can do. Whether a bandwidth is what it should be is for
@@ -10,13 +10,16 @@ the controller, which knows the path.
 """
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 HEALTHY, SLOW, WRONG_DATA = "healthy", "slow", "wrong_data"
 HANG, UNSUPPORTED, INCONCLUSIVE = "hang", "unsupported", "inconclusive"
-VERDICTS = (HEALTHY, SLOW, WRONG_DATA, HANG, UNSUPPORTED, INCONCLUSIVE)
+BOTH_WAYS, HOST_BOTH_WAYS, SHIFT = "both_ways", "host_both_ways", "shift"
+STAGED = "staged"       # by way of the host's memory, as the driver gives no peer access
+VERDICTS = (HEALTHY, SLOW, WRONG_DATA, HANG, STAGED, UNSUPPORTED, INCONCLUSIVE)
 
+SPLIT = "it is split up (MIG is enabled)"
 NO_MEASUREMENT = "what the measuring process answered is no measurement"
 _TEXT_LIMIT = 200
 _WRONG_SHOWN = 8
@@ -26,12 +29,19 @@ def empty_gpu(gpu: Mapping[str, Any]) -> dict[str, Any]:
     """A GPU before it was measured; `gpu` as _bandwidth_gpus.choose() gives it."""
     return {"bdf": gpu["bdf"], "uuid": gpu["uuid"], "name": None, "numa_node": None, "bound": None, "verdict": None,
             "said": None, "h2d": None, "d2h": None, "d2d": None, "link": None, "link_expected": gpu["link_expected"],
-            "wrong": []}
+            "copies": 0, "wrong": []}
 
 
 def empty_pair(bdf: str, peer: str) -> dict[str, Any]:
     return {"from": bdf, "to": peer, "can_access": None, "enabled": None, "performance_rank": None,
-            "native_atomics": None, "verdict": None, "said": None, "read": None, "write": None, "wrong": []}
+            "native_atomics": None, "verdict": None, "said": None, "read": None, "write": None, "copies": 0,
+            "wrong": []}
+
+
+def empty_group(kind: str, name: str, bdfs: Iterable[str], flows: Iterable[tuple[str, str]]) -> dict[str, Any]:
+    """Copies at once before they were measured: `kind` is BOTH_WAYS, HOST_BOTH_WAYS or SHIFT, `flows` from and to."""
+    return {"kind": kind, "name": name, "gpus": list(bdfs), "verdict": None, "said": None, "gb_s": None, "copies": 0,
+            "flows": [{"from": source, "to": target, "gb_s": None} for source, target in flows], "wrong": []}
 
 
 def judged(record: dict[str, Any], verdict: str, message: str) -> dict[str, Any]:
@@ -40,14 +50,17 @@ def judged(record: dict[str, Any], verdict: str, message: str) -> dict[str, Any]
 
 def gpu_record(record: dict[str, Any], answer: Mapping[str, Any]) -> dict[str, Any]:
     """A measured GPU. ValueError where the answer of the child has another form."""
-    found = {**record, "name": _text(answer["name"]), "uuid": _text(answer["uuid"]),
+    found = {**record, "name": _text_or_none(answer["name"]),
+             "uuid": _text_or_none(answer["uuid"]) or record["uuid"],
              "numa_node": _whole(answer["numa_node"]) if answer["numa_node"] is not None else None,
              "bound": bool(answer["bound"])}
+    if answer.get("split"):
+        return {**judged(found, INCONCLUSIVE, SPLIT), "split": True}
     if not answer["sizes"]:
         return judged(found, INCONCLUSIVE, "none of the sizes fits into 5% of its free memory and of the host's")
     link = answer["link"]
     found |= {name: _direction(answer[name]) for name in ("h2d", "d2h", "d2d")}
-    found |= {"wrong": _wrong(answer["wrong"]), "link": None if link is None else {
+    found |= {**_inspected(answer), "link": None if link is None else {
         "speed_gt_s": _number(link["speed_gt_s"]), "width": _whole(link["width"])}}
     return judged(found, *_judge_gpu(found))
 
@@ -62,20 +75,19 @@ def _judge_gpu(found: dict[str, Any]) -> tuple[str, str]:
     if link and most and (link["speed_gt_s"] < most["speed_gt_s"] or link["width"] < most["width"]):
         return SLOW, f"the link runs at {_describe_link(link)} under load, and both ends can do {_describe_link(most)}"
     rates = ", ".join(f"{name} {found[name]['gb_s']:g}" for name in ("h2d", "d2h", "d2d"))
-    return HEALTHY, f"{rates} GB/s, and the data arrived as it was sent"
+    return HEALTHY, f"{rates} GB/s, {_arrived(found)}"
 
 
 def pair_record(record: dict[str, Any], answer: Mapping[str, Any]) -> dict[str, Any]:
     """A measured pair. ValueError where the answer of the child has another form."""
+    rank, atomics = answer["performance_rank"], answer["native_atomics"]
     found = {**record, "can_access": bool(answer["can_access"]), "enabled": bool(answer["enabled"]),
-             "performance_rank": _whole(answer["performance_rank"]), "native_atomics": bool(answer["native_atomics"])}
-    if not found["can_access"]:
-        return judged(found, UNSUPPORTED, "the driver offers no peer access between the two")
+             "performance_rank": None if rank is None else _whole(rank),
+             "native_atomics": None if atomics is None else bool(atomics)}
     if not answer["sizes"]:
         return judged(found, INCONCLUSIVE, "none of the sizes fits into 5% of the free memory of both")
-    found |= {name: {**_direction(answer[name]), "latency_us": _number(answer[name]["latency_us"])}
-              for name in ("read", "write")}
-    found["wrong"] = _wrong(answer["wrong"])
+    found |= {name: {**_direction(answer[name]), **_latency(answer[name])} for name in ("read", "write")}
+    found |= _inspected(answer)
     if found["wrong"]:
         return judged(found, WRONG_DATA, _describe_wrong(found["wrong"]))
     rough = [name for name in ("read", "write") if not found[name]["settled"]]
@@ -83,7 +95,34 @@ def pair_record(record: dict[str, Any], answer: Mapping[str, Any]) -> dict[str, 
         return judged(found, INCONCLUSIVE, f"{', '.join(rough)} did not settle: one reading differed from the next "
                                            "to the end")
     rates = ", ".join(f"{name} {found[name]['gb_s']:g}" for name in ("read", "write"))
-    return judged(found, HEALTHY, f"{rates} GB/s, and the data arrived as it was sent")
+    if not found["enabled"]:
+        return judged(found, STAGED, f"the driver gives no peer access from {found['from']} to {found['to']}, and "
+                                     f"copies go through the host's memory: {rates} GB/s, {_arrived(found)}")
+    return judged(found, HEALTHY, f"{rates} GB/s, {_arrived(found)}")
+
+
+def group_record(record: dict[str, Any], answer: Mapping[str, Any]) -> dict[str, Any]:
+    """Measured copies at once. ValueError where the answer of the child has another form."""
+    if not answer["sizes"]:
+        return judged(record, INCONCLUSIVE, "none of the sizes fits into 5% of the free memory of all")
+    missing = [(_text(source), _text(target)) for source, target in answer.get("missing") or []]
+    flows = [flow for flow in record["flows"] if (flow["from"], flow["to"]) not in missing]
+    without = "; ".join(f"the driver gives no peer access from {source} to {target}" for source, target in missing[
+        :_WRONG_SHOWN])
+    if len(flows) < 2:
+        return judged(record, UNSUPPORTED, without)
+    rates = [_number(rate) for rate in answer["ways"]]
+    if len(rates) != len(flows):
+        raise ValueError(f"{len(rates)} figures for {len(flows)} copies")
+    found = {**record, **_inspected(answer), "gb_s": _number(answer["gb_s"]),
+             "flows": [{**flow, "gb_s": rate} for flow, rate in zip(flows, rates)]}
+    if found["wrong"]:
+        return judged(found, WRONG_DATA, _describe_wrong(found["wrong"]))
+    if not answer["settled"]:
+        return judged(found, INCONCLUSIVE, "it did not settle: one reading differed from the next to the end")
+    left_out = f"; left out: {without}" if without else ""
+    return judged(found, HEALTHY, f"{found['gb_s']:g} GB/s together, the slowest {min(rates):g}, {_arrived(found)}"
+                                  f"{left_out}")
 
 
 def sizes_left_out(bdf: str, sizes: list[int], answer: Mapping[str, Any]) -> dict[str, str] | None:
@@ -99,15 +138,31 @@ def _direction(found: Mapping[str, Any]) -> dict[str, Any]:
     return {"gb_s": _number(found["gb_s"]), "settled": bool(found["settled"]), "by_size": rows}
 
 
+def _latency(found: Mapping[str, Any]) -> dict[str, Any]:
+    """In us where it is one, else why there is none."""
+    if found["latency_us"] is None:
+        return {"latency_us": None, "latency_why": _text(found["latency_why"])}
+    return {"latency_us": _number(found["latency_us"]), "latency_why": None}
+
+
+def _inspected(answer: Mapping[str, Any]) -> dict[str, Any]:
+    return {"copies": _whole(answer.get("copies", 0)), "wrong": _wrong(answer["wrong"])}
+
+
 def _wrong(found: list[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    numbers = ("first_offset", "wrong_bytes", "bytes")
-    return [{"copied": _text(one["copied"]), **{key: _whole(one[key]) for key in numbers}}
-            for one in found[:_WRONG_SHOWN]]
+    numbers, counts = ("first_offset", "wrong_bytes", "bytes"), ("wrong_copies", "copies")
+    return [{"copied": _text(one["copied"]), **{key: _whole(one[key]) for key in numbers},
+             **{key: _whole(one.get(key, 1)) for key in counts}} for one in found[:_WRONG_SHOWN]]
 
 
 def _describe_wrong(wrong: list[dict[str, Any]]) -> str:
-    return "; ".join(f"{one['copied']}: {one['wrong_bytes']} of {one['bytes']} bytes arrived wrong, the first at "
-                     f"offset {one['first_offset']}" for one in wrong)
+    return "; ".join(f"{one['copied']}: {one['wrong_copies']} of {one['copies']} copies arrived wrong, in the first of "
+                     f"them {one['wrong_bytes']} of {one['bytes']} bytes from offset {one['first_offset']} on"
+                     for one in wrong)
+
+
+def _arrived(found: Mapping[str, Any]) -> str:
+    return f"and the data of all {found['copies']} copies arrived as it was sent"
 
 
 def _describe_link(link: Mapping[str, Any]) -> str:
@@ -118,6 +173,10 @@ def _text(value: Any) -> str:
     if not isinstance(value, str):
         raise ValueError(f"{value!r} is no text")
     return value[:_TEXT_LIMIT]
+
+
+def _text_or_none(value: Any) -> str | None:
+    return None if value is None else _text(value)
 
 
 def _number(value: Any) -> float:

@@ -8,7 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ...module_utils._bandwidth.result import HANG, HEALTHY, INCONCLUSIVE, SLOW, UNSUPPORTED, WRONG_DATA
+from ...module_utils._bandwidth.result import (
+    HANG,
+    HEALTHY,
+    INCONCLUSIVE,
+    SLOW,
+    STAGED,
+    UNSUPPORTED,
+    WRONG_DATA,
+)
 from .._render.text import count, one_line
 from . import hints as hints_module
 from .expected import Expected, Pair, is_slow, of_gpu
@@ -16,7 +24,7 @@ from .expected import Expected, Pair, is_slow, of_gpu
 RECORD = "bandwidth.json"
 SCHEMA_BANDWIDTH = "gpuhost.bandwidth/1"
 # The worst first: what several of them together amount to.
-VERDICTS = (WRONG_DATA, HANG, SLOW, INCONCLUSIVE, UNSUPPORTED, HEALTHY)
+VERDICTS = (WRONG_DATA, HANG, SLOW, INCONCLUSIVE, STAGED, UNSUPPORTED, HEALTHY)
 HARMFUL = (WRONG_DATA, HANG)
 
 # Checks about the link of a GPU, and those about reads that it issues, which copies from the host depend on.

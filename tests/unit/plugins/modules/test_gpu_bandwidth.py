@@ -15,37 +15,22 @@ import subprocess
 import time
 
 import pytest
-from ansible_collections.gpuhost.tuning.plugins.module_utils._bandwidth import measurement, module, parent
+from ansible_collections.gpuhost.tuning.plugins.module_utils._bandwidth import measurement, parent
 from ansible_collections.gpuhost.tuning.plugins.module_utils._host.host import Host
 from ansible_collections.gpuhost.tuning.plugins.module_utils._pve import exec as pve_exec
 from ansible_collections.gpuhost.tuning.plugins.modules import gpu_bandwidth
 
+from bandwidth_fixtures import SIZES, A, B, C, hasten, plant
 from hosts.config_space import all_ones
-from hosts.kernel import plant_kernel
 from hosts.nvidia import Gpu, plant_hung, plant_libraries, plant_nvidia
-from hosts.pci import bind, device_path, plant_gpu, plant_root_port, suspend, write_config
+from hosts.pci import bind, device_path, suspend, write_config
 from hosts.processes import plant_process
 from hosts.proxmox import plant_proxmox
-
-A, B, C = "0000:01:00.0", "0000:21:00.0", "0000:41:00.0"
-SIZES = [65536, 262144]
-KIB_256 = 262144
 
 
 @pytest.fixture
 def root(tree, monkeypatch):
-    for number, gpu in enumerate((A, B, C)):
-        plant_gpu(tree, gpu, parent=plant_root_port(tree, f"0000:{number:02x}:01.1"))
-        tree.files(device_path(tree, gpu), {"current_link_speed": "32.0 GT/s PCIe", "current_link_width": "16",
-                                            "numa_node": "0"})
-    tree.file("/sys/devices/system/node/node0/cpulist", "0-4095")
-    plant_kernel(tree, boot_id="boot-1")
-    plant_nvidia(tree, gpus=[(A, 0), (B, 1), (C, 2)])
-    tree.kernel_log("[    1.000000] Linux version 6.8.12-9-pve\n[   99.000000] NVRM: Xid (PCI:0000:41:00): 31, old\n")
-    monkeypatch.setattr(gpu_bandwidth, "Host", lambda _root: Host(str(tree.root)))
-    monkeypatch.setattr(measurement, "WARM_UP", 0.0)
-    monkeypatch.setattr(measurement, "READING_MS", 0.05)
-    monkeypatch.setattr(module, "TIMEOUTS", range(1, 100))
+    hasten(monkeypatch, plant(tree))
     affinity = os.sched_getaffinity(0)
     yield tree.root
     assert os.sched_getaffinity(0) == affinity
@@ -90,6 +75,9 @@ def test_healthy(measure, tree):
     assert (gpu["name"], gpu["numa_node"], gpu["bound"]) == ("Stand-in GPU 0", 0, True)
     assert gpu["link"] == gpu["link_expected"] == {"speed_gt_s": 32.0, "width": 16}
     assert not tree.path("/run/gpuhost").exists()
+    assert (gpu["said"], result["concurrent"]) == (
+        f"h2d {gpu['h2d']['gb_s']:g}, d2h {gpu['d2h']['gb_s']:g}, d2d {gpu['d2d']['gb_s']:g} GB/s, and the data of all "
+        f"{gpu['copies']} copies arrived as it was sent", [])
 
 
 def test_a_pair_is_read_and_written_by_the_same_gpu(measure):
@@ -116,8 +104,13 @@ def test_wrong_data_between_two_gpus_names_the_place(measure):
     found = pair_verdicts(result)
     assert {key for key, verdict in found.items() if verdict == "wrong_data"} == {(A, B), (B, A)}
     pair = next(pair for pair in result["pairs"] if (pair["from"], pair["to"]) == (A, B))
-    assert pair["wrong"] == [{"copied": "write", "first_offset": 4097, "wrong_bytes": 3, "bytes": KIB_256}]
-    assert pair["said"] == "write: 3 of 262144 bytes arrived wrong, the first at offset 4097"
+    (wrong,) = pair["wrong"]
+    assert {name: wrong[name] for name in ("copied", "first_offset", "wrong_bytes", "bytes")} == {
+        "copied": "write", "first_offset": 4097, "wrong_bytes": 3, "bytes": 65536}
+    # But for those of 16 bytes, every copy is spoiled.
+    assert wrong["copies"] - wrong["wrong_copies"] == 66
+    assert pair["said"] == (f"write: {wrong['wrong_copies']} of {wrong['copies']} copies arrived wrong, in the first "
+                            "of them 3 of 65536 bytes from offset 4097 on")
     assert set(verdicts(result).values()) == {"healthy"}
 
 
@@ -143,18 +136,27 @@ def test_gpus_that_are_not_measured_are_not_opened(measure, tree):
 
 def test_peer_access_that_is_not_offered(measure):
     result = measure(f"no_peer {A} {B}", gpus=(A, B), devices=[A, B])
-    assert pair_verdicts(result) == {(A, B): "unsupported", (B, A): "healthy"}
-    assert result["pairs"][0]["read"] is None
+    assert pair_verdicts(result) == {(A, B): "staged", (B, A): "healthy"}
+    staged = result["pairs"][0]
+    assert (staged["can_access"], staged["enabled"]) == (False, False)
+    # 262144 bytes at 11 GB/s, by way of the host, and 2 us before them.
+    assert staged["read"]["gb_s"] == pytest.approx(262144 / (2e-6 + 262144 / 11e9) / 1e9, rel=0.01)
+    assert staged["said"].startswith(f"the driver gives no peer access from {A} to {B}, and copies go through the "
+                                     "host's memory: read ")
 
 
-@pytest.mark.parametrize("code, verdict", [(217, "unsupported"), (214, "inconclusive")])
-def test_an_error_of_the_driver_has_its_name(measure, code, verdict):
-    result = measure(f"on cuCtxEnablePeerAccess 1 error {code}", gpus=(A, B), devices=[A, B])
-    assert pair_verdicts(result)[A, B] == verdict
-    assert pair_verdicts(result)[B, A] == "healthy"
-    name = {217: "CUDA_ERROR_PEER_ACCESS_UNSUPPORTED (peer access is not supported between these two devices)",
-            214: "CUDA_ERROR_ECC_UNCORRECTABLE (uncorrectable ECC error encountered)"}[code]
-    assert f"cuCtxEnablePeerAccess: {name}" in result["pairs"][0]["said"]
+def test_access_that_is_offered_and_not_given_is_none(measure):
+    """The driver says that A can reach B, and then refuses: what is copied goes through the host."""
+    result = measure("on cuCtxEnablePeerAccess 1 error 217", gpus=(A, B), devices=[A, B])
+    assert pair_verdicts(result) == {(A, B): "staged", (B, A): "healthy"}
+    assert (result["pairs"][0]["can_access"], result["pairs"][0]["enabled"]) == (True, False)
+
+
+def test_an_error_of_the_driver_has_its_name(measure):
+    result = measure("on cuCtxEnablePeerAccess 1 error 214", gpus=(A, B), devices=[A, B])
+    assert pair_verdicts(result) == {(A, B): "inconclusive", (B, A): "healthy"}
+    assert ("cuCtxEnablePeerAccess: CUDA_ERROR_ECC_UNCORRECTABLE (uncorrectable ECC error encountered)"
+            in result["pairs"][0]["said"])
 
 
 def test_readings_that_never_agree_are_inconclusive(measure):
@@ -217,10 +219,10 @@ def test_a_process_that_cannot_be_killed_is_reported_and_not_waited_for(measure,
 
 
 def test_death_in_the_middle_ends_the_measurement(measure, tree):
-    result = measure("on cuMemcpyDtoHAsync_v2 1 abort")
+    result = measure("on cuMemcpyDtoDAsync_v2 1 abort")
     assert verdicts(result) == {A: "inconclusive"}
     assert result["stopped"] == (
-        f"{A}: the measuring process was ended by signal 6 (Aborted) at d2h of 65536 bytes")
+        f"{A}: the measuring process was ended by signal 6 (Aborted) at d2d of 65536 bytes")
     assert (result["hung"], marks(tree)) == ([], [])
 
 

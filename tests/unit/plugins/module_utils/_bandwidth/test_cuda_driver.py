@@ -7,11 +7,13 @@ import ctypes
 
 import pytest
 from ansible_collections.gpuhost.tuning.plugins.module_utils._bandwidth.cuda_driver import (
-    FUNCTIONS,
     CudaError,
     Driver,
     NoDriver,
 )
+from ansible_collections.gpuhost.tuning.plugins.module_utils._bandwidth.cuda_functions import FUNCTIONS
+
+from standin.cuda import Standin, build
 
 A, B = "0000:01:00.0", "0000:21:00.0"
 
@@ -23,9 +25,9 @@ def cuda(standin):
     return driver
 
 
-def test_every_function_has_its_types(cuda):
+def test_every_function_is_there_and_has_its_types(cuda):
     for name, types in FUNCTIONS.items():
-        function = getattr(cuda._library, name)
+        function = cuda.function(name)
         assert (tuple(function.argtypes), function.restype) == (types, ctypes.c_int), name
 
 
@@ -33,6 +35,49 @@ def test_sizes_and_device_pointers_have_64_bits():
     """The default of ctypes, an int, would cut both."""
     assert ctypes.sizeof(FUNCTIONS["cuMemAlloc_v2"][1]) == 8
     assert [ctypes.sizeof(FUNCTIONS["cuMemcpyHtoDAsync_v2"][number]) for number in (0, 1, 2, 3)] == [8, 8, 8, 8]
+
+
+def test_the_newer_of_two_functions_is_asked_first(cuda):
+    assert cuda.function("cuEventElapsedTime").__name__ == "cuEventElapsedTime_v2"
+
+
+@pytest.fixture
+def lacking(tmp_path):
+    """A driver whose library lacks some functions."""
+    def make(*names):
+        folder = tmp_path / "lacking"
+        folder.mkdir()
+        driver = Driver(str(Standin(build(tmp_path, without=names), folder).gpus(A, B).path))
+        driver.start()
+        return driver
+    return make
+
+
+def test_an_older_library_has_the_older_functions(lacking):
+    cuda = lacking("cuEventElapsedTime_v2", "cuDeviceGetUuid_v2")
+    assert cuda.function("cuEventElapsedTime").__name__ == "cuEventElapsedTime"
+    device = cuda.device(B)
+    assert cuda.describe(device)["uuid"] == "GPU-00000000-0000-4000-8000-000000000001"
+    assert cuda.is_split(device) is False
+
+
+def test_a_function_that_is_missing_is_missed_by_nothing_else(lacking):
+    names = ("cuGetErrorName", "cuGetErrorString", "cuDriverGetVersion", "cuDeviceGetName", "cuDeviceGetUuid",
+             "cuDeviceGetUuid_v2", "cuDeviceGetP2PAttribute", "cuDeviceGetCount", "cuDeviceGetPCIBusId")
+    cuda = lacking(*names)
+    assert cuda.start() == {"version": None, "devices": None}
+    assert cuda.describe(cuda.device(A)) == {"bdf": None, "name": None, "uuid": None}
+    assert cuda.peer_attributes(0, 1) == {"performance_rank": None, "native_atomics": None}
+    with pytest.raises(CudaError, match=r"cuDeviceGetByPCIBusId: error 101 \(the library has no text for it\)"):
+        cuda.device("0000:99:00.0")
+    with pytest.raises(NoDriver, match="undefined symbol: cuDeviceGetName"):
+        cuda.function("cuDeviceGetName")
+
+
+def test_a_gpu_that_is_split_up_shows_the_uuid_of_a_part(standin):
+    driver = Driver(str(standin.gpus(A, B).does(f"mig {B}").path))
+    driver.start()
+    assert [driver.is_split(driver.device(bdf)) for bdf in (A, B)] == [False, True]
 
 
 def test_what_the_driver_says_of_a_gpu(cuda):
@@ -69,7 +114,7 @@ def test_peer_access_that_is_there_already_is_none_to_complain_about(cuda):
     ours, theirs = (cuda.retain(cuda.device(bdf)) for bdf in (A, B))
     cuda.call("cuCtxSetCurrent", ours)
     cuda.call("cuCtxEnablePeerAccess", theirs, 0)
-    with cuda.peer_access(theirs):
+    with cuda.peer_access(ours, theirs):
         pass
     with pytest.raises(CudaError, match="CUDA_ERROR_PEER_ACCESS_NOT_ENABLED"):
         cuda.call("cuCtxDisablePeerAccess", theirs)
@@ -79,4 +124,4 @@ def test_peer_access_that_is_there_already_is_none_to_complain_about(cuda):
     ("libcuda-of-nobody.so.1", "cannot open shared object file"), ("libc.so.6", "undefined symbol: cuInit")])
 def test_a_library_that_is_none(library, words):
     with pytest.raises(NoDriver, match=words):
-        Driver(library)
+        Driver(library).start()

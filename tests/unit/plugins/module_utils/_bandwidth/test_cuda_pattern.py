@@ -9,7 +9,7 @@ import pytest
 from ansible_collections.gpuhost.tuning.plugins.module_utils._bandwidth.cuda_pattern import (
     BLOCK,
     blocks,
-    compare_pattern,
+    find_difference,
     write_pattern,
 )
 
@@ -20,13 +20,20 @@ def pattern(sender, size):
 
 @pytest.fixture
 def memory():
-    buffer = ctypes.create_string_buffer(2 * BLOCK + 4096)
-    write_pattern(ctypes.addressof(buffer), 7, len(buffer) - 1)
-    return buffer
+    """The pattern twice."""
+    buffers = [ctypes.create_string_buffer(2 * BLOCK + 4096) for _number in range(2)]
+    for buffer in buffers:
+        write_pattern(ctypes.addressof(buffer), 7, len(buffer) - 1)
+    return buffers
+
+
+def difference(memory, size):
+    return find_difference(*map(ctypes.addressof, memory), size)
 
 
 def test_what_was_written_is_what_is_expected(memory):
-    assert compare_pattern(ctypes.addressof(memory), 7, len(memory) - 1) is None
+    assert memory[0].raw[:-1] == pattern(7, 2 * BLOCK + 4096)[:-1]
+    assert difference(memory, len(memory[0]) - 1)["wrong_bytes"] == 0
 
 
 @pytest.mark.parametrize("size", [4096, BLOCK, BLOCK + 4096, 3 * BLOCK])
@@ -49,13 +56,13 @@ def test_no_place_holds_the_word_of_another_sender(other):
 
 def test_the_first_wrong_byte_and_how_many(memory):
     for offset in (BLOCK + 5, BLOCK + 6, 2 * BLOCK + 1):
-        memory[offset] = bytes([memory[offset][0] ^ 0x80])
-    assert compare_pattern(ctypes.addressof(memory), 7, len(memory) - 1) == {
+        memory[0][offset] = bytes([memory[0][offset][0] ^ 0x80])
+    assert difference(memory, 2 * BLOCK + 4095) == {
         "first_offset": BLOCK + 5, "wrong_bytes": 3, "bytes": 2 * BLOCK + 4095}
 
 
 def test_memory_that_was_never_written_is_wrong(memory):
-    ctypes.memset(memory, 0xA5, len(memory))
-    found = compare_pattern(ctypes.addressof(memory), 7, 4096)
+    ctypes.memset(memory[0], 0xA5, len(memory[0]))
+    found = difference(memory, 4096)
     assert found["first_offset"] < 4
     assert found["wrong_bytes"] > 4000

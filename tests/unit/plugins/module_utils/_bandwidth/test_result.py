@@ -6,13 +6,14 @@ from __future__ import annotations
 import copy
 
 import pytest
-from ansible_collections.gpuhost.tuning.plugins.module_utils._bandwidth.measurement import order
 from ansible_collections.gpuhost.tuning.plugins.module_utils._bandwidth.result import (
     empty_gpu,
     empty_pair,
     gpu_record,
+    group_record,
     pair_record,
 )
+from ansible_collections.gpuhost.tuning.plugins.module_utils._bandwidth.steps import order
 
 A, B, C, D = (f"0000:{bus}:00.0" for bus in ("01", "21", "41", "61"))
 DIRECTION = {"gb_s": 50.5, "settled": True, "by_size": [{"bytes": 4096, "gb_s": 50.5, "settled": True}]}
@@ -88,3 +89,43 @@ def test_one_gpu_then_a_second_then_their_pair_then_the_rest():
     assert len(steps) == len(set(steps)) == 4 + 12
     assert [step.bdfs for step in order([A], pairs=True)] == [(A,)]
     assert [step.bdfs for step in order([A, B], pairs=False)] == [(A,), (B,)]
+
+
+def test_copies_at_once_come_last_and_from_few_to_many():
+    steps = list(order([A, B, C], pairs=True, concurrent=True))[3 + 6:]
+    assert [step.name for step in steps] == [
+        f"host <-> {A}", f"host <-> {B}", f"host <-> {C}", f"{A} <-> {B}", f"{A} <-> {C}", f"{B} <-> {C}", "shift by 1",
+        "shift by 2"]
+    assert steps[-1].request == {"step": "pairs", "pairs": [(A, C), (B, A), (C, B)]}
+    # Of two GPUs the only shift is both ways of their pair.
+    assert [step.name for step in order([A, B], pairs=True, concurrent=True)][4:] == [
+        f"host <-> {A}", f"host <-> {B}", f"{A} <-> {B}"]
+    assert [step.name for step in order([A], pairs=False, concurrent=True)] == [A, f"host <-> {A}"]
+
+
+def group(**changed):
+    step = list(order([A, B, C], pairs=True, concurrent=True))[-2]
+    return group_record(step.group, {"sizes": [4096], "gb_s": 90.0, "ways": [30.0, 29.0, 31.0], "settled": True,
+                                     "missing": [], "copies": 12, "wrong": [], **changed})
+
+
+def test_copies_at_once_have_a_sum_and_a_figure_each():
+    found = group()
+    assert (found["verdict"], found["gb_s"], found["copies"]) == ("healthy", 90.0, 12)
+    assert found["flows"] == [{"from": A, "to": B, "gb_s": 30.0}, {"from": B, "to": C, "gb_s": 29.0},
+                              {"from": C, "to": A, "gb_s": 31.0}]
+    assert found["said"] == ("90 GB/s together, the slowest 29, and the data of all 12 copies arrived as it was sent")
+
+
+def test_a_pair_without_peer_access_takes_no_part():
+    found = group(missing=[[B, C]], ways=[30.0, 31.0])
+    assert [flow["gb_s"] for flow in found["flows"]] == [30.0, 31.0]
+    assert found["said"].endswith(f"; left out: the driver gives no peer access from {B} to {C}")
+    assert group(missing=[[B, C], [C, A]], ways=[30.0])["verdict"] == "unsupported"
+
+
+@pytest.mark.parametrize("changed", [{"ways": [1.0]}, {"ways": None}, {"gb_s": "much"}, {"missing": [[1, 2]]},
+                                     {"missing": ["x"]}, {"wrong": "none"}, {"copies": -1}])
+def test_an_answer_of_another_form_is_refused_for_copies_at_once_too(changed):
+    with pytest.raises((ValueError, KeyError, TypeError, AttributeError)):
+        group(**changed)

@@ -154,14 +154,17 @@ def test_what_the_module_makes_of_its_measurement_is_taken():
                "read": transfer, "write": transfer,
                "wrong": [{"copied": "write", "first_offset": 8, "wrong_bytes": 4, "bytes": 4096}]}
     pairs = [result.pair_record(result.empty_pair(NEAR, FAR), offered),
-             result.pair_record(result.empty_pair(FAR, NEAR), {**offered, "can_access": False})]
+             result.pair_record(result.empty_pair(FAR, NEAR), {**offered, "enabled": False, "wrong": []})]
     record = made({**answer([]), "gpus": gpus, "pairs": pairs, "hung": [BESIDE_IT], "abandoned": None, "msg": "x"})
     assert [(one["verdict"], one["said"]) for one in [*record["gpus"], *record["pairs"]]] == [
         ("slow", "the link runs at 16 GT/s x16 under load, and both ends can do 32 GT/s x16, from the host 55.3 of "
                  "58.4 GB/s expected, to the host 52.0 of 57.6 GB/s expected"),
         ("hang", "no answer"),
-        ("wrong_data", "write: 4 of 4096 bytes arrived wrong, the first at offset 8, write 55.3 GB/s, read 55.3 GB/s"),
-        ("unsupported", "the driver offers no peer access between the two")]
+        ("wrong_data", "write: 1 of 1 copies arrived wrong, in the first of them 4 of 4096 bytes from offset 8 on, write "
+                       "55.3 GB/s, read 55.3 GB/s"),
+        ("staged", f"the driver gives no peer access from {FAR} to {NEAR}, and copies go through the host's memory: read "
+                   "55.3, write 55.3 GB/s, and the data of all 0 copies arrived as it was sent, write 55.3 GB/s, read "
+                   "55.3 GB/s")]
     assert set(bandwidth_record.VERDICTS) == set(result.VERDICTS)
 
 
