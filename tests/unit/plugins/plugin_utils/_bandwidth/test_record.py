@@ -160,11 +160,11 @@ def test_what_the_module_makes_of_its_measurement_is_taken():
         ("slow", "the link runs at 16 GT/s x16 under load, and both ends can do 32 GT/s x16, from the host 55.3 of "
                  "58.4 GB/s expected, to the host 52.0 of 57.6 GB/s expected"),
         ("hang", "no answer"),
-        ("wrong_data", "write: 1 of 1 copies arrived wrong, in the first of them 4 of 4096 bytes from offset 8 on, write "
-                       "55.3 GB/s, read 55.3 GB/s"),
-        ("staged", f"the driver gives no peer access from {FAR} to {NEAR}, and copies go through the host's memory: read "
-                   "55.3, write 55.3 GB/s, and the data of all 0 copies arrived as it was sent, write 55.3 GB/s, read "
-                   "55.3 GB/s")]
+        ("wrong_data", "write: 1 of 1 copies arrived wrong, in the first of them 4 of 4096 bytes from offset 8 on, "
+                       "write 55.3 GB/s, read 55.3 GB/s"),
+        ("staged", f"the driver gives no peer access from {FAR} to {NEAR}, and copies go through the host's memory: "
+                   "read 55.3, write 55.3 GB/s, and the data of all 0 copies arrived as it was sent, "
+                   "write 55.3 GB/s, read 55.3 GB/s")]
     assert set(bandwidth_record.VERDICTS) == set(result.VERDICTS)
 
 
