@@ -23,20 +23,19 @@ KEYS = ('fail P2: ["ForceP2P=0x11 overrides what the driver found out about tran
         '"RMForceP2PType=1 overrides what the driver found out about transfers between GPUs", '
         '"RMPcieP2PType=2 overrides what the driver found out about transfers between GPUs"] '
         '-> empty true')
-ASK = "nvidia-smi topo -p2p r"
 
 HOSTS = (
     Expected(
         geforce_with_peer_keys,
         {**COMMON, "iommu_acs": "fail P0: translated and redirected -> direct", "nvidia_registry_keys": KEYS},
-        ("iommu_acs", "nmi_watchdog", "dirty_ratio"),
+        ("iommu_acs", "cpu_scaling_driver", "nmi_watchdog"),
         {**SETTINGS,
          "iommu_acs": "NVIDIA, CUDA C++ Programming Guide: IOMMU on Linux (silent device memory corruption)",
          "nvidia_registry_keys": "NVIDIA, open-gpu-kernel-modules, nvrm_registry.h: ForceP2P"}),
     # Nobody can tell patched modules from stock ones: what would be wrong with them is unknown, and how to ask is said.
     Expected(geforce_stock, {**COMMON, "iommu_acs": "unknown P2"},
-             ("nmi_watchdog", "dirty_ratio", "dirty_background_ratio"), SETTINGS),
-    Expected(geforce_proprietary, COMMON, ("nmi_watchdog", "dirty_ratio", "dirty_background_ratio"), SETTINGS,
+             ("cpu_scaling_driver", "nmi_watchdog", "dirty_ratio"), SETTINGS),
+    Expected(geforce_proprietary, COMMON, ("cpu_scaling_driver", "nmi_watchdog", "dirty_ratio"), SETTINGS,
              {"iommu_acs": "NVIDIA's own modules offer GeForce RTX cards no transfers between each other"}),
-    Expected(geforce_passed_through, COMMON, ("nmi_watchdog", "dirty_ratio", "dirty_background_ratio"), SETTINGS),
+    Expected(geforce_passed_through, COMMON, ("cpu_scaling_driver", "nmi_watchdog", "dirty_ratio"), SETTINGS),
 )

@@ -133,7 +133,7 @@ def idle_state(number: int, name: str, latency: int, cpus: str, disabled: str = 
 
 
 def node(number: int, cpus: str, distances: list[int], gib: int) -> dict:
-    return {"node": f"node{number}", "id": number, "cpus": cpus, "memory_kib": ok(gib << 20),
+    return {"node": f"node{number}", "id": number, "cpus": cpus, "package": number, "memory_kib": ok(gib << 20),
             "free_kib": ok(gib << 19), "gpu": None, "distances": distances}
 
 

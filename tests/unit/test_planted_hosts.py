@@ -128,7 +128,7 @@ def test_the_story_has_the_cause_of_its_frequency_driver(story):
 def test_the_story_has_transfers_that_may_hang(story):
     finding = story["iommu_acs", None]
     assert finding["reason"] == (f"translated by the IOMMU and redirected at {', '.join(map(root_port, STORY))} "
-                                 "(collectives may hang)")
+                                 "(collectives may hang, data may be lost)")
     assert "iommu=pt" in finding["fix"]["how"]
 
 
@@ -165,7 +165,7 @@ def test_one_pinned_container_less_changes_the_plan(facts_of):
 def test_the_reference_host_in_words(facts_of):
     found = judged(facts_of(reference))
     assert found["cpus_offline", None]["reason"] == "1 of 256 CPUs are offline: 239"
-    assert found["iommu_acs", None]["reason"] == "8 GPUs reach each other without translation and without a detour"
+    assert found["iommu_acs", None]["reason"] == "neither translation nor a detour lies between 8 GPUs"
     assert found["nvidia_device_nodes", None]["reason"] == (
         "no containers of Proxmox VE here: other runtimes make the nodes themselves")
     assert found["cpu_governor", None]["reason"] == (

@@ -25,12 +25,11 @@ _OF_SETTINGS = ("thp_size", "thp_shmem", "ksm", "zfs_arc_max", "hugepages_unused
                 "min_free_kbytes", "shm_size", "memlock", "kernel_preemption", "sysctl_at_boot", "sysctl_conf",
                 "other_managers", "somaxconn", "netdev_max_backlog", "nic_duplex", "rdma_link_width",
                 "rdma_maxreadreq", "rdma_port_state", "rdma_port_rate")
-_OF_GPUS = ("gpu_driver", "gpu_consistency", "gpu_numa_node", "gpu_interrupts", "iommu_acs", "pcie_maxpayload",
-            "pcie_link_width",
-            "pcie_link_speed", "pcie_bottleneck", "pcie_aer", "pcie_bar_size", "nvidia_module", "nvidia_flavour",
-            "nvidia_device_nodes", "nvidia_peermem", "gpu_one_owner", "gpu_runtime_pm", "pcie_aspm",
-            "pcie_bus_tuning", "pcie_extended_tags", "pcie_bar_assigned", "pcie_aer_corrected", "iommu_faults",
-            "amdgpu_errors")
+_OF_GPUS = ("gpu_driver", "gpu_consistency", "gpu_numa_node", "gpu_interrupts", "iommu_acs", "gpu_nic_path",
+            "pcie_maxpayload", "pcie_link_width", "pcie_link_speed", "pcie_bottleneck", "pcie_aer", "pcie_bar_size",
+            "nvidia_module", "nvidia_flavour", "nvidia_device_nodes", "nvidia_peermem", "gpu_one_owner",
+            "gpu_runtime_pm", "pcie_aspm", "pcie_bus_tuning", "pcie_extended_tags", "pcie_bar_assigned",
+            "pcie_aer_corrected", "iommu_faults", "amdgpu_errors")
 _OF_NVIDIA = ("nvidia_persistence", "nvidia_power_limit", "nvidia_slowdown", "nvidia_memory_errors",
               "nvidia_pending_modes", "nvidia_compute_mode", "nvidia_recovery", "nvidia_library",
               "nvidia_container_library", "nvidia_gpu_count", "nvidia_xid", "nvidia_xid_program",

@@ -8,8 +8,8 @@ from __future__ import annotations
 from .._host.host import Host
 from .._host.reading import ABSENT, Reading
 from .address import DEVICES, kernel_address, upstream_path
-from .device import express_of, read_config
-from .sysfs import read_id
+from .device import acs_of, express_of, read_config
+from .sysfs import read_id, read_iommu
 
 _FOLDER = "/sys/class/infiniband"
 _NO_DEVICE = Reading(ABSENT, None, "it has no PCI device")
@@ -26,6 +26,7 @@ def _device(host: Host, name: str, known_power: dict[str, dict]) -> dict:
     parent = host.link_name(f"{_FOLDER}/{name}/device")
     bdf = kernel_address(parent) if parent else None
     above = upstream_path(host, bdf) if bdf else []
+    configs = [read_config(host, port, known_power) for port in above]
     return {
         "name": name,
         "bdf": bdf,
@@ -36,7 +37,9 @@ def _device(host: Host, name: str, known_power: dict[str, dict]) -> dict:
         "netdevs": host.list(f"{DEVICES}/{bdf}/net") if bdf else [],
         "virtual_function": bool(bdf) and host.link_name(f"{DEVICES}/{bdf}/physfn") is not None,
         "pcie": express_of(read_config(host, bdf, known_power)) if bdf else _NO_DEVICE,
-        "port": express_of(read_config(host, above[0], known_power)) if above else _NO_DEVICE,
+        "port": express_of(configs[0]) if above else _NO_DEVICE,
+        "above": [{"bdf": port, "acs": acs_of(config)} for port, config in zip(above, configs)],
+        "iommu_type": read_iommu(host, bdf)[1] if bdf else _NO_DEVICE,
     }
 
 

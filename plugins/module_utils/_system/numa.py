@@ -12,6 +12,7 @@ from .._host.reading import ABSENT, Reading, ok
 from .._kernel.cpulist import format_cpulist, parse_cpulist
 from .._pci.interrupts import parse_mask
 
+CPU = "/sys/devices/system/cpu"
 NODE = "/sys/devices/system/node"
 NVIDIA_GPUS = "/proc/driver/nvidia/gpus"
 
@@ -21,6 +22,18 @@ def read(host: Host) -> dict:
     online = host.read(f"{NODE}/online").map(parse_cpulist).value or []
     gpus = read_gpu_nodes(host)
     return {"nodes": [read_node(host, node, gpus.get(node)) for node in online]}
+
+
+def read_package(host: Host, cpus: str) -> int | None:
+    """The processor package of the first of these CPUs (Documentation/ABI/stable/sysfs-devices-system-cpu).
+
+    None for a node of memory only, and where the kernel does not know it (-1). The CPUs of a node are of one package.
+    """
+    numbers = parse_cpulist(cpus)
+    if not numbers:
+        return None
+    package = host.read_int(f"{CPU}/cpu{min(numbers)}/topology/physical_package_id").value
+    return None if package is None or package < 0 else package
 
 
 def read_gpu_nodes(host: Host) -> dict[int, str]:
@@ -41,10 +54,12 @@ def read_node(host: Host, node: int, gpu: str | None = None) -> dict:
     """CPUs that are online, memory in KiB, the GPU whose memory it is, the distance to every node, itself 10."""
     folder = f"{NODE}/node{node}"
     memory = host.read(f"{folder}/meminfo").map(parse_meminfo)
+    cpus = read_cpus(host, folder)
     return {
         "node": f"node{node}",
         "id": node,
-        "cpus": read_cpus(host, folder),
+        "cpus": cpus,
+        "package": read_package(host, cpus),
         "memory_kib": pick(memory, "MemTotal"),
         "free_kib": pick(memory, "MemFree"),
         "gpu": gpu,

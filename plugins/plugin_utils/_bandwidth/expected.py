@@ -75,7 +75,7 @@ def of_gpu(gpu: dict[str, Any], facts: dict[str, Any]) -> dict[str, Expected]:
 def of_pairs(gpus: list[dict], facts: dict[str, Any]) -> dict[tuple[str, str], Pair]:
     """Every ordered pair of `gpus` by (from, to): `from` writes to the memory of `to`, or reads from it."""
     ports = _by_address(facts)
-    found = peer_to_peer(gpus, ports, facts["cpu"]["sockets"], facts["pcie"]["nvswitches"])
+    found = peer_to_peer(gpus, facts)
     nothing = "NVLink joins the GPUs: PCI Express says nothing about it" if found["nvlink"] else _unknowable(facts)
     by_address = {gpu["bdf"]: gpu for gpu in gpus}
     pairs = {}

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from .acs_parameter import clear_redirection
 from .alike import compare_alike
 from .boot import boot
 from .cmdline import pci_options
@@ -37,6 +38,7 @@ from .managers import boot_sysctls, sysctl_places, tuning_services
 from .memory import host_memory_kib, memory_shares, static_pools, usual_huge_page
 from .modprobe import modprobe
 from .network import dropped_per_million, rdma_cards
+from .nic_paths import nic_paths
 from .numa import numa, remote_interrupts
 from .nvidia import (
     driver_branch,
@@ -50,10 +52,11 @@ from .nvidia import (
 )
 from .nvidia_smi import smi_facts
 from .owners import is_for_host, left_alone, serves, spare, write_obstacle
-from .p2p import peer_to_peer
 from .pcie import path_facts
 from .rdma import rdma_ports
-from .reading import known
+from .reading import known, value
+from .transfers import transfers
+from .translation import translation
 from .xid import sxids_by_switch, xids_by_device
 
 _NVIDIA, _AMD = "10de", "1002"
@@ -70,11 +73,11 @@ def derive(facts: dict[str, Any], nodes: Mapping[str, Any] | None = None) -> dic
     gpus = [{**gpu, "derived": _of_gpu(gpu, facts, ports, unusable.get(gpu["bdf"]))} for gpu in facts["gpus"]]
     groups = compare_alike(gpus)        # first: it adds to every GPU what the others may ask
     given = gpu_containers(facts, gpus, nodes or {})
-    peers = [gpu for gpu in gpus if reaches_peers(gpu)]
+    settings = _of_settings(facts)
     return {**facts, "gpus": gpus, "derived": {
         "container": _container(facts["identity"]),
         "virtual": _virtual(facts["identity"]),
-        **_of_settings(facts),
+        **settings,
         **_of_hardware(facts, gpus),
         **_of_log(facts, gpus),
         **_of_nvidia(facts, gpus, unusable),
@@ -86,8 +89,17 @@ def derive(facts: dict[str, Any], nodes: Mapping[str, Any] | None = None) -> dic
         "gpu_containers": given,
         "gpu_vms": gpu_vms(facts, gpus, nodes or {}),
         "gpu_groups": groups,
-        "p2p": peer_to_peer(peers, ports, facts["cpu"]["sockets"], facts["pcie"]["nvswitches"]),
+        **_between_devices(facts, gpus, settings["boot"]),
     }}
+
+
+def _between_devices(facts: dict[str, Any], gpus: list[dict[str, Any]], next_boot: dict[str, Any]) -> dict[str, Any]:
+    """Transfers that do not pass the memory of the host, and how what stands in their way is taken out of it."""
+    release = value(next_boot["next"]) or value(facts["kernel"]["release"])
+    found = {"p2p": transfers(facts, gpus), "nic_paths": nic_paths(facts, gpus)}
+    for paths in found.values():
+        paths["clear"] = clear_redirection(paths["redirect_ports"], release, next_boot["loader"], next_boot["edit"])
+    return {**found, "translation": translation(facts)}
 
 
 def _of_settings(facts: dict[str, Any]) -> dict[str, Any]:
@@ -186,16 +198,6 @@ def is_compute(gpu: dict[str, Any], ports: dict[str, dict]) -> bool:
 def _is_counted(gpu: dict[str, Any]) -> bool:
     """Whether the GPU serves from this host, or should."""
     return serves(gpu) and gpu["derived"]["spare"] is None
-
-
-def reaches_peers(gpu: dict[str, Any]) -> bool:
-    """Whether the nvidia driver of this host may let the GPU transfer to and from others.
-
-    It offers no peer-to-peer transfers over PCIe on GeForce cards since the RTX 20 series, and virtual functions are
-    made for guests.
-    """
-    return (gpu["vendor"] == _NVIDIA and gpu["driver"] == "nvidia" and gpu["state"] == "ok" and is_for_host(gpu)
-            and not gpu["virtual_function"] and "GeForce RTX" not in (gpu["model"] or ""))
 
 
 def _container(identity: dict[str, Any]) -> str | None:

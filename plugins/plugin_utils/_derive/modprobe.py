@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from .peer_ability import registry_keys
 from .reading import value
 
 _OPTION = re.compile(r'(\w+)=((?:[^\s"]|"[^"]*")*)')
@@ -19,7 +20,7 @@ _PRINTED_AS = {"RestrictProfilingToAdminUsers": "RmProfilingAdminOnly"}
 _NOTHING = re.compile(r"(/usr)?/s?bin/(false|true)\b.*|:")
 _COMMAND_LINE = "the kernel command line"
 # Keys that make the driver ignore what it found out about transfers between GPUs (nvrm_registry.h).
-_P2P_KEYS = ("ForceP2P", "RMForceP2PType", "RMPcieP2PType", "RMForceStaticBar1")
+_P2P_KEYS = ("ForceP2P", "RMForceP2PType", "RMPcieP2PType", "RMForceStaticBar1", "PeerMappingOverride")
 
 
 def modprobe(facts: dict[str, Any]) -> dict[str, Any]:
@@ -109,9 +110,8 @@ def _plain(text: str) -> str:
 def _registry(nvidia: dict[str, Any]) -> list[str]:
     """What is odd about the running RegistryDwords, `Key=1;Other=0x2`, of which the driver passes over what it does not
     know."""
-    names = {one["name"]: one["value"] for one in value(nvidia["parameters"]) or []}
-    entries = (entry.strip() for entry in names.get("RegistryDwords", "").split(";"))
-    keys = dict(entry.partition("=")[::2] for entry in entries if entry)
+    names = {one["name"] for one in value(nvidia["parameters"]) or []}
+    keys = registry_keys(nvidia["parameters"])
     message = [f"{key} is a parameter of the module and no registry key, so it has no effect here: write {_PREFIX}{key}"
             for key in keys if key in names]
     return message + [f"{key}={text} overrides what the driver found out about transfers between GPUs"

@@ -10,35 +10,39 @@ from collections.abc import Iterable
 from itertools import combinations
 from typing import Any
 
+from .packages import Places, places, same_package
 from .pcie import redirects
 from .reading import value
+from .translation import translates, translation_is_wanted
 
 # Boards whose GPUs are joined by NVLink and switches of it: SXM modules and what succeeded them. The cards of the same
 # generations are called PCIe or NVL. On boards of the Blackwell generation the switches are no PCI devices.
 _ON_A_BOARD = re.compile(r"\b(?:SXM\d?|HBM3e?|GH200|H200|H20|G?B[23]00)\b(?!.*\b(?:NVL|PCIe)\b)")
 
 
-def peer_to_peer(gpus: list[dict], ports: dict[str, dict], sockets: int | None,
-                 nvswitches: list[str]) -> dict[str, Any]:
-    """`gpus` are those that the nvidia driver of this host serves.
+def peer_to_peer(gpus: list[dict], facts: dict[str, Any]) -> dict[str, Any]:
+    """`gpus` are those that the nvidia driver of this host serves, `facts` those of that host.
 
     A pair is at risk where the IOMMU translates the addresses of either GPU *and* a port between the two redirects:
     then transfers go through the IOMMU and may hang. None where a port's ACS or a group's type could not be read.
     """
-    pairs = [_pair(one, other, ports, sockets) for one, other in combinations(gpus, 2)]
+    ports, known = {port["bdf"]: port for port in facts["ports"]}, places(facts)
+    wanted = translation_is_wanted(facts)
+    pairs = [_pair(one, other, ports, known, wanted) for one, other in combinations(gpus, 2)]
     redirecting = sorted({bdf for pair in pairs for bdf in pair["redirect"]})
     found = {
         "translated": any_of(pair["translated"] for pair in pairs),
         "at_risk": any_of(pair["at_risk"] for pair in pairs),
         "detour": any_of(pair["redirected"] for pair in pairs if pair["relation"] == "same_switch"),
     }
-    nvlink = bool(nvswitches) or (bool(gpus) and all(_ON_A_BOARD.search(gpu["model"] or "") for gpu in gpus))
+    nvlink = bool(facts["pcie"]["nvswitches"]) or (
+        bool(gpus) and all(_ON_A_BOARD.search(gpu["model"] or "") for gpu in gpus))
     return {"gpus": len(gpus), "wanted": len(gpus) > 1, "nvlink": nvlink, "pairs": pairs,
-            "redirect_ports": redirecting, **found, "state": _state(**found)}
+            "redirect_ports": redirecting, **found, "state": worst(**found)}
 
 
-def _state(translated: bool | None, at_risk: bool | None, detour: bool | None) -> str | None:
-    """What happens to a transfer between two GPUs; None where a missing answer could make it worse."""
+def worst(translated: bool | None, at_risk: bool | None, detour: bool | None) -> str | None:
+    """What happens to a transfer between two devices; None where a missing answer could make it worse."""
     if at_risk:
         return "translated and redirected"
     if at_risk is None or translated is None:
@@ -48,12 +52,12 @@ def _state(translated: bool | None, at_risk: bool | None, detour: bool | None) -
     return None if detour is None else "redirected" if detour else "direct"
 
 
-def _pair(one: dict, other: dict, ports: dict[str, dict], sockets: int | None) -> dict[str, Any]:
+def _pair(one: dict, other: dict, ports: dict[str, dict], known: Places, translation_wanted: bool) -> dict[str, Any]:
     between = _between(one["path"], other["path"])
     answers = {bdf: redirects(ports[bdf]) if bdf in ports else None for bdf in between}
-    related = relation(one, other, sockets)
+    related = relation(one, other, known)
     redirected = any_of(answers.values())
-    translated = any_of(_translates(gpu["iommu_type"]) for gpu in (one, other))
+    translated = False if translation_wanted else any_of(translates(gpu["iommu_type"]) for gpu in (one, other))
     at_risk = all_of((translated, redirected))
     return {"a": one["bdf"], "b": other["bdf"], "relation": related,
             "meet": next((bdf for bdf in one["path"] if bdf in other["path"]), None),
@@ -76,16 +80,16 @@ def _follows(related: str, redirected: bool | None, translated: bool | None, at_
     return {True: "detour", False: "direct", None: "unknown"}[redirected]
 
 
-def relation(one: dict, other: dict, sockets: int | None) -> str:
-    """same_switch, same_root_complex (one host bridge), same_socket (one NUMA node), across, or unknown."""
+def relation(one: dict, other: dict, known: Places) -> str:
+    """same_switch, same_root_complex (one host bridge), same_socket (one processor package), across, or unknown."""
     if set(one["path"]) & set(other["path"]):
         return "same_switch"
     if one["path"] and other["path"] and _bus(one["path"][-1]) == _bus(other["path"][-1]):
         return "same_root_complex"
     nodes = [value(gpu["numa_node"]) for gpu in (one, other)]
     if None not in nodes and min(nodes) >= 0:
-        return "same_socket" if nodes[0] == nodes[1] else "across"
-    return "same_socket" if sockets == 1 else "unknown"
+        return {True: "same_socket", False: "across", None: "unknown"}[same_package(*nodes, known)]
+    return "same_socket" if known.sockets == 1 else "unknown"
 
 
 def _between(one: list[str], other: list[str]) -> list[str]:
@@ -95,14 +99,6 @@ def _between(one: list[str], other: list[str]) -> list[str]:
 
 def _bus(bdf: str) -> str:
     return bdf.rpartition(":")[0]
-
-
-def _translates(iommu_type: dict[str, Any]) -> bool | None:
-    """DMA and DMA-FQ domains translate (Documentation/ABI/testing/sysfs-kernel-iommu_groups); no group: no IOMMU."""
-    if iommu_type["status"] == "absent":
-        return False
-    kind = value(iommu_type)
-    return None if kind is None else kind.startswith("DMA")
 
 
 def any_of(answers: Iterable[bool | None]) -> bool | None:

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._derive.derive import reaches_peers
 from .._derive.p2p import peer_to_peer
+from .._derive.transfers import of_ability
 from .._render.text import code, count, table
 
 _RELATIONS = {
     "same_switch": ("switch", "below one switch or port: transfers can stay below it"),
     "same_root_complex": ("bridge", "on one host bridge: transfers go up to it and down again"),
-    "same_socket": ("node", "on one NUMA node, through the fabric of the processor"),
-    "across": ("across", "on two NUMA nodes, through the link between them"),
+    "same_socket": ("socket", "on one socket, through the fabric of the processor"),
+    "across": ("across", "on two sockets, through the link between them"),
     "unknown": ("?", "no NUMA node is known: nobody can tell"),
 }
 _FOLLOWS = {
@@ -29,9 +29,8 @@ _FOLLOWS = {
 
 def p2p_section(facts: dict[str, Any]) -> list[str]:
     """The matrix, what its words mean, and which ports redirect; nothing for a host with fewer than two such GPUs."""
-    peers = [gpu for gpu in facts["gpus"] if reaches_peers(gpu)]
-    found = peer_to_peer(peers, {port["bdf"]: port for port in facts["ports"]}, facts["cpu"]["sockets"],
-                         facts["pcie"]["nvswitches"])
+    peers = of_ability(facts, facts["gpus"])[0]
+    found = peer_to_peer(peers, facts)
     if not found["wanted"]:
         return []
     pairs = found["pairs"]

@@ -13,10 +13,13 @@ from hosts.numa import plant_nodes
 
 def test_two_nodes_with_one_cpu_offline(tree, host):
     plant_nodes(tree, ("0-63,128-191", "64-127,192-238,240-255"), memory_kib=792244224, free_kib=789052416)
+    tree.file("/sys/devices/system/cpu/cpu0/topology/physical_package_id", 0)
+    tree.file("/sys/devices/system/cpu/cpu64/topology/physical_package_id", 1)
     assert read(host) == {"nodes": [
-        {"node": "node0", "id": 0, "cpus": "0-63,128-191", "memory_kib": ("ok", 792244224, None),
+        {"node": "node0", "id": 0, "cpus": "0-63,128-191", "package": 0, "memory_kib": ("ok", 792244224, None),
          "free_kib": ("ok", 789052416, None), "gpu": None, "distances": [10, 32]},
-        {"node": "node1", "id": 1, "cpus": "64-127,192-238,240-255", "memory_kib": ("ok", 792244224, None),
+        {"node": "node1", "id": 1, "cpus": "64-127,192-238,240-255", "package": 1,
+         "memory_kib": ("ok", 792244224, None),
          "free_kib": ("ok", 789052416, None), "gpu": None, "distances": [32, 10]},
     ]}
 
@@ -33,6 +36,12 @@ def test_b18_a_node_is_the_memory_of_the_gpu_that_the_driver_names(tree, host):
     plant_numa_status(tree, "0009:01:00.0", 1)
     tree.file("/proc/driver/nvidia/gpus/0019:01:00.0/numa_status", "Node:      -1\nStatus:    offline\n")
     assert [node["gpu"] for node in read(host)["nodes"]] == [None, "0009:01:00.0", None]
+
+
+def test_no_package_of_a_node_without_cpus_and_where_the_kernel_has_none(tree, host):
+    plant_nodes(tree, ("0-71", "", "72-143"))
+    tree.file("/sys/devices/system/cpu/cpu0/topology/physical_package_id", -1)
+    assert [node["package"] for node in read(host)["nodes"]] == [None, None, None]
 
 
 def test_an_old_kernel_has_a_mask_of_cpus(tree, host):

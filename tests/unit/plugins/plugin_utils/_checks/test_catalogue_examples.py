@@ -57,6 +57,7 @@ CATALOGUE = {
     "hardware_errors": "P2 P0 kernel_doc",
     "iommu_acs": "P2 P0 vendor *",
     "iommu_faults": "P2 P0 kernel_doc",
+    "gpu_nic_path": "P1 vendor *",
     "iommu_for_guests": "P1 kernel_doc",
     "iommu_many_cpus": "P1 vendor *",
     "kernel_lockups": "P2 P1 kernel_doc",
@@ -458,10 +459,12 @@ def test_translated_and_redirected_together_are_urgent(iommu, redirect, verdict,
     assert (finding["verdict"], finding["priority"]) == (verdict, priority)
 
 
-def test_two_gaming_cards_have_no_transfers_to_lose():
+@pytest.mark.parametrize("flavour, verdict", [("proprietary", "not_applicable"), ("open", "unknown")])
+def test_two_gaming_cards_have_no_transfers_to_lose_unless_their_modules_were_changed(flavour, verdict):
     facts = merge(neutral.epyc(), {"gpus": [{"model": "NVIDIA GeForce RTX 4090", "iommu_type": ok("DMA-FQ")},
-                                            {"bdf": "0000:04:00.0", "model": "NVIDIA GeForce RTX 4090"}]})
-    assert verdicts(facts)["iommu_acs"] == "not_applicable"
+                                            {"bdf": "0000:04:00.0", "model": "NVIDIA GeForce RTX 4090"}],
+                                   "nvidia": {"flavour": flavour}})
+    assert verdicts(facts)["iommu_acs"] == verdict
 
 
 # -- values ---------------------------------------------------------------------------------------------------

@@ -32,14 +32,14 @@ def test_a_host_where_everything_goes_straight():
         "",
         "|  | `0000:03:00.0` | `0000:04:00.0` | `0000:23:00.0` | `0000:83:00.0` |",
         "| --- | --- | --- | --- | --- |",
-        "| `0000:03:00.0` | - | switch | node | across |",
-        "| `0000:04:00.0` | switch | - | node | across |",
-        "| `0000:23:00.0` | node | node | - | across |",
+        "| `0000:03:00.0` | - | switch | socket | across |",
+        "| `0000:04:00.0` | switch | - | socket | across |",
+        "| `0000:23:00.0` | socket | socket | - | across |",
         "| `0000:83:00.0` | across | across | across | - |",
         "",
         "- switch: below one switch or port: transfers can stay below it",
-        "- node: on one NUMA node, through the fabric of the processor",
-        "- across: on two NUMA nodes, through the link between them",
+        "- socket: on one socket, through the fabric of the processor",
+        "- across: on two sockets, through the link between them",
         "- transfers of all 6 pairs go straight: neither translated nor sent on a detour",
         "- type of their IOMMU groups: `identity`",
         "",
@@ -48,7 +48,7 @@ def test_a_host_where_everything_goes_straight():
 
 def test_pairs_that_differ_say_so_in_their_cells():
     lines = p2p_section(redirecting(four(), "0000:02:00.0"))
-    assert "| `0000:03:00.0` | - | switch, detour | node | across |" in lines
+    assert "| `0000:03:00.0` | - | switch, detour | socket | across |" in lines
     assert "- direct: transfers of 5 pairs go straight: neither translated nor sent on a detour" in lines
     assert "- detour: transfers of 1 pair are sent up to the root by ACS instead of across the switch" in lines
     assert "- ports between them that redirect: `0000:02:00.0`" in lines
@@ -56,7 +56,7 @@ def test_pairs_that_differ_say_so_in_their_cells():
 
 def test_translation_and_redirection_together():
     lines = p2p_section(redirecting(four(iommu_type=ok("DMA-FQ")), "0000:00:01.1"))
-    assert "| `0000:03:00.0` | - | switch, translated | node, may hang | across, may hang |" in lines
+    assert "| `0000:03:00.0` | - | switch, translated | socket, may hang | across, may hang |" in lines
     assert ("- may hang: transfers of 4 pairs are translated by the IOMMU and redirected by ACS: collectives may hang"
             in lines)
     assert "- type of their IOMMU groups: `DMA-FQ`" in lines

@@ -1,0 +1,74 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""Whether the driver lets a GPU transfer to and from others at all: MIG mode, GeForce cards, registry keys.
+
+Sources: NVIDIA, Multi-Instance GPU User Guide (instances have no peer-to-peer transfers, neither over PCIe nor NVLink);
+NVIDIA, open-gpu-kernel-modules, src/nvidia/interface/nvrm_registry.h (ForceP2P, PeerMappingOverride); the open modules
+are also built from sources that were changed to offer GeForce cards what stock ones do not (tinygrad, aikitoria).
+"""
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from .reading import value
+
+ASK = "nvidia-smi topo -p2p r"
+_NVIDIA, _MIG_ON = "10de", "Enabled"
+_READ, _WRITE = 0, 4                # shifts of the two fields of ForceP2P
+_FIELD, _OFF, _ON = 0x3, 0, 1       # the third choice, 2, leaves it to the driver
+_NONE_OF_NVIDIA = "not a GPU that is awake and that the nvidia driver of this host serves"
+_MIG = "GPUs in MIG mode have no transfers between each other"
+_SWITCHED_OFF = "the registry key ForceP2P switches transfers between GPUs off"
+_STOCK = "NVIDIA's own modules offer GeForce RTX cards no transfers between each other"
+_NOT_TOLD = ("the open modules offer GeForce RTX cards transfers between each other only where their source was "
+             f"changed, which nothing here tells: {ASK} does (OK: they do, CNS: they do not)")
+
+
+class Ability(NamedTuple):
+    """`able` is None where nobody can tell; `reason` says why it is not True."""
+
+    able: bool | None
+    reason: str | None
+
+
+def ability(gpu: dict[str, Any], nvidia: dict[str, Any], served: bool) -> Ability:
+    """`served`: the GPU is this host's, not given to a guest and no virtual function."""
+    if (gpu["vendor"], gpu["driver"], gpu["state"]) != (_NVIDIA, "nvidia", "ok") or not served:
+        return Ability(False, _NONE_OF_NVIDIA)
+    seen = next((one for one in nvidia["smi"]["gpus"] if one["bdf"] == gpu["bdf"]), None)
+    if seen is not None and seen["mig"] == _MIG_ON:
+        return Ability(False, _MIG)
+    forced = forced_by_keys(nvidia["parameters"])
+    if forced is False:
+        return Ability(False, _SWITCHED_OFF)
+    if "GeForce RTX" not in (gpu["model"] or "") or forced:
+        return Ability(True, None)
+    if nvidia["flavour"] == "proprietary" and nvidia["parameters"]["status"] == "ok":
+        return Ability(False, _STOCK)
+    return Ability(None, _NOT_TOLD)
+
+
+def forced_by_keys(parameters: dict[str, Any]) -> bool | None:
+    """What the registry keys in force say of transfers between GPUs; None where they leave it to the driver."""
+    keys = registry_keys(parameters)
+    override, force = (_number(keys.get(name)) for name in ("PeerMappingOverride", "ForceP2P"))
+    fields = [] if force is None else [force >> shift & _FIELD for shift in (_READ, _WRITE)]
+    if override or _ON in fields:
+        return True
+    return False if fields == [_OFF, _OFF] else None
+
+
+def registry_keys(parameters: dict[str, Any]) -> dict[str, str]:
+    """The running RegistryDwords, `Key=1;Other=0x2`, by key."""
+    names = {one["name"]: one["value"] for one in value(parameters) or []}
+    entries = (entry.strip() for entry in names.get("RegistryDwords", "").strip('"').split(";"))
+    return dict(entry.partition("=")[::2] for entry in entries if entry)
+
+
+def _number(text: str | None) -> int | None:
+    try:
+        return int(text, 0)
+    except (TypeError, ValueError):
+        return None

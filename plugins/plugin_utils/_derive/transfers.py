@@ -1,0 +1,46 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""`derived.p2p`: what becomes of transfers between the GPUs of a host, where it can be told that there are any."""
+from __future__ import annotations
+
+from typing import Any
+
+from .owners import serves
+from .p2p import peer_to_peer
+from .peer_ability import Ability, ability
+from .reading import known, lost
+
+_TOO_FEW = "fewer than two GPUs that are awake, on the nvidia driver of this host and able to reach each other"
+_NVLINK = "NVLink joins the GPUs: transfers between them meet neither the IOMMU nor ACS"
+
+
+def transfers(facts: dict[str, Any], gpus: list[dict[str, Any]]) -> dict[str, Any]:
+    """What peer_to_peer() says of those that reach others; `outcome`, `perhaps` and `none` beside it.
+
+    `outcome` is a reading of the state. Where nobody can tell whether GPUs reach each other, and something would be in
+    the way if they do, its status is the reason and says what to run.
+    """
+    able, perhaps, reason = of_ability(facts, gpus)
+    found = peer_to_peer(able, facts)
+    state, every = known(found["state"]), found
+    if len(perhaps) > max(len(able), 1) and found["state"] in ("direct", None) and not found["nvlink"]:
+        every = peer_to_peer(perhaps, facts)
+        state = known(every["state"]) if every["state"] in ("direct", None) else lost(reason)
+    return {**found, "outcome": state, "perhaps": len(perhaps), "none": _none(found, every, reason)}
+
+
+def of_ability(facts: dict[str, Any], gpus: list[dict[str, Any]]) -> tuple[list[dict], list[dict], str | None]:
+    """The GPUs that reach others, those that do or may, and the first reason why one of NVIDIA's does not."""
+    answers: list[tuple[dict, Ability]] = [(gpu, ability(gpu, facts["nvidia"], serves(gpu))) for gpu in gpus]
+    reasons = [answer.reason for _gpu, answer in answers if answer.reason]
+    return ([gpu for gpu, answer in answers if answer.able],
+            [gpu for gpu, answer in answers if answer.able is not False], next(iter(reasons), None))
+
+
+def _none(found: dict[str, Any], every: dict[str, Any], reason: str | None) -> str | None:
+    """Why nothing is asked of transfers between GPUs; None where something is."""
+    if found["nvlink"] and found["wanted"]:
+        return _NVLINK
+    return None if every["wanted"] else reason or _TOO_FEW
