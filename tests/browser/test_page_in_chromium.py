@@ -160,6 +160,52 @@ def test_a_check_opens_to_its_reasons_and_hosts(opened, small):
     expect(page.locator("main h2")).to_have_text(re.compile("^node"))
 
 
+def test_a_host_counts_once_in_each_row_and_good_ones_have_no_empty_cell(opened, small):
+    page = opened(small).page
+    counts = page.locator("main tbody tr:has(td.number)").evaluate_all(
+        "rows => rows.map((row) => [...row.querySelectorAll('td.number')].map((cell) => Number(cell.textContent)))")
+    assert len(counts) > 50
+    # The one hostile host is judged by a check of its own.
+    assert {sum(one) for one in counts} <= {0, 1, 12}
+    page.goto(page.url.partition("#")[0] + "#/matrix")
+    cells = page.locator("main tbody td").all_inner_texts()
+    assert {"✗", "?", "✓", "\u2013", "·"} >= set(cells) > {"✗", "✓"}
+    page.locator("#filter-verdict").select_option("improve")
+    shows(page, "13 hosts of 13 shown")
+    assert "" not in page.locator("main tbody td").all_inner_texts()
+
+
+def test_commands_are_on_the_page_and_can_be_copied(opened, small):
+    page = opened(small).page
+    page.goto(page.url + "#/host/node0004")
+    # Of those with P0, every fourth check, gpu_check_08 is the first that fails: on the GPU with number 5, as 8 + 5 + 4
+    # is a multiple of 17.
+    first = page.locator("main pre").first
+    assert first.inner_text() == "setpci -s 0000:61:00.0 CAP_EXP+8.w=5000:7000"
+    button = page.get_by_role("button", name="Copy").first
+    button.click()
+    expect(page.locator("main .commands button").first).to_have_text("Copied")
+    unknown = page.locator("main details", has_text="could not be judged")
+    if unknown.count():
+        unknown.locator("summary").click()
+        expect(unknown).to_contain_text("report it with a recording of the host")
+
+
+@pytest.mark.parametrize("view", ["checks", "hosts", "host/node0004"])
+def test_on_a_phone_the_first_screen_shows_findings(opened, small, view):
+    page = opened(small).page
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(page.url.partition("#")[0] + f"#/{view}")
+    page.reload()
+    page.wait_for_selector("main h2")
+    assert not page.locator("#filters").is_visible()
+    assert page.locator("main h2").bounding_box()["y"] < 844 / 2
+    assert page.locator("main tbody tr").first.bounding_box()["y"] < 844
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.locator("#filter-box summary").click()
+    assert page.locator("#filter-host").is_visible()
+
+
 @pytest.mark.parametrize("view, text", [
     ("outliers", "node0007: 6.8.12-4-pve"), ("drift", "node0008"), ("runs", "30 changed, 1 refused"),
     ("runs", "Rollout 20261129T183000Z-4f2a: stopped after batch 1"),

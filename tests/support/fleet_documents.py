@@ -21,7 +21,9 @@ def big_document(number: int) -> dict:
             fails = (check + gpu + number) % 17 == 0
             findings.append(finding(f"gpu_check_{check:02d}", "fail" if fails else "pass", subject=address,
                                     priority=PRIORITIES[check % 4], actual=512 if fails else 4096, recommended=4096,
-                                    reason=f"measured {number * 7 + gpu} on {address}" if fails else None))
+                                    reason=f"measured {number * 7 + gpu} on {address}" if fails else None,
+                                    commands=[f"setpci -s {address} CAP_EXP+8.w=5000:7000"] if fails else (),
+                                    undo_commands=[f"setpci -s {address} CAP_EXP+8.w=2000:7000"] if fails else ()))
     for name in ("governor", "preference"):
         findings += [finding(f"policy_{name}", "pass", subject=f"policy{policy}", actual="performance",
                              recommended="performance") for policy in range(POLICIES)]

@@ -25,7 +25,8 @@ function files(host) {
 function findingsOf(host) {
   const all = host.entries();
   const head = ["Check", "Priority", "Where", "Is", "Wanted", "Fix", "Finding"];
-  const part = (list, caption) => table(caption, head, list.map(findingRow));
+  const part = (list, caption) => table(caption, head, list.flatMap((one) => findingRows(one, head.length)),
+    {class: "findings"});
   const improve = all.filter((one) => one.toImprove).sort((a, b) => a.priority - b.priority);
   const folded = [["could not be judged", (one) => one.verdict === UNKNOWN], ["waived", (one) => one.waived !== ""],
     ["as it should be", (one) => one.verdict === PASS], ["not applicable", (one) => one.verdict === NOT_APPLICABLE]];
@@ -36,12 +37,14 @@ function findingsOf(host) {
       .map(([label, list]) => details(`${list.length} ${label}`, () => part(list, `What is ${label}`)))];
 }
 
-function findingRow(one) {
+// What to do has a row of its own: commands are wider than any column.
+function findingRows(one, columns) {
   const check = checks[one.check];
-  return row(checkName(check), priorityMark(one.priority),
+  const actions = [one.toImprove ? el("p", {class: "quiet"}, check.why) : null, ...actionOf(one, "")].filter(Boolean);
+  const found = row(checkName(check), priorityMark(one.priority),
     one.subjects.length ? shortList(one.subjects.map(code), 8) : "host", code(one.actual), code(one.wanted), one.fix,
-    [one.reason || null, one.waived ? ` waived: ${one.waived}` : null, one.toImprove ? el("p", {class: "quiet"},
-      check.why) : null, ...actionOf(one, "")].filter(Boolean));
+    [one.reason || null, one.waived ? ` waived: ${one.waived}` : null].filter(Boolean));
+  return actions.length ? [found, el("tr", {class: "action"}, el("td", {colspan: columns}, actions))] : [found];
 }
 
 function devicesOf(host) {
