@@ -15,6 +15,7 @@ from xml.etree import ElementTree
 from .._host.host import Host
 from .._host.reading import ABSENT, Reading
 from .._pci.address import kernel_address
+from .registration import read_registration
 
 TIME_LIMIT = 20.0       # seconds; without persistence eight GPUs take more than ten to initialise
 RECORDED = "nvidia-smi.xml"
@@ -36,9 +37,6 @@ _WATTS = re.compile(r"\d{1,15}(?:\.\d{1,15})?(?!\d)", re.ASCII)
 _TROUBLE = ("gpu is lost", "[gpu is lost]", "gpu requires reset", "[gpu requires reset]")
 _NOTHING = ("", "n/a", "[n/a]", "unknown error", "[unknown error]", "not supported", "[not supported]",
             "insufficient permissions", "requested functionality has been deprecated", *_TROUBLE)
-# What <health> of <fabric> says where all is well; a partition that is assigned is no trouble.
-_HEALTHY_FABRIC = ("healthy", "full", "false", "no", "none", "not supported")
-_NO_TROUBLE = ("partition_assigned",)
 _YES_NO = {"yes": True, "no": False}
 # Until driver 530 the first name of each pair, then the second.
 _CLOCK_REASONS = ("clocks_throttle_reasons", "clocks_event_reasons")
@@ -177,7 +175,7 @@ def _gpu(gpu: ElementTree.Element) -> dict:
         "processes": None if processes is None or (_is_nothing(processes.text) and len(processes) == 0)
         else len(processes.findall("process_info")),
         "trouble": _trouble(gpu),
-        **_modes(gpu), **_power(gpu), **_memory_health(gpu), **_fabric(gpu),
+        **_modes(gpu), **_power(gpu), **_memory_health(gpu), **read_registration(gpu),
     }
 
 
@@ -236,22 +234,6 @@ def _memory_health(gpu: ElementTree.Element) -> dict:
         "rows_pending": _yes(gpu, "remapped_rows/remapped_row_pending"),
         "rows_failed": _yes(gpu, "remapped_rows/remapped_row_failure"),
         "repairs_pending": [name for name in ("channel", "tpc") if _yes(gpu, f"ecc_errors/{name}_repair_pending")],
-    }
-
-
-def _fabric(gpu: ElementTree.Element) -> dict:
-    """How far the GPU is registered with its NVSwitches, None for one that has none.
-
-    `fabric_state` is Not Started, In Progress or Completed; `fabric_health` names what is not as it should be.
-    """
-    health = gpu.find("fabric/health")
-    said = [] if health is None else [(element.tag, (element.text or "").strip()) for element in health.iter()
-                                      if element is not health]
-    return {
-        "fabric_state": _text(gpu, "fabric/state"), "fabric_status": _text(gpu, "fabric/status"),
-        "fabric_health": None if health is None else [
-            f"{name.replace('_', ' ')}: {text}" for name, text in said
-            if text.lower() not in (*_NOTHING, *_HEALTHY_FABRIC) and name not in _NO_TROUBLE],
     }
 
 

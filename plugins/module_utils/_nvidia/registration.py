@@ -1,0 +1,33 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""How far a GPU is registered with its NVSwitches, by the <fabric> of `nvidia-smi -q -x` (since driver 535)."""
+from __future__ import annotations
+
+from xml.etree import ElementTree
+
+_UNSUPPORTED = ("", "N/A", "Not Supported")
+# What <health> says where all is well.
+_HEALTHY = ("healthy", "full", "false", "no", "none", "n/a", "not supported", "")
+_NO_TROUBLE = ("partition_assigned",)       # True where all is well
+
+
+def read_registration(gpu: ElementTree.Element) -> dict:
+    """`{fabric_state, fabric_status, fabric_health}`, None for a GPU without a fabric.
+
+    The state is Not Started, In Progress or Completed, the status Success or an error of NVML ("Unknown Error" too is
+    one); health names what is not as it should be.
+    """
+    health = gpu.find("fabric/health")
+    return {
+        "fabric_state": _said(gpu, "fabric/state"), "fabric_status": _said(gpu, "fabric/status"),
+        "fabric_health": None if health is None else [
+            f"{element.tag.replace('_', ' ')}: {(element.text or '').strip()}" for element in health
+            if (element.text or "").strip().lower() not in _HEALTHY and element.tag not in _NO_TROUBLE],
+    }
+
+
+def _said(gpu: ElementTree.Element, path: str) -> str | None:
+    text = (gpu.findtext(path) or "").strip()
+    return None if text in _UNSUPPORTED else text
