@@ -13,7 +13,7 @@ LINK := .ansible/collections/ansible_collections/gpuhost/tuning
 PYTEST = TMPDIR=$$(tools/fast-temp.sh) .venv/bin/python -m pytest
 
 export ANSIBLE_CONFIG := $(CURDIR)/ansible.cfg
-export HOSTS ARGS PYTHON
+export HOSTS HOST ARGS PYTHON
 
 help: ## this list
 	@echo "make TARGET, where TARGET is one of:"

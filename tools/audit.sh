@@ -5,11 +5,18 @@
 #
 # tools/audit.sh: audit this machine, or the hosts of the inventory $HOSTS; $ARGS are further words for
 # ansible-playbook, quoted as in a shell. Never asks for a password: without one, what only root may read is left out.
+# It ends with 3 where hosts have findings at gpuhost_fail_on or above and nothing else went wrong: reports/last-run.json
+# (or that of gpuhost_report_dir=FOLDER in $ARGS) says which. Ansible has one status for both, and make for all.
 set -eu
 
 cd "$(dirname "$0")/.."
 playbook=.venv/bin/ansible-playbook
 partial=
+
+if [ -n "${HOST:-}" ] && [ -z "${HOSTS:-}" ]; then
+    echo "HOST=$HOST is not used: an inventory is given as HOSTS=FILE, one host of it with ARGS='-l $HOST'" >&2
+    exit 2
+fi
 
 if [ -n "${HOSTS:-}" ]; then
     set -- -i "$HOSTS"
@@ -23,8 +30,19 @@ fi
 # ARGS="-l pve1 -e 'gpuhost_only=[swappiness]'": one string, but several words with quotes of their own.
 eval "set -- \"\$@\" ${ARGS:-}"
 
+reports=$(printf '%s\n' "$@" | sed -n 's/.*gpuhost_report_dir=\([^ ]*\).*/\1/p' | sed '$!d')
+last_run=${reports:-reports}/last-run.json
+before=$(cat "$last_run" 2>/dev/null || true)
+
 status=0
 "$playbook" playbooks/audit.yml "$@" || status=$?
+after=$(cat "$last_run" 2>/dev/null || true)
+if [ "$status" -eq 2 ] && [ "$after" != "$before" ]; then
+    case $after in
+        *'": "failed"'* | *'": "unreachable"'* | *'": "not audited"'*) ;;
+        *'": "findings"'*) status=3 ;;
+    esac
+fi
 
 if [ -n "$partial" ]; then
     if command -v sudo >/dev/null 2>&1; then

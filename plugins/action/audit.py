@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import datetime
 import gc
 from typing import Any
 
@@ -16,6 +17,7 @@ from ansible.utils.display import Display
 from ..plugin_utils._ansible import piped_reader, variables
 from ..plugin_utils._ansible.packed_facts import unpack
 from ..plugin_utils._ansible.untag import untag
+from ..plugin_utils._audit import last_run
 from ..plugin_utils._audit.audit import PROBLEMS, Audit
 from ..plugin_utils._experiment.record import cut_short
 from ..plugin_utils._records.host_folder import RecordError
@@ -57,9 +59,11 @@ class ActionModule(ActionBase):
         # and so copy it: up to a third of the time of an audit.
         gc.freeze()
         result = super().run(tmp, task_vars)
-        self._take_variables(task_vars)
+        named = self._take_variables(task_vars)
         _checked, arguments = self.validate_argument_spec(argument_spec=ARGUMENTS)
-        host, arguments = untag(task_vars["inventory_hostname"]), {**untag(arguments), "check": self._task.check_mode}
+        host = untag(task_vars["inventory_hostname"])
+        arguments = {**untag(arguments), "check": self._task.check_mode, "named": named}
+        hosts = untag(task_vars["ansible_play_hosts_all"])
         try:
             for warning in variables.check(task_vars, self._templar.template):
                 Display().warning(warning)
@@ -67,18 +71,19 @@ class ActionModule(ActionBase):
             read = self._read({"sysroot": arguments["sysroot"], "tunables": audit.named_tunables(),
                                "link_samples": arguments["link_samples"]}, task_vars)
             if read.get("failed") or "facts_packed" not in read:
-                _note(host, arguments, rollout.FAILED, read.get("msg", "host_info failed without a message"))
+                _note(host, hosts, arguments, rollout.FAILED, read.get("msg", "host_info failed without a message"))
                 return {**result, **read}
             outcome = audit.judge(unpack(untag(read["facts_packed"])))
+            _note_end(hosts, host, arguments, last_run.FINDINGS if outcome["gate"]["exceeded"] else last_run.OK)
         except AnsibleConnectionFailure as lost:
-            _note(host, arguments, rollout.UNREACHABLE, str(lost))
+            _note(host, hosts, arguments, rollout.UNREACHABLE, str(lost))
             raise
         except PROBLEMS as problem:
-            _note(host, arguments, rollout.FAILED, str(problem))
+            _note(host, hosts, arguments, rollout.FAILED, str(problem))
             raise AnsibleActionFail(str(problem)) from problem
         if arguments["stage"] == "before":
             self._tell_of_experiment(audit, task_vars)
-        self._show(audit, outcome, alone=len(task_vars["ansible_play_hosts_all"]) == 1)
+        self._show(audit, outcome, alone=len(hosts) == 1)
         return {**result, "changed": False, **outcome}
 
     def _read(self, options: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
@@ -102,13 +107,16 @@ class ActionModule(ActionBase):
             python = untag(task_vars.get("ansible_facts", {}).get("discovered_interpreter_python"))
         return python
 
-    def _take_variables(self, task_vars: dict[str, Any]) -> None:
-        """Give the task the options that it leaves to variables."""
+    def _take_variables(self, task_vars: dict[str, Any]) -> dict[str, str]:
+        """Give the task the options that it leaves to variables, and answer which variable gave which."""
         named = untag(self._task.args.get("variables", {}))
         try:
-            self._task.args = {**variables.options(named, task_vars, self._templar.template), **self._task.args}
+            found = variables.options(named, task_vars, self._templar.template)
         except ValueError as problem:
             raise AnsibleActionFail(str(problem)) from problem
+        given = {option: chosen for option, chosen in found.items() if option not in self._task.args}
+        self._task.args = {**{option: chosen.value for option, chosen in given.items()}, **self._task.args}
+        return {option: chosen.variable for option, chosen in given.items()}
 
     def _tell_of_experiment(self, audit: Audit, task_vars: dict[str, Any]) -> None:
         """What is about to be changed may be what an experiment left in the middle."""
@@ -135,8 +143,17 @@ class ActionModule(ActionBase):
                             else clean(f"{audit.host}: {outcome_counts(changes)}"))
 
 
-def _note(host: str, arguments: dict[str, Any], state: str, reason: str) -> None:
-    """Put down that this run ended here, where it is part of a rollout."""
+def _note_end(hosts: list[str], host: str, arguments: dict[str, Any], state: str) -> None:
+    """Put down how the audit ended, for pipelines; the audits of a tune and of a verify are not the last word there."""
+    if arguments["stage"] == "audit":
+        at = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+        last_run.note(arguments["report_dir"], last_run.this_run(), hosts, host, state, at)
+
+
+def _note(host: str, hosts: list[str], arguments: dict[str, Any], state: str, reason: str) -> None:
+    """Put down that this run ended here, where it is part of a rollout, and that the audit did."""
+    with contextlib.suppress(*PROBLEMS):
+        _note_end(hosts, host, arguments, last_run.UNREACHABLE if state == rollout.UNREACHABLE else last_run.FAILED)
     if not arguments["run_id"] or arguments["stage"] not in ("before", "after"):
         return
     message = f"{'not audited after its changes: ' if arguments['stage'] == 'after' else ''}{clean(one_line(reason))}"

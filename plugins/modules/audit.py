@@ -151,6 +151,15 @@ summary:
   description: How many findings have which verdict, and how many are to be improved by priority.
   returned: success
   type: dict
+gate:
+  description:
+    - Whether the host is worse than O(fail_on). V(limit) is null where none is set, V(exceeded) tells whether the task
+      fails for it, V(things) counts what is to do at that priority or above, and V(checks) names them.
+    - A task that fails without it failed for another reason. C(last-run.json) in O(report_dir) says the same of every
+      host, V(ok), V(findings), V(failed), V(unreachable) or V(not audited).
+  returned: success, and where the limit is exceeded
+  type: dict
+  sample: {limit: P1, exceeded: true, things: 2, checks: [iommu_acs, cpu_governor]}
 report:
   description: Path of C(system-improve.md) on the controller.
   returned: success

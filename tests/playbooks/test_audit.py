@@ -70,7 +70,7 @@ def test_check_mode_writes_the_same_records(controller, story):
 def test_a_pipeline_can_be_stopped(controller, story):
     failed = controller.play("audit.yml", {"pve1": story}, variables={"gpuhost_fail_on": "P0"}).failed()
     message = failed.one("pve1", action="audit")["msg"]
-    assert "1 finding of priority P0 or above (gpuhost_fail_on): iommu_acs" in message
+    assert "gpuhost_fail_on=P0: 1 thing to do of priority P0 or above: iommu_acs. See " in message
     assert (controller.reports / "pve1" / "audit.json").exists()
     controller.play("audit.yml", {"pve1": story}, variables={
         "gpuhost_fail_on": "P0", "gpuhost_waivers": [

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Collection, Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from ansible.errors import AnsibleActionFail, AnsibleError, AnsibleValueOmittedError
 from ansible.utils.display import Display
@@ -65,18 +65,25 @@ def check(variables: Mapping[str, Any], resolve: Resolve, roles: Collection[str]
     return warnings
 
 
-def options(named: Any, variables: Mapping[str, Any], resolve: Resolve) -> dict[str, Any]:
+class Chosen(NamedTuple):
+    """The variable that gives an option, and its value."""
+
+    variable: str
+    value: Any
+
+
+def options(named: Any, variables: Mapping[str, Any], resolve: Resolve) -> dict[str, Chosen]:
     """The options that `named`, `{option: [names of variables]}`, yields: the first variable that is set gives it."""
     if not isinstance(named, Mapping) or not all(isinstance(names, list) for names in named.values()):
         raise ValueError("variables: wanted is a mapping from options to lists of names of variables, found "
                          f"{named!r}: write for example {{profile: [my_profile, gpuhost_profile]}}")
     found = {option: _first_set(names, variables, resolve) for option, names in named.items()}
-    return {option: value for option, value in found.items() if value is not _UNSET}
+    return {option: Chosen(*chosen) for option, chosen in found.items() if chosen is not None}
 
 
-def _first_set(names: list[str], variables: Mapping[str, Any], resolve: Resolve) -> Any:
-    found = (_resolved(name, variables, resolve) for name in names if name in variables)
-    return next((value for value in found if value is not _UNSET), _UNSET)
+def _first_set(names: list[str], variables: Mapping[str, Any], resolve: Resolve) -> tuple[str, Any] | None:
+    found = ((name, _resolved(name, variables, resolve)) for name in names if name in variables)
+    return next((chosen for chosen in found if chosen[1] is not _UNSET), None)
 
 
 def _resolved(name: str, variables: Mapping[str, Any], resolve: Resolve) -> Any:

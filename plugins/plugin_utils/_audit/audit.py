@@ -13,17 +13,16 @@ import yaml
 
 from .._checks import catalogue
 from .._checks import judge as checks_judge
-from .._checks.findings import PRIORITIES, to_do, value
+from .._checks.findings import value
 from .._expressions.errors import MissingPackage
 from .._plan import health, pve_busy, reboot
 from .._plan import plan as plan_module
 from .._records import host_folder, measured
 from .._render.changes import change_lines
-from .._render.text import count
 from .._report import evidence, measured_here
 from .._report.markdown import markdown_report
 from .._rollout import rollout
-from . import outputs, peers
+from . import limit, outputs, peers
 
 # What a user can get wrong or a disk can refuse; anything else is a defect of ours and keeps its traceback.
 PROBLEMS = (MissingPackage, host_folder.RecordError, ValueError)
@@ -162,17 +161,11 @@ class Audit:
         outputs.write_for_machines(self.folder, self.document, self.run_id, self.arguments["stage"], shown)
 
     def _verdict(self) -> dict[str, Any]:
-        limit = self.arguments["fail_on"]
-        if not limit:
-            return {}
-        worst = PRIORITIES[:PRIORITIES.index(limit) + 1]
-        found = [finding for finding in to_do(self.document["findings"]) if finding["priority"] in worst]
-        if not found:
-            return {}
-        names = ", ".join(dict.fromkeys(finding["check"] for finding in found))
-        many = count(len(found), "finding")
-        return {"failed": True, "msg": f"{many} of priority {limit} or above (gpuhost_fail_on): {names}. "
-                                       f"See {self.paths()['report']}"}
+        gate = limit.gate(self.document["findings"], self.arguments["fail_on"])
+        if not gate["exceeded"]:
+            return {"gate": gate}
+        return {"gate": gate, "failed": True,
+                "msg": limit.message(gate, self.arguments["named"].get("fail_on", "fail_on"), self.paths()["report"])}
 
 
 def _refuse_container(identity: dict[str, Any]) -> None:

@@ -62,3 +62,29 @@ def test_the_exit_status_is_that_of_the_playbook(ready):
     done = ready.run("audit.sh")
     assert done.returncode == 2
     assert "PARTIAL" in done.stdout
+
+
+@pytest.mark.parametrize("hosts, status", [
+    ('"a": "ok", "b": "findings"', 3), ('"a": "findings", "b": "failed"', 2),
+    ('"a": "findings", "b": "unreachable"', 2),
+    ('"a": "findings", "b": "not audited"', 2), ('"a": "ok"', 2),
+])
+@pytest.mark.parametrize("folder, words", [("reports", ""), ("other", "-e gpuhost_report_dir=other")])
+def test_findings_alone_have_a_status_of_their_own(ready, hosts, status, folder, words):
+    (ready.folder / folder).mkdir()
+    ready.program(".venv/bin/ansible-playbook",
+                  f"echo '{{\"hosts\": {{{hosts}}}}}' >{ready.folder}/{folder}/last-run.json; exit 2")
+    assert ready.run("audit.sh", HOSTS="hosts", ARGS=words).returncode == status
+
+
+def test_the_file_of_an_earlier_run_says_nothing_of_this_one(ready):
+    ready.file("reports/last-run.json", '{"hosts": {"a": "findings"}}')
+    ready.program(".venv/bin/ansible-playbook", "exit 2")
+    assert ready.run("audit.sh", HOSTS="hosts").returncode == 2
+
+
+def test_host_is_no_inventory(ready):
+    done = ready.run("audit.sh", HOST="pve1")
+    assert (done.returncode, ready.calls("ansible-playbook")) == (2, [])
+    assert done.stderr == ("HOST=pve1 is not used: an inventory is given as HOSTS=FILE, one host of it with "
+                           "ARGS='-l pve1'\n")
