@@ -20,11 +20,8 @@ from .cpu import frequency_limits, odd_policies, open_vulnerabilities
 from .cpufreq import boost_switches, has_die_controllers, nothing_to_boost, scaling_driver
 from .cpuidle import deep_states
 from .dependents import isolated_guests, stopped_by_reboot
-from .fabric import fabric
-from .gpu_count import gpu_count, unusable_gpus
-from .guests import gpu_containers, gpu_vms
-from .hardware import firmware_settings, memory_errors
-from .log_events import (
+from .faults.fabric import fabric
+from .faults.log_events import (
     amdgpu_errors,
     corrected_errors,
     iommu_faults,
@@ -34,6 +31,10 @@ from .log_events import (
     oom_kills,
     resets_required,
 )
+from .faults.xid import sxids_by_switch, xids_by_device
+from .gpu_count import gpu_count, unusable_gpus
+from .guests import gpu_containers, gpu_vms
+from .hardware import firmware_settings, memory_errors
 from .managers import boot_sysctls, sysctl_places, tuning_services
 from .memory import host_memory_kib, memory_shares, static_pools, usual_huge_page
 from .modprobe import modprobe
@@ -57,7 +58,6 @@ from .rdma import rdma_ports
 from .reading import known, value
 from .transfers import transfers
 from .translation import translation
-from .xid import sxids_by_switch, xids_by_device
 
 _NVIDIA, _AMD = "10de", "1002"
 _VGA = "0300"       # PCI_CLASS_DISPLAY_VGA, include/linux/pci_ids.h

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .fabric import manages_nvswitches
+from .faults.fabric import manages_nvswitches
 from .reading import value
 
 

@@ -9,7 +9,7 @@ import re
 from typing import Any
 
 from .cpufreq import kernel_version
-from .fabric import manages_nvswitches
+from .faults.fabric import manages_nvswitches
 from .reading import known, lost, value
 
 # The kernel exports dma-buf of RDMA from 5.12 on (include/rdma/ib_umem.h, ib_umem_dmabuf_get).

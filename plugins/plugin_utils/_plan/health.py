@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._checks.findings import value
-from .._derive.xid import is_harm
+from .._derive.faults.xid import is_harm
 
 
 def observe(facts: dict[str, Any]) -> dict[str, Any]:

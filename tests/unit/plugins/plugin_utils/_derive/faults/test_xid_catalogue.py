@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.gpuhost.tuning.plugins.plugin_utils._derive.xid_catalogue import (
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._derive.faults.xid_catalogue import (
     DATE,
     GPU,
     PROGRAM,

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.gpuhost.tuning.plugins.plugin_utils._derive.xid import (
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._derive.faults.xid import (
     is_harm,
     sxids_by_switch,
     xids_by_device,

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from .reading import known, lost, value
+from ..reading import known, lost, value
 
 # NVSwitches that are PCI devices of this host; HGX with NVLink 5, where only functions that manage them are; a tray of
 # a rack, whose NVSwitches are elsewhere.

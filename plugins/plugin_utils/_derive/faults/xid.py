@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from .reading import value
+from ..reading import value
 from .xid_catalogue import ACTION_CHANGED, GPU, PROGRAM, meaning, recovery_action
 
 _KEYS = {"P0": "broken", "P1": "follow_up", "P2": "noted"}

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from .reading import value
+from ..reading import value
 
 _AMD = "1002"
 _GPU_MODULES = ("nvidia", "amdgpu", "amdkfd")

@@ -14,7 +14,7 @@ import yaml
 PROGRAM, GPU = "program", "gpu"
 ACTION_CHANGED = 154
 
-_FILE = pathlib.Path(__file__).parents[1] / "catalogue" / "nvidia" / "xid.yml"
+_FILE = pathlib.Path(__file__).parents[2] / "catalogue" / "nvidia" / "xid.yml"
 with _FILE.open(encoding="utf-8") as _stream:
     _DATA: dict[str, Any] = yaml.load(_stream, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
 DATE: str = _DATA["date"]
