@@ -242,7 +242,7 @@ def smi_gpu(bdf: str, minor: int) -> dict:
     """What nvidia-smi says of an RTX PRO 6000 at rest with nothing wrong."""
     return {"bdf": bdf, "minor": minor, "memory_mib": 97887, "bar1_mib": 131072, "bar1_used_mib": 1, "pstate": "P8",
             "persistence": "Enabled", "display": "Disabled", "vbios": "98.02.67.00.0A",
-            "utilization": 0, "processes": 0, "trouble": None,
+            "device_max_gen": None, "utilization": 0, "processes": 0, "trouble": None,
             "compute_mode": "Default", "mig": "Disabled", "mig_pending": "Disabled", "ecc": "Enabled",
             "ecc_pending": "Enabled", "recovery_action": "None", "power_draw_w": 39.2, "power_limit_w": 600.0,
             "power_default_w": 600.0, "clock_reasons": ["gpu_idle"], "ecc_errors": 0, "ecc_errors_ever": 0,

@@ -33,7 +33,7 @@ FUNCTION = "0000:41:00.4"
 CORES = 1           # nothing here is about processors
 
 # What is read from the GPU's own registers, with the priority of each check.
-REGISTERS = {"pcie_maxreadreq": "P2", "pcie_maxpayload": "P1", "pcie_link_width": "P0", "pcie_link_speed": "P1",
+REGISTERS = {"pcie_maxreadreq": "P2", "pcie_maxpayload": "P1", "pcie_link_width": "P1", "pcie_link_speed": "P1",
              "pcie_bottleneck": "P2", "gpu_consistency": "P2", "pcie_bar_size": "P1", "pcie_bar_assigned": "P1",
              "pcie_extended_tags": "P2"}
 # What is said of each container.
@@ -76,7 +76,7 @@ def story(facts_of):
 
 
 @pytest.mark.parametrize("change, lines, of_others", [
-    (narrow, {"pcie_link_width": "fail P0: 8 -> at_least 16",
+    (narrow, {"pcie_link_width": "fail P1: 8 -> at_least 16",
               "gpu_consistency": 'fail P2: ["link width is 8, of the others 16"] -> empty true'}, {}),
     (all_ones_on, {**{check: f"unknown {priority}" for check, priority in REGISTERS.items()}, **UNANSWERED,
                    "pcie_bar_assigned": "not_applicable P1", "gpu_driver": 'fail P0: gone -> one_of ["nvidia"]'},

@@ -171,6 +171,7 @@ def _gpu(gpu: ElementTree.Element) -> dict:
         "persistence": _text(gpu, "persistence_mode"),
         "display": _text(gpu, "display_active"),
         "vbios": _text(gpu, "vbios_version"),
+        "device_max_gen": _number(gpu, "pci/pci_gpu_link_info/pcie_gen/max_device_link_gen"),
         "utilization": _number(gpu, "utilization/gpu_util"),
         "processes": None if processes is None or (_is_nothing(processes.text) and len(processes) == 0)
         else len(processes.findall("process_info")),

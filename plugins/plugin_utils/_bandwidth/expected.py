@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from .._derive.coherent import coherent
 from .._derive.p2p import peer_to_peer
 from .._derive.pcie import Hop, links
 from .._derive.reading import value
@@ -65,7 +66,7 @@ def of_gpu(gpu: dict[str, Any], facts: dict[str, Any]) -> dict[str, Expected]:
     """`{h2d, d2h}`: the GPU reads host memory (completions come down to it) and writes to it."""
     ports = _by_address(facts)
     above = [ports[bdf] for bdf in gpu["path"] if bdf in ports]
-    nothing = _unknowable(facts)
+    nothing = coherent(gpu) or _unknowable(facts)
     if nothing:
         return {"h2d": Expected(None, nothing), "d2h": Expected(None, nothing)}
     hops, size = links(gpu, above), _payload([gpu, *above])
@@ -76,7 +77,8 @@ def of_pairs(gpus: list[dict], facts: dict[str, Any]) -> dict[tuple[str, str], P
     """Every ordered pair of `gpus` by (from, to): `from` writes to the memory of `to`, or reads from it."""
     ports = _by_address(facts)
     found = peer_to_peer(gpus, facts)
-    nothing = "NVLink joins the GPUs: PCI Express says nothing about it" if found["nvlink"] else _unknowable(facts)
+    nothing = "NVLink joins the GPUs: PCI Express says nothing about it" if found["nvlink"] else (
+        next(filter(None, map(coherent, gpus)), None) or _unknowable(facts))
     by_address = {gpu["bdf"]: gpu for gpu in gpus}
     pairs = {}
     for pair in found["pairs"]:

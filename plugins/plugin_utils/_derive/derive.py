@@ -16,6 +16,7 @@ from .acs_parameter import clear_redirection
 from .alike import compare_alike
 from .boot import boot
 from .cmdline import pci_options
+from .coherent import coherent
 from .cpu import frequency_limits, odd_policies, open_vulnerabilities
 from .cpufreq import boost_switches, has_die_controllers, nothing_to_boost, scaling_driver
 from .cpuidle import deep_states
@@ -83,7 +84,7 @@ def derive(facts: dict[str, Any], nodes: Mapping[str, Any] | None = None) -> dic
         **_of_nvidia(facts, gpus, unusable),
         "compute_gpus": sum(1 for gpu in gpus if gpu["derived"]["compute"] and _is_counted(gpu)),
         "aspm_links": sorted({bdf for gpu in gpus if gpu["derived"]["compute"] and gpu["derived"]["left_alone"] is None
-                              for bdf in gpu["derived"]["aspm_links"]}),
+                              and gpu["derived"]["coherent"] is None for bdf in gpu["derived"]["aspm_links"]}),
         "isolated_guests": isolated_guests(facts["guests"], gpus),
         "stopped_by_reboot": stopped_by_reboot(facts["guests"], given),
         "gpu_containers": given,
@@ -177,6 +178,7 @@ def _of_gpu(gpu: dict[str, Any], facts: dict[str, Any], ports: dict[str, dict], 
         "spare": spare(gpu, facts["gpus"]),
         "unusable": unusable,
         "write_obstacle": write_obstacle(gpu, unusable),
+        "coherent": coherent(gpu),
         "hung": hung(nvidia, gpu["bdf"]),
         **path,
         **smi_facts(gpu, nvidia["smi"], path["idle"]),

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from .link_width import width_facts
 from .reading import value
 
 # Payload bits a transferred bit carries, as PCIE_SPEED2MBS_ENC() in drivers/pci/pci.h.
 _ENCODING = {2.5: 8 / 10, 5.0: 8 / 10, 8.0: 128 / 130, 16.0: 128 / 130, 32.0: 128 / 130, 64.0: 1.0}
+_SPEEDS = {1: 2.5, 2: 5.0, 3: 8.0, 4: 16.0, 5: 32.0, 6: 64.0}      # GT/s of a generation
 SLOWEST_GTS = 2.5
 BUSY_PERCENT = 10           # below it, utilisation is a display or a monitoring tool
 FIRST_IDLE_PSTATE = 5       # P0 to P4 are used under load
@@ -37,7 +39,7 @@ def path_facts(gpu: dict[str, Any], ports: dict[str, dict], smi: dict[str, Any])
     """The derived values of one GPU that come from its registers and those of the ports above it."""
     above = [ports[bdf] for bdf in gpu["path"] if bdf in ports]
     idle, load = _load(gpu["bdf"], smi)
-    own = _link(gpu)
+    own = _as_the_device_can(_link(gpu), gpu["bdf"], smi)
     slot = _link(above[0]) if above else None
     ends = _both_ends(gpu["bdf"], own, above[0]["bdf"], slot) if own and slot else None
     return {
@@ -48,7 +50,7 @@ def path_facts(gpu: dict[str, Any], ports: dict[str, dict], smi: dict[str, Any])
         "speed_port": above[0]["bdf"] if ends and ends.speed_gts < own["max_speed_gts"] else None,
         "idle": idle,
         **_speed(own, slot, ends, idle, load, gpu["link_samples"]),
-        "seen_width": _seen_width(own, gpu["link_samples"]),
+        **width_facts(gpu, above, idle, load),
         "aspm_links": [device["bdf"] for device in [gpu, *above] if saves_power(device)],
         **_narrowest(gpu, own, above),
         **_errors([gpu, *above]),
@@ -85,6 +87,14 @@ def _link(device: dict[str, Any]) -> dict[str, Any] | None:
     registers = value(device["pcie"])
     link = registers and registers["link"]
     return link if link and link["max_width"] and link["max_speed_gts"] else None
+
+
+def _as_the_device_can(own: dict[str, Any] | None, bdf: str, smi: dict[str, Any]) -> dict[str, Any] | None:
+    """The link with the speed that the GPU itself can do: LnkCap of some follows the slot, and nvidia-smi tells the
+    device's own maximum (nvmlDeviceGetGpuMaxPcieLinkGeneration())."""
+    seen = next((one for one in smi["gpus"] if one["bdf"] == bdf), None)
+    told = _SPEEDS.get(seen.get("device_max_gen")) if seen else None
+    return own and {**own, "max_speed_gts": max(own["max_speed_gts"], told or 0)}
 
 
 def _both_ends(lower_bdf: str, lower: dict[str, Any], upper_bdf: str, upper: dict[str, Any]) -> Hop:
@@ -149,13 +159,6 @@ def _seen_speed(now: float | None, busy: bool, samples: dict | None) -> float | 
     sampled = samples and samples["min_speed_gts" if busy else "max_speed_gts"]
     speeds = [speed for speed in (now, sampled) if speed is not None]
     return (min if busy else max)(speeds, default=None)
-
-
-def _seen_width(own: dict | None, samples: dict | None) -> int | None:
-    """Lanes at the worst look: unlike speed, width is not saved at rest."""
-    if not own:
-        return None
-    return min(own["width"], samples["min_width"]) if samples else own["width"]
 
 
 def _looks(samples: dict | None) -> str:

@@ -34,7 +34,8 @@ ODD = """<?xml version="1.0" ?>
 </nvidia_smi_log>
 """
 NOTHING = {"minor": None, "memory_mib": None, "bar1_mib": None, "bar1_used_mib": None, "pstate": None,
-           "persistence": None, "display": None, "vbios": None, "utilization": None, "processes": None, "trouble": None,
+           "persistence": None, "display": None, "vbios": None, "device_max_gen": None, "utilization": None, "processes": None,
+           "trouble": None,
            "compute_mode": None, "mig": None, "mig_pending": None, "ecc": None, "ecc_pending": None,
            "recovery_action": None, "power_draw_w": None, "power_limit_w": None, "power_default_w": None,
            "clock_reasons": None, "ecc_errors": None, "ecc_errors_ever": None, "pages_pending": None,
@@ -60,7 +61,7 @@ def test_gpus_under_the_kernels_addresses():
         "state": "ok", "reason": None, "driver_version": "570.133.20",
         "gpus": [{"bdf": "0000:f4:00.0", "minor": 4, "memory_mib": 97887, "bar1_mib": 131072, "bar1_used_mib": 1,
                   "pstate": "P0", "persistence": "Enabled", "display": "Disabled", "utilization": 37, "processes": 2,
-                  "vbios": "98.02.67.00.0A",
+                  "vbios": "98.02.67.00.0A", "device_max_gen": None,
                   "trouble": None, "compute_mode": "Default", "mig": "Disabled", "mig_pending": "Disabled",
                   "ecc": "Enabled", "ecc_pending": "Enabled", "recovery_action": "None", "power_draw_w": 39.17,
                   "power_limit_w": 600.0, "power_default_w": 600.0, "clock_reasons": [], "ecc_errors": 0,
@@ -336,3 +337,12 @@ def test_what_is_not_healthy_is_named():
                   "<incorrect_configuration>Insufficient Nvlinks</incorrect_configuration></health></fabric>")[2] == [
         "summary: Unhealthy", "bandwidth: Degraded", "route recovery in progress: True",
         "incorrect configuration: Insufficient Nvlinks"]
+
+
+@pytest.mark.parametrize("text, generation", [("5", 5), ("N/A", None), ("", None)])
+def test_the_generation_that_the_device_can_do(text, generation):
+    """Not max_link_gen, which is that of the device and the system together."""
+    gens = f"<max_link_gen>4</max_link_gen><max_device_link_gen>{text}</max_device_link_gen>"
+    parsed = smi.parse(f'<nvidia_smi_log><gpu id="00000000:F4:00.0"><pci><pci_gpu_link_info><pcie_gen>{gens}</pcie_gen>'
+                       '</pci_gpu_link_info></pci></gpu></nvidia_smi_log>')
+    assert parsed["gpus"][0]["device_max_gen"] == generation

@@ -125,7 +125,7 @@ CATALOGUE = {
     "pcie_bus_tuning": "P2 kernel_doc",
     "pcie_extended_tags": "P2 kernel_doc",
     "pcie_link_speed": "P1 kernel_doc",
-    "pcie_link_width": "P0 kernel_doc",
+    "pcie_link_width": "P1 P0 kernel_doc",
     "pcie_maxpayload": "P1 kernel_doc",
     "pcie_maxreadreq": "P2 community *",
     "perf_event_paranoid": "info kernel_doc",

@@ -246,10 +246,44 @@ def test_case_A52_the_fastest_look_counts_and_under_load_the_slowest(now, sample
     assert (its["seen_speed_gts"], its["speed_state"], its["speed_note"]) == (seen, state, note)
 
 
-@pytest.mark.parametrize("now, samples, width", [
-    (16, None, 16), (16, looks(32.0, 32.0, width=8), 8), (8, looks(32.0, 32.0), 8)])
-def test_lanes_of_the_worst_look(now, samples, width):
-    assert one_gpu({"pcie": {"value": {"link": {"width": now}}}, "link_samples": samples})["seen_width"] == width
+@pytest.mark.parametrize("now, samples, nvidia, width, sure, how", [
+    (8, None, {}, 8, False, "at rest, or no load seen (P8, 0 % used), where lanes may be saved"),
+    (8, None, BUSY, 8, True, "under load: P0, 97 % used"),
+    # At rest a link that has shown all lanes once has them; under load one that lost them once has lost them.
+    (16, looks(32.0, 32.0, width=8), {}, 16, True, "in each of 10 looks"),
+    (8, {**looks(32.0, 32.0, width=8), "max_width": 8}, {}, 8, True, "in each of 10 looks"),
+    (16, looks(32.0, 32.0, width=8), BUSY, 8, True, "under load: P0, 97 % used"),
+    (8, {**looks(2.5, 2.5, width=8), "looks": 1, "max_width": 8}, {}, 8, False,
+     "at rest, or no load seen (P8, 0 % used), where lanes may be saved"),
+])
+def test_lanes_under_load_and_at_rest(now, samples, nvidia, width, sure, how):
+    its = one_gpu({"pcie": {"value": {"link": {"width": now}}}, "link_samples": samples}, nvidia=nvidia)
+    assert (its["seen_width"], its["width_sure"], its["width_seen_how"]) == (width, sure, how)
+    assert its["width_ends"] == "0000:03:00.0 (x16) and 0000:02:00.0 (x16)"
+
+
+@pytest.mark.parametrize("generation, gpu_gbps", [(None, 63.0), (3, 63.0), (5, 63.0), (6, 128.0), (0, 63.0)])
+def test_what_a_gpu_can_do_is_what_nvidia_smi_says_where_that_is_more(generation, gpu_gbps):
+    """LnkCap of some GPUs follows the slot: 32 GT/s here."""
+    facts = neutral.epyc()
+    facts["nvidia"]["smi"]["gpus"][0]["device_max_gen"] = generation
+    its = derive(facts)["gpus"][0]["derived"]
+    assert (its["gpu_gbps"], its["bottleneck"] is None) == (gpu_gbps, gpu_gbps == 63.0)
+    assert its["expected_speed_gts"] == 32.0
+
+
+@pytest.mark.parametrize("device, model, way", [
+    ("2342", "NVIDIA GH200 480GB", "NVLink-C2C"), ("2941", None, "NVLink-C2C"), ("31c2", "NVIDIA GB300", "NVLink-C2C"),
+    ("2e12", "NVIDIA GB10", "one chip"), ("2e12", None, "one chip"), ("2bb5", "NVIDIA Thor", "one chip"),
+])
+def test_a_gpu_that_is_joined_to_its_processor_has_no_link_to_judge(device, model, way):
+    assert way in one_gpu({"device": device, "model": model})["coherent"]
+
+
+@pytest.mark.parametrize("device, model", [("2330", "NVIDIA H100 80GB HBM3"), ("2901", "NVIDIA B200"),
+                                           ("2bb5", "NVIDIA RTX PRO 6000 Blackwell Server Edition")])
+def test_a_card_has_one(device, model):
+    assert one_gpu({"device": device, "model": model})["coherent"] is None
 
 
 @pytest.mark.parametrize("mine, above, links", [

@@ -1,0 +1,31 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""GPUs that reach the memory of their processor by another way than PCI Express, whose link there carries little.
+
+By their PCI device ids (the PCI ID Repository) or, where the driver tells it, their model.
+"""
+from __future__ import annotations
+
+import re
+from typing import Any
+
+# GH200 in three sizes of memory, GB200, GB300.
+_C2C_IDS = ("2342", "2345", "2348", "2941", "31c2")
+_C2C = re.compile(r"\b(GH200|GB200|GB300)\b")
+# GB20B: GB10 of the DGX Spark and its relatives.
+_SOC_IDS = ("2e03", "2e06", "2e12", "2e13")
+_SOC = re.compile(r"\b(GB10|Orin|Thor)\b")
+
+
+def coherent(gpu: dict[str, Any]) -> str | None:
+    """Why nothing of a GPU's PCI Express link is judged; None for a card, whose data takes that link."""
+    model = gpu["model"] or ""
+    if gpu["vendor"] != "10de":
+        return None
+    if gpu["device"] in _C2C_IDS or _C2C.search(model):
+        return "NVLink-C2C joins the GPU and its processor: its PCI Express link carries no data worth judging"
+    if gpu["device"] in _SOC_IDS or _SOC.search(model):
+        return "the GPU and its processor are one chip: its PCI Express link carries no data worth judging"
+    return None
