@@ -34,8 +34,8 @@ ODD = """<?xml version="1.0" ?>
 </nvidia_smi_log>
 """
 NOTHING = {"minor": None, "memory_mib": None, "bar1_mib": None, "bar1_used_mib": None, "pstate": None,
-           "persistence": None, "display": None, "vbios": None, "device_max_gen": None, "utilization": None, "processes": None,
-           "trouble": None,
+           "persistence": None, "display": None, "vbios": None, "device_max_gen": None, "utilization": None,
+           "processes": None, "trouble": None,
            "compute_mode": None, "mig": None, "mig_pending": None, "ecc": None, "ecc_pending": None,
            "recovery_action": None, "power_draw_w": None, "power_limit_w": None, "power_default_w": None,
            "clock_reasons": None, "ecc_errors": None, "ecc_errors_ever": None, "pages_pending": None,
