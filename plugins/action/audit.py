@@ -10,13 +10,14 @@ from typing import Any
 
 from ansible import constants as C
 from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure
-from ansible.plugins.action import ActionBase
 from ansible.utils.color import stringc
 from ansible.utils.display import Display
 
+from ..plugin_utils._action.guarded import GuardedAction, failure_of
 from ..plugin_utils._ansible import piped_reader, variables
-from ..plugin_utils._ansible.packed_facts import unpack
 from ..plugin_utils._ansible.untag import untag
+from ..plugin_utils._answers.facts import take_packed
+from ..plugin_utils._answers.limits import OutOfTime, memory_limit
 from ..plugin_utils._audit import last_run
 from ..plugin_utils._audit.audit import PROBLEMS, Audit
 from ..plugin_utils._experiment.record import cut_short
@@ -48,17 +49,17 @@ ARGUMENTS = {
 }
 
 
-class ActionModule(ActionBase):
+class ActionModule(GuardedAction):
     """Reads a host with host_info, judges it here and writes records and reports as the user who runs Ansible."""
 
     _supports_check_mode = True
     _requires_connection = True
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+    def act(self, tmp: str | None, task_vars: dict[str, Any]) -> dict[str, Any]:
         # A worker is a fork that does one task. To collect garbage it would look at all that ansible-playbook holds,
         # and so copy it: up to a third of the time of an audit.
         gc.freeze()
-        result = super().run(tmp, task_vars)
+        result = self.begin(tmp, task_vars)
         named = self._take_variables(task_vars)
         _checked, arguments = self.validate_argument_spec(argument_spec=ARGUMENTS)
         host = untag(task_vars["inventory_hostname"])
@@ -71,12 +72,17 @@ class ActionModule(ActionBase):
             read = self._read({"sysroot": arguments["sysroot"], "tunables": audit.named_tunables(),
                                "link_samples": arguments["link_samples"]}, task_vars)
             if read.get("failed") or "facts_packed" not in read:
-                _note(host, hosts, arguments, rollout.FAILED, read.get("msg", "host_info failed without a message"))
-                return {**result, **read}
-            outcome = audit.judge(unpack(untag(read["facts_packed"])))
+                failed = failure_of(read, "host_info failed without a message")
+                _note(host, hosts, arguments, rollout.FAILED, failed["msg"])
+                return {**result, **failed}
+            with memory_limit():
+                outcome = audit.judge(take_packed(untag(read.pop("facts_packed"))))
             _note_end(hosts, host, arguments, last_run.FINDINGS if outcome["gate"]["exceeded"] else last_run.OK)
         except AnsibleConnectionFailure as lost:
             _note(host, hosts, arguments, rollout.UNREACHABLE, str(lost))
+            raise
+        except (OutOfTime, MemoryError):
+            _note(host, hosts, arguments, rollout.FAILED, "its answer took too long, or too much memory")
             raise
         except PROBLEMS as problem:
             _note(host, hosts, arguments, rollout.FAILED, str(problem))
@@ -94,7 +100,8 @@ class ActionModule(ActionBase):
                                         module_args={**options, "packed": True})
         # Isolated: nothing of the environment and no installed package is imported.
         command = f"{self._compute_environment_string()} {python} -I -S -".strip()
-        done = self._low_level_execute_command(command, in_data=piped_reader.script(options).encode("ascii"))
+        script = piped_reader.script({**options, "timeout": self.seconds})
+        done = self._low_level_execute_command(command, in_data=script.encode("ascii"))
         return piped_reader.answer(done["rc"], done["stdout"], done["stderr"])
 
     def _known_python(self, task_vars: dict[str, Any]) -> str | None:

@@ -6,11 +6,12 @@ from __future__ import annotations
 from typing import Any
 
 from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure
-from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
+from ..plugin_utils._action.guarded import GuardedAction, failure_of
 from ..plugin_utils._ansible.untag import untag
 from ..plugin_utils._ansible.variables import check_variables
+from ..plugin_utils._answers.facts import take
 from ..plugin_utils._audit.audit import PROBLEMS
 from ..plugin_utils._bandwidth.expected import SLOW_BELOW_PERCENT
 from ..plugin_utils._bandwidth.run import Measurement
@@ -35,14 +36,15 @@ ARGUMENTS = {
 }
 
 
-class ActionModule(ActionBase):
+class ActionModule(GuardedAction):
     """Asks the audit's facts whether a host may be measured, has it measured, and writes down what came of it."""
 
+    READS = False
     _supports_check_mode = True
     _requires_connection = True
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        result = super().run(tmp, task_vars)
+    def act(self, tmp: str | None, task_vars: dict[str, Any]) -> dict[str, Any]:
+        result = self.begin(tmp, task_vars)
         check_variables(task_vars, self._templar.template, "bandwidth", "benchmark")
         _checked, arguments = self.validate_argument_spec(argument_spec=ARGUMENTS)
         host, arguments = untag(task_vars["inventory_hostname"]), untag(arguments)
@@ -51,8 +53,8 @@ class ActionModule(ActionBase):
             read = self._execute_module(module_name="gpuhost.tuning.host_info", task_vars=task_vars,
                                         module_args={"sysroot": arguments["sysroot"]})
             if read.get("failed") or "facts" not in read:
-                return {**result, **read}
-            measurement.take_facts(untag(read["facts"]))
+                return {**result, **failure_of(read, "host_info failed without a message")}
+            measurement.take_facts(take(untag(read["facts"])))
             if measurement.nothing_to_do:
                 return {**result, **self._skip(host, measurement.nothing_to_do)}
             return {**result, "changed": False, **self._measure(measurement, task_vars)}

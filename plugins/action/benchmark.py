@@ -6,9 +6,9 @@ from __future__ import annotations
 from typing import Any
 
 from ansible.errors import AnsibleActionFail
-from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
+from ..plugin_utils._action.guarded import GuardedAction
 from ..plugin_utils._ansible.untag import untag
 from ..plugin_utils._ansible.variables import check_variables
 from ..plugin_utils._audit.audit import PROBLEMS
@@ -27,14 +27,15 @@ ARGUMENTS = {
 }
 
 
-class ActionModule(ActionBase):
+class ActionModule(GuardedAction):
     """Runs the user's benchmark as often as he wants, and keeps the record as the user who runs Ansible."""
 
+    READS = False
     _supports_check_mode = True
     _requires_connection = True
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        result = super().run(tmp, task_vars)
+    def act(self, tmp: str | None, task_vars: dict[str, Any]) -> dict[str, Any]:
+        result = self.begin(tmp, task_vars)
         check_variables(task_vars, self._templar.template, "bandwidth", "benchmark")
         _checked, arguments = self.validate_argument_spec(argument_spec=ARGUMENTS)
         host = untag(task_vars["inventory_hostname"])

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
+from ..plugin_utils._action.guarded import GuardedAction
 from ..plugin_utils._fleet import table
 from ..plugin_utils._fleet.files import write_fleet
 from ..plugin_utils._records.host_folder import RecordError
@@ -17,14 +17,15 @@ from ..plugin_utils._rollout import rollout as rollout_state
 ARGUMENTS = {"report_dir": {"type": "str", "default": "reports"}, "tell_rollout": {"type": "bool", "default": False}}
 
 
-class ActionModule(ActionBase):
+class ActionModule(GuardedAction):
     """Makes the page of the fleet from what the audits left on the controller; asks no host for anything."""
 
+    READS = False
     _supports_check_mode = True
     _requires_connection = False
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        result = super().run(tmp, task_vars)
+    def act(self, tmp: str | None, task_vars: dict[str, Any]) -> dict[str, Any]:
+        result = self.begin(tmp, task_vars)
         _checked, arguments = self.validate_argument_spec(argument_spec=ARGUMENTS)
         report_dir = str(arguments["report_dir"])
         try:

@@ -7,8 +7,8 @@ import base64
 from typing import Any
 
 from ansible.errors import AnsibleActionFail
-from ansible.plugins.action import ActionBase
 
+from ..plugin_utils._action.guarded import GuardedAction, failure_of
 from ..plugin_utils._ansible.untag import untag
 from ..plugin_utils._ansible.variables import check_variables
 from ..plugin_utils._audit.audit import PROBLEMS
@@ -24,17 +24,18 @@ ARGUMENTS = {
     "writable": {"type": "bool", "default": False},
     "max_bytes": {"type": "int", "default": 64 << 20},
 }
+SPARE = 16 << 20            # bytes of heads and names around the files
 FORWARDED = ("sysroot", "anonymise", "writable", "max_bytes")
 
 
-class ActionModule(ActionBase):
+class ActionModule(GuardedAction):
     """Reads a host with host_record and writes the archive as the user who runs Ansible."""
 
     _supports_check_mode = True
     _requires_connection = True
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        result = super().run(tmp, task_vars)
+    def act(self, tmp: str | None, task_vars: dict[str, Any]) -> dict[str, Any]:
+        result = self.begin(tmp, task_vars)
         check_variables(task_vars, self._templar.template, "record")
         _checked, arguments = self.validate_argument_spec(argument_spec=ARGUMENTS)
         try:
@@ -44,9 +45,12 @@ class ActionModule(ActionBase):
                 module_name="gpuhost.tuning.host_record", task_vars=task_vars,
                 module_args={**{name: arguments[name] for name in FORWARDED}, "tunables": asked})
             if read.get("failed") or "archive" not in read:
-                return {**result, **read}
+                return {**result, **failure_of(read, "host_record failed without a message")}
+            if not isinstance(read["archive"], str) or len(read["archive"]) > 2 * (arguments["max_bytes"] + SPARE):
+                raise ValueError("the host answered with another archive than was asked for: more bytes than "
+                                 f"max_bytes {arguments['max_bytes']} allows, or no text")
             path = folder.path / "recording.tar.gz"
-            host_folder.write_bytes(path, base64.b64decode(untag(read["archive"])))
+            host_folder.write_bytes(path, base64.b64decode(untag(read["archive"]), validate=True))
         except PROBLEMS as problem:
             raise AnsibleActionFail(str(problem)) from problem
         return {**result, "changed": False, "recording": shown_path(path), "files": read["files"],

@@ -6,11 +6,12 @@ from __future__ import annotations
 from typing import Any
 
 from ansible.errors import AnsibleActionFail
-from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
+from ..plugin_utils._action.guarded import GuardedAction, failure_of
 from ..plugin_utils._ansible.untag import untag
 from ..plugin_utils._ansible.variables import check_variables
+from ..plugin_utils._answers.modules import take_answer
 from ..plugin_utils._plan import drift
 from ..plugin_utils._records.host_folder import HostFolder, RecordError, new_run_id
 from ..plugin_utils._render.text import clean
@@ -24,14 +25,14 @@ ARGUMENTS = {
 }
 
 
-class ActionModule(ActionBase):
+class ActionModule(GuardedAction):
     """Plans the way back of a host from its journal; the setters that take the values are tasks of their own."""
 
     _supports_check_mode = True
     _requires_connection = True
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        result = super().run(tmp, task_vars)
+    def act(self, tmp: str | None, task_vars: dict[str, Any]) -> dict[str, Any]:
+        result = self.begin(tmp, task_vars)
         check_variables(task_vars, self._templar.template)
         _checked, arguments = self.validate_argument_spec(argument_spec=ARGUMENTS)
         host = untag(task_vars["inventory_hostname"])
@@ -39,7 +40,11 @@ class ActionModule(ActionBase):
             module_name="gpuhost.tuning.journal_info", task_vars=task_vars,
             module_args={"sysroot": arguments["sysroot"], "run_id": arguments["run_id"]}))
         if journal.get("failed"):
-            return {**result, **journal}
+            return {**result, **failure_of(journal, "journal_info failed without a message")}
+        try:
+            journal = take_answer("journal", journal)
+        except ValueError as problem:
+            raise AnsibleActionFail(str(problem)) from problem
         if journal["status"] not in ("ok", "absent"):
             raise AnsibleActionFail(f"the journal of the host cannot be read: {journal['detail']}")
         try:

@@ -7,11 +7,11 @@ import time
 from typing import Any
 
 from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure
-from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
-from ..plugin_utils._ansible.packed_facts import unpack
+from ..plugin_utils._action.guarded import GuardedAction, failure_of
 from ..plugin_utils._ansible.untag import untag
+from ..plugin_utils._answers.facts import take_packed
 from ..plugin_utils._records import host_folder
 from ..plugin_utils._render.text import clean, count, one_line
 from ..plugin_utils._rollout import batches, gate, recheck
@@ -30,13 +30,14 @@ ARGUMENTS = {
 REGISTERED = "rollout_batch"      # where a playbook keeps what the stage `begin` returns
 
 
-class ActionModule(ActionBase):
+class ActionModule(GuardedAction):
     """Takes a rollout from batch to batch. Only the stage `again` speaks to a host, and it never fails for one."""
 
+    READS = False
     _supports_check_mode = True
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        result = super().run(tmp, task_vars)
+    def act(self, tmp: str | None, task_vars: dict[str, Any]) -> dict[str, Any]:
+        result = self.begin(tmp, task_vars)
         _checked, arguments = self.validate_argument_spec(argument_spec=ARGUMENTS)
         try:
             return {**result, "changed": False, **getattr(self, f"_{arguments['stage']}")(untag(arguments), task_vars)}
@@ -115,8 +116,11 @@ class ActionModule(ActionBase):
         except host_folder.RecordError as problem:
             return rollout_state.FAILED, [one_line(str(problem))]
         if read.get("failed") or "facts_packed" not in read:
-            return rollout_state.FAILED, [one_line(read.get("msg", "host_info failed without a message"))]
-        facts = unpack(read["facts_packed"])
+            return rollout_state.FAILED, [one_line(failure_of(read, "host_info failed without a message")["msg"])]
+        try:
+            facts = take_packed(untag(read["facts_packed"]))
+        except ValueError as problem:
+            return rollout_state.FAILED, [one_line(str(problem))]
         harm = recheck.harm(before, facts)
         if harm:
             return rollout_state.HARMED, harm

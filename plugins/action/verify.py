@@ -6,11 +6,14 @@ from __future__ import annotations
 from typing import Any
 
 from ansible.errors import AnsibleActionFail
-from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
+from ..plugin_utils._action.guarded import GuardedAction, failure_of
 from ..plugin_utils._ansible.untag import untag
 from ..plugin_utils._ansible.variables import check_variables
+from ..plugin_utils._answers.facts import take_packed
+from ..plugin_utils._answers.limits import memory_limit
+from ..plugin_utils._answers.modules import take_answer
 from ..plugin_utils._audit.outputs import note_verify
 from ..plugin_utils._plan import drift
 from ..plugin_utils._plan import reboot as plan_reboot
@@ -24,14 +27,14 @@ ARGUMENTS = {
 }
 
 
-class ActionModule(ActionBase):
+class ActionModule(GuardedAction):
     """Holds what the journal says was set against what is, on every device, and writes nothing."""
 
     _supports_check_mode = True
     _requires_connection = True
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        result = super().run(tmp, task_vars)
+    def act(self, tmp: str | None, task_vars: dict[str, Any]) -> dict[str, Any]:
+        result = self.begin(tmp, task_vars)
         check_variables(task_vars, self._templar.template)
         _checked, arguments = self.validate_argument_spec(argument_spec=ARGUMENTS)
         host = untag(task_vars["inventory_hostname"])
@@ -39,7 +42,8 @@ class ActionModule(ActionBase):
         self._task.check_mode = True
         try:
             folder = HostFolder(arguments["report_dir"], host)
-            journal = self._ask("gpuhost.tuning.journal_info", {"run_id": arguments["run_id"]}, arguments, task_vars)
+            journal = take_answer("journal", self._ask("gpuhost.tuning.journal_info", {"run_id": arguments["run_id"]},
+                                                       arguments, task_vars))
             lines, message = self._compare(journal, folder, arguments, task_vars)
             lines += drift.driver_lines(journal["driver_mismatch"])
             reboot = self._after_reboot(journal["boot_id"], folder, arguments, task_vars)
@@ -59,7 +63,7 @@ class ActionModule(ActionBase):
             options = {"values": values, "on_refusal": "report"}
             if kind == "pcie_maxreadreq":
                 options["allow_busy"] = True    # nothing is written: a GPU at work is verified like any other
-            changes += self._ask(drift.MODULES[kind], options, arguments, task_vars)["changes"]
+            changes += take_answer("changes", self._ask(drift.MODULES[kind], options, arguments, task_vars))["changes"]
         return drift.find_drift(journal["expected_values"], changes), None
 
     def _after_reboot(self, boot_id: str | None, folder: HostFolder, arguments: dict[str, Any],
@@ -68,15 +72,16 @@ class ActionModule(ActionBase):
         document = plan_reboot.previous(folder, boot_id)
         if document is None:
             return {"since": None, "broken": [], "changed": []}
-        read = self._ask("gpuhost.tuning.host_info", {"tunables": []}, arguments, task_vars)
-        return plan_reboot.compare_boots(document, read["facts"])
+        read = self._ask("gpuhost.tuning.host_info", {"tunables": [], "packed": True}, arguments, task_vars)
+        with memory_limit():
+            return plan_reboot.compare_boots(document, take_packed(read.get("facts_packed")))
 
     def _ask(self, module: str, options: dict[str, Any], arguments: dict[str, Any],
              task_vars: dict[str, Any]) -> dict[str, Any]:
         answer = untag(self._execute_module(module_name=module, task_vars=task_vars,
                                             module_args={"sysroot": arguments["sysroot"], **options}))
         if answer.get("failed"):
-            raise AnsibleActionFail(f"{module}: {answer.get('msg', 'failed without a message')}")
+            raise AnsibleActionFail(f"{module}: {failure_of(answer, 'failed without a message')['msg']}")
         return answer
 
     def _answer(self, host: str, lines: list[dict[str, Any]], message: str | None,

@@ -74,10 +74,11 @@ def test_every_target_is_listed_with_one_line():
 
 
 def shared_variables() -> set[str]:
-    """The gpuhost_ variables that roles and playbooks use, in templates, in conditions and by their names."""
+    """The gpuhost_ variables that roles and playbooks use, in templates, in conditions and by their names, and those
+    that the frame around every task reads."""
     files = [*REPOSITORY.glob("roles/*/defaults/main.yml"), REPOSITORY / "roles/audit/tasks/main.yml",
-             *REPOSITORY.glob("playbooks/*.yml")]
-    used = re.compile(r"(?:{{[^}]*\b|when: |\[\w+, )(gpuhost_\w+)")
+             *REPOSITORY.glob("playbooks/*.yml"), REPOSITORY / "plugins/plugin_utils/_action/guarded.py"]
+    used = re.compile(r"(?:{{[^}]*\b|when: |\[\w+, |_variable\(\")(gpuhost_\w+)")
     return {name for file in files for name in used.findall(file.read_text(encoding="utf-8"))}
 
 

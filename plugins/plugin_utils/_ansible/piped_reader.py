@@ -11,18 +11,24 @@ from __future__ import annotations
 
 import ast
 import base64
+import contextlib
 import json
 import pathlib
+import signal
 import zlib
 from collections.abc import Mapping
 from typing import Any
 
 SOURCES = pathlib.Path(__file__).parents[2] / "module_utils"
 _ENTRY = (("_facts", "collect"), ("_host", "host"), ("_facts", "packing"))
+_TAIL = 4096            # characters at the end of what a host said in which a reason is looked for
 _ANSWER, _REFUSAL = "gpuhost-facts ", "gpuhost-error "
 # Python 3.8 and newer, with the standard library alone, like what it runs. An answer is one line of ASCII.
 _START = f"""\
-import base64, importlib.abc, importlib.util, json, sys, zlib
+import base64, importlib.abc, importlib.util, json, signal, sys, zlib
+
+# By itself the signal ends a process, also one that waits for a file system that never answers.
+signal.setitimer(signal.ITIMER_REAL, OPTIONS.get("timeout") or 0)
 
 class Sources(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
     def find_spec(self, name, path=None, target=None):
@@ -45,21 +51,34 @@ print(answer)
 
 
 def script(options: Mapping[str, Any]) -> str:
-    """The program that reads a host with these options of host_info: sysroot, tunables and link_samples."""
+    """The program that reads a host with these options of host_info: sysroot, tunables, link_samples and timeout."""
     return f"OPTIONS = {dict(options)!a}\nPACKED = {PACKED!r}\n{_START}"
 
 
 def answer(status: int, output: str, errors: str) -> dict[str, Any]:
     """What host_info would have returned: `facts_packed`, or `failed` and `msg`."""
-    for line in output.splitlines():
-        if line.startswith(_ANSWER):
-            return {"facts_packed": line[len(_ANSWER):]}
-        if line.startswith(_REFUSAL):
-            return {"failed": True, "msg": json.loads(line[len(_REFUSAL):])}
-    message = (errors or output).strip().splitlines()[-3:]
-    return {"failed": True, "stderr": errors,
+    # What comes before it is of the host's shell and its profile.
+    start = 0 if output.startswith(_ANSWER) else output.find(f"\n{_ANSWER}") + 1
+    if start or output.startswith(_ANSWER):
+        end = output.find("\n", start)
+        return {"facts_packed": output[start + len(_ANSWER):end if end >= 0 else None].rstrip("\r")}
+    refused = _refusal(output[-_TAIL:])
+    if refused is not None:
+        return {"failed": True, "msg": refused}
+    if status == 128 + signal.SIGALRM:
+        return {"failed": True, "msg": "the host did not answer within its time (gpuhost_timeout): something hangs"}
+    message = (errors or output)[-_TAIL:].strip().splitlines()[-3:]
+    return {"failed": True, "stderr": errors[-_TAIL:],
             "msg": f"the host could not be read, its Python ended with status {status}: "
                    f"{' / '.join(message) or 'it said nothing'}"}
+
+
+def _refusal(output: str) -> str | None:
+    for line in output.splitlines():
+        if line.startswith(_REFUSAL):
+            with contextlib.suppress(ValueError, RecursionError):
+                return str(json.loads(line[len(_REFUSAL):]))
+    return None
 
 
 _DESCRIBED = (ast.Module, ast.ClassDef, ast.FunctionDef)

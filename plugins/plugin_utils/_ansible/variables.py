@@ -23,8 +23,8 @@ _UNSET: Final = object()
 _NEAR = 0.8     # of 1: skp is as near to skip, values_of_site is not to values
 _COMMON = frozenset((
     "allow_busy", "become", "checks", "dedicated", "fail_on", "force", "hosts", "include", "link_samples",
-    "look_again", "max_failed", "only", "overrides", "profile", "report_dir", "run_id", "serial", "skip",
-    "soak_seconds", "sysroot", "values", "verify_against", "waivers"))
+    "look_again", "max_failed", "only", "overrides", "profile", "report_dir", "report_mode", "run_id", "serial", "skip",
+    "soak_seconds", "sysroot", "timeout", "values", "verify_against", "waivers"))
 # What only one role looks at may be made of what only that role's play knows.
 _OF_ROLES = {
     "bandwidth": frozenset(("bandwidth", *(f"bandwidth_{name}" for name in (

@@ -15,6 +15,7 @@ from typing import Any
 from ...module_utils._redaction.words import redact_words
 from .._benchmark.definition import Benchmark
 from .._benchmark.run import BENCHMARK
+from .._records import modes
 from .._records.host_folder import HostFolder, RecordError, read_json, write_json
 from .._render.text import clean, count, one_line
 from .._statistics.blocks import complete_blocks
@@ -169,8 +170,8 @@ def seconds_a_run(folder: HostFolder, benchmark: Benchmark) -> float | None:
 def hold(path: pathlib.Path, run_id: str, wait: bool = False) -> Iterator[None]:
     """Hold a lock on the controller, or say who does. The kernel lets go of it where its holder is killed."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        modes.make_folder(path.parent)
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, modes.of_file(path))
     except OSError as error:
         raise RecordError(f"cannot write {path}: {error.strerror}. Choose another folder with "
                           "gpuhost_report_dir") from error

@@ -15,7 +15,7 @@ import tempfile
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from .._records import host_folder
+from .._records import host_folder, modes
 from .._records.json_lines import findings_lines
 from .._render.text import count
 from .fleet import Fleet, audited, collect
@@ -48,8 +48,10 @@ def _say(fleet: Fleet, folder: pathlib.Path) -> str:
 @contextlib.contextmanager
 def _alone(folder: pathlib.Path) -> Iterator[None]:
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with open(folder / ".fleet.lock", "w", encoding="utf-8") as lock:
+        modes.make_folder(folder)
+        path = folder / ".fleet.lock"
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, modes.of_file(path))
+        with open(handle, "w", encoding="utf-8") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
     except OSError as error:

@@ -10,6 +10,7 @@ from collections.abc import Hashable
 from typing import Any
 
 from .._checks.findings import PRIORITIES, VERDICTS
+from .._render.text import clean_all
 from .fleet import Fleet
 from .row import GPU_COLUMNS
 
@@ -98,12 +99,12 @@ def pack(fleet: Fleet, made_at: str) -> dict[str, Any]:
     hosts = [packer.host(name, row) for name, row in fleet.hosts.items()]
     outliers = [packer.outlier(one) for one in fleet.outliers]
     checks = [[check, *_about(fleet.checks.get(check))] for check in packer.checks.values()]
-    return {
+    return clean_all({
         "made": made_at, "verdicts": VERDICTS, "priorities": PRIORITIES, "gpuColumns": GPU_COLUMNS, "checks": checks,
         "hosts": hosts, "outliers": outliers, "problems": list(fleet.problems.items()),
         "rollout": fleet.rollout,
         "rows": packer.rows.values(), "strings": packer.strings.values(),
-    }
+    })
 
 
 def _about(about: dict[str, Any] | None) -> list[Any]:

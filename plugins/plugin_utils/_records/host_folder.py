@@ -17,6 +17,8 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from typing import Any, BinaryIO
 
+from . import modes
+
 # What an audit leaves in a host's folder beside audit.json and its reports.
 LINES, HISTORY, ROW, OUTCOME = "findings.jsonl", "history.json", "fleet.json", "outcome.json"
 SCHEMA_VALUES = "gpuhost.values/1"
@@ -24,7 +26,8 @@ SCHEMA_AUDIT = "gpuhost.audit/2"
 SCHEMA_OUTCOME = "gpuhost.outcome/1"
 RUN_ID = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{4}")
 # What lies beside the folders of the hosts, so that no host can have such a name.
-FLEET_FILES = ("index.html", "fleet.md", "findings.jsonl", "last-run.json", ".fleet.lock", ".last-run.json.lock")
+FLEET_FILES = ("index.html", "fleet.md", "findings.jsonl", "last-run.json", ".fleet.lock", ".last-run.json.lock",
+               ".clusters", ".rollouts")
 
 
 class RecordError(Exception):
@@ -43,14 +46,11 @@ def check_run_id(text: str) -> str:
     return text
 
 
-class HostFolder:
-    """`<report_dir>/<inventory_hostname>`: the records of one host."""
+class RunsFolder:
+    """A folder directly below the report folder, with a folder in it for each run."""
 
-    def __init__(self, report_dir: str, host: str) -> None:
-        if host in ("", ".", "..", *FLEET_FILES) or "/" in host or "\0" in host:
-            raise RecordError(f"inventory_hostname {host!r} cannot be a folder's name: rename the host in the "
-                              "inventory")
-        self.path = pathlib.Path(os.path.abspath(os.path.expanduser(report_dir))) / host
+    def __init__(self, report_dir: str, name: str) -> None:
+        self.path = pathlib.Path(os.path.abspath(os.path.expanduser(report_dir))) / name
 
     def run(self, run_id: str) -> pathlib.Path:
         return self.path / check_run_id(run_id)
@@ -62,6 +62,16 @@ class HostFolder:
         except FileNotFoundError:
             return []
         return sorted(name for name in names if RUN_ID.fullmatch(name))
+
+
+class HostFolder(RunsFolder):
+    """`<report_dir>/<inventory_hostname>`: the records of one host."""
+
+    def __init__(self, report_dir: str, host: str) -> None:
+        if host in ("", ".", "..", *FLEET_FILES) or "/" in host or "\0" in host:
+            raise RecordError(f"inventory_hostname {host!r} cannot be a folder's name: rename the host in the "
+                              "inventory")
+        super().__init__(report_dir, host)
 
 
 def write_text(path: pathlib.Path, text: str) -> None:
@@ -79,7 +89,7 @@ def write_bytes(path: pathlib.Path, data: bytes) -> None:
 def _replacing(path: pathlib.Path) -> Iterator[BinaryIO]:
     """A file that takes the place of the one at `path` once all is written."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        modes.make_folder(path.parent)
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
         try:
             with os.fdopen(handle, "wb") as stream:
@@ -94,8 +104,8 @@ def _replacing(path: pathlib.Path) -> Iterator[BinaryIO]:
 
 
 def publish(name: str, path: pathlib.Path) -> None:
-    """Put a finished temporary file at `path`, readable for whom other files of the user are."""
-    os.chmod(name, 0o666 & ~_umask())
+    """Put a finished temporary file at `path`, with the mode that such a file has."""
+    os.chmod(name, modes.of_file(path))
     os.replace(name, path)
 
 
@@ -166,12 +176,6 @@ def read_document(path: pathlib.Path, schema: str) -> dict[str, Any] | None:
         raise RecordError(f"{path} has the schema {found!r}, wanted {schema!r}: measure again")
     return document
 
-
-def _umask() -> int:
-    # The umask can only be read by setting it; the worker process is single-threaded here.
-    mask = os.umask(0o022)
-    os.umask(mask)
-    return mask
 
 
 def shown_path(path: pathlib.Path) -> str:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_NOT_SHOWN = re.compile(r"[^ -~\t\n]")      # of these str.isprintable() knows which are shown
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>|#~])")
 _OPERATORS = {
     "at_least": "at least {}", "at_most": "at most {}", "not_equals": "not {}", "one_of": "one of {}",
@@ -21,11 +21,34 @@ _OPERATORS = {
 _BINARY_UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
 
 
-def clean(text: object) -> str:
-    """`text` without control characters: what a host calls itself must not move the reader's cursor."""
+def clean(text: object, keep_tabs: bool = False) -> str:
+    r"""`text` as it is: what a host calls itself must move neither the reader's cursor nor the order of letters.
+
+    Every character that is not printable becomes an escape (`\x1b`, `\u202e`): controls, marks of direction, blanks of
+    no width, halves of pairs. A tab becomes a blank; line ends stay.
+    """
     text = str(text)
     # A report has thousands of texts, and hardly one with a character that needs a look.
-    return text if text.isprintable() else _CONTROL.sub("?", text).replace("\t", " ")
+    if text.isprintable():
+        return text
+    shown = _NOT_SHOWN.sub(_escaped, text)
+    return shown if keep_tabs else shown.replace("\t", " ")
+
+
+def _escaped(found: re.Match) -> str:
+    character = found[0]
+    return character if character.isprintable() else character.encode("ascii", "backslashreplace").decode() \
+        if ord(character) > 0x7F else f"\\x{ord(character):02x}"
+
+
+def clean_all(thing: Any) -> Any:
+    """`thing`, of plain JSON types, with every text such that a terminal and an editor show it as it is."""
+    kind = type(thing)
+    if kind is str:
+        return thing if thing.isprintable() else clean(thing, keep_tabs=True)
+    if kind is dict:
+        return {clean_all(key): clean_all(value) for key, value in thing.items()}
+    return [clean_all(value) for value in thing] if kind is list else thing
 
 
 def one_line(text: object) -> str:

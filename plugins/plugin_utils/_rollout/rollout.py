@@ -88,7 +88,7 @@ class Rollout(NamedTuple):
 
 def folder_of(report_dir: str, run_id: str) -> pathlib.Path:
     # The folder of a host that cannot be called so: HostFolder checks names, and this one is ours alone.
-    return host_folder.HostFolder(report_dir, FOLDER).path / host_folder.check_run_id(run_id)
+    return host_folder.RunsFolder(report_dir, FOLDER).path / host_folder.check_run_id(run_id)
 
 
 def start(report_dir: str, run_id: str, hosts: list[str], check: bool) -> Rollout:
@@ -110,7 +110,7 @@ def load(folder: str | pathlib.Path) -> Rollout:
 
 def newest(report_dir: str) -> Iterator[Rollout]:
     """The rollouts over several hosts, the last one first; a record that cannot be read is left out."""
-    rollouts = host_folder.HostFolder(report_dir, FOLDER)
+    rollouts = host_folder.RunsFolder(report_dir, FOLDER)
     for run_id in reversed(rollouts.runs()):
         try:
             rollout = load(rollouts.run(run_id))

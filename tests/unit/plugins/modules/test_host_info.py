@@ -8,7 +8,8 @@ import json
 import zlib
 
 import pytest
-from ansible_collections.gpuhost.tuning.plugins.plugin_utils._ansible.packed_facts import unpack
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._answers.facts import take_packed
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._render.text import clean_all
 
 from hosts.story_before import story_before
 
@@ -26,20 +27,20 @@ def test_packed_facts_are_the_same_facts(call, root):
     assert "facts_packed" not in data
     assert "facts" not in text
     assert len(text["facts_packed"]) * 5 < len(json.dumps(data["facts"]))
-    facts = unpack(text["facts_packed"])
+    facts = take_packed(text["facts_packed"])
     for one in (facts, data["facts"]):
         del one["collected_at"]
-    assert facts == data["facts"]
-    assert "\u2028" in json.dumps(facts, ensure_ascii=False)
+    assert facts == clean_all(data["facts"])
+    assert "\\u2028" in json.dumps(facts, ensure_ascii=False)
 
 
 @pytest.mark.parametrize(("packed", "message"), [
     ("no base64", "cannot be unpacked: "),
     (base64.b64encode(b"no zlib").decode(), "incorrect header"),
     (base64.b64encode(zlib.compress(b'{"a": 1}')[:-6]).decode(), "are cut off"),
-    (base64.b64encode(zlib.compress(b"[" * (65 << 20))).decode(), "of more than 64 MiB"),
+    (base64.b64encode(zlib.compress(b"[" * (65 << 20))).decode(), "more than 67108864 bytes"),
     (base64.b64encode(zlib.compress(b"no JSON")).decode(), "Expecting value"),
 ])
 def test_what_no_host_info_wrote_is_not_taken_for_facts(packed, message):
     with pytest.raises(ValueError, match=message):
-        unpack(packed)
+        take_packed(packed)

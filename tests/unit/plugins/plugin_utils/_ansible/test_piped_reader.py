@@ -8,8 +8,8 @@ import subprocess
 import sys
 
 import pytest
-from ansible_collections.gpuhost.tuning.plugins.plugin_utils._ansible.packed_facts import unpack
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._ansible.piped_reader import _bare, answer, script
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._answers.facts import take_packed
 
 from hosts.story_before import GPUS, story_before
 
@@ -24,9 +24,9 @@ def run(**options):
 
 def test_a_python_without_installed_packages_reads_a_host(tree):
     story_before(tree).file("/sys/class/dmi/id/product_name", "H14DSG \"O\" \\ \u2028 \u00e4\n")
-    facts = unpack(run(sysroot=str(tree.root), tunables=["sysctl:vm.laptop_mode"])["facts_packed"])
+    facts = take_packed(run(sysroot=str(tree.root), tunables=["sysctl:vm.laptop_mode"])["facts_packed"])
     assert [gpu["bdf"] for gpu in facts["gpus"]] == list(GPUS)
-    assert facts["firmware"]["product_name"]["value"] == 'H14DSG "O" \\ \u2028 \u00e4'
+    assert facts["firmware"]["product_name"]["value"] == 'H14DSG "O" \\ \\u2028 \u00e4'
     assert list(facts["tunables"]) == ["sysctl:vm.laptop_mode"]
 
 
@@ -49,9 +49,9 @@ def test_what_only_people_read_is_left_out_and_lines_keep_their_numbers():
 
 def test_only_what_reading_needs_is_sent():
     given = {"sysroot": "/", "tunables": [], "link_samples": 0}
-    program = script(given).replace("print(answer)", "print('gpuhost-error ' + json.dumps(sorted(SOURCES)))")
+    program = script(given).replace("print(answer)", "print('gpuhost-error ' + json.dumps(' '.join(sorted(SOURCES))))")
     done = subprocess.run([sys.executable, "-I", "-S", "-"], input=program, text=True, capture_output=True, check=True)
-    sent = answer(0, done.stdout, "")["msg"]
+    sent = answer(0, done.stdout, "")["msg"].split()
     assert {"gpuhost", "gpuhost._facts.collect", "gpuhost._pci.gpus"} <= set(sent)
     assert not {"gpuhost._change.setter", "gpuhost._recording.recorder", "gpuhost._bandwidth"} & set(sent)
 

@@ -52,7 +52,7 @@ def test_one_that_did_not_come_to_its_end():
 
 def test_what_a_program_says_does_not_move_the_cursor():
     made = section(without_result("sh: \x1b[2Jboo\nand more"))
-    assert made.notes[1] == "It did not come to its end: sh: ?[2Jboo and more"
+    assert made.notes[1] == r"It did not come to its end: sh: \x1b[2Jboo and more"
 
 
 def test_a_short_table_in_a_terminal():

@@ -141,7 +141,8 @@ def test_the_last_rollout_over_several_hosts_tells_every_state_also_of_hosts_wit
     last = fleet_module.collect(str(tmp_path)).rollout
     assert (last["run_id"], last["ended"]) == (RUN, "ended in batch 2, before its gate")
     assert last["hosts"] == [
-        ["pve1", "1", "changed", ""], ["pve2", "2", "unreachable", "no route to host?"], ["pve3", "2", "ungated", ""],
+        ["pve1", "1", "changed", ""], ["pve2", "2", "unreachable", r"no route to host\x07"],
+        ["pve3", "2", "ungated", ""],
         ["pve4", "-", "waiting", ""]]
 
 

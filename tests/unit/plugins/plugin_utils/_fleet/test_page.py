@@ -57,8 +57,10 @@ def test_whatever_a_host_calls_itself_the_page_has_the_same_elements(hostile):
 
 
 def test_the_data_comes_through_unchanged(hostile):
-    # A control character is replaced, as everywhere; nothing else is.
-    assert HOSTILE.replace("\x1b", "?").replace("\u2028", " ") in embedded(hostile)["strings"]
+    # What is not seen is shown as an escape, as everywhere; nothing else is changed.
+    shown = HOSTILE.replace("\x1b", r"\x1b").replace("\u2028", r"\u2028").replace("\u202e", r"\u202e")
+    assert shown in embedded(hostile)["strings"]
+    assert all(text.replace("\n", "").isprintable() for text in embedded(hostile)["strings"])
 
 
 def test_in_the_data_is_no_character_that_html_or_old_javascript_acts_upon():

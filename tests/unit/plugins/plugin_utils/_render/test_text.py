@@ -8,7 +8,21 @@ from ansible_collections.gpuhost.tuning.plugins.plugin_utils._render import text
 
 
 def test_control_characters_cannot_move_the_cursor():
-    assert text.clean("pve1\x1b[2J\x07") == "pve1?[2J?"
+    assert text.clean("pve1\x1b[2J\x07") == r"pve1\x1b[2J\x07"
+
+
+@pytest.mark.parametrize(("given", "shown"), [
+    ("\u202egnp.exe", r"\u202egnp.exe"),             # a mark of direction
+    ("a\u200bb\ufeffc\u00ad", r"a\u200bb\ufeffc\xad"),      # blanks of no width, a hyphen that is not there
+    ("\x9b31mred\x7f", r"\x9b31mred\x7f"),         # C1 and DEL
+    ("a\u2028b\u2029", r"a\u2028b\u2029"),         # ends of lines and paragraphs
+    ("\udcff\ud800", r"\udcff\ud800"),             # halves of pairs, which no encoding can hold
+    ("\U000e0041", r"\U000e0041"),                 # a tag
+    ("two\nlines\tand a tab", "two\nlines and a tab"),
+    ("ünïcödé 日本 \U0001f600", "ünïcödé 日本 \U0001f600"),
+])
+def test_what_is_not_seen_is_shown_as_an_escape(given, shown):
+    assert text.clean(given) == shown
 
 
 @pytest.mark.parametrize("given, shown", [

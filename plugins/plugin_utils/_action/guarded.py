@@ -1,0 +1,98 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""The frame around every task of this collection that asks a host: bounds, and texts that are safe to show.
+
+What a host says may be forged: it comes out of here with its control characters as escapes, in results and in errors.
+"""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure, AnsibleError
+from ansible.plugins.action import ActionBase
+
+from .._ansible.untag import untag
+from .._answers import bounds
+from .._answers.limits import OutOfTime, time_limit
+from .._records import modes
+from .._render.text import clean
+
+_MESSAGES = ("msg", "stderr", "stdout", "module_stderr", "module_stdout", "exception")
+
+
+class GuardedAction(ActionBase):
+    """Subclasses have `act()` in the place of `run()`; `READS` where they change nothing and have a time limit."""
+
+    READS = True
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        self.seconds = _seconds(self._variable("gpuhost_timeout", task_vars)) if self.READS else 0.0
+        try:
+            modes.choose(self._variable("gpuhost_report_mode", task_vars))
+            with time_limit(self.seconds):
+                return _safe(self.act(tmp, task_vars))
+        except AnsibleConnectionFailure as lost:
+            failure: AnsibleError = AnsibleConnectionFailure(_shown(lost))
+        except AnsibleActionFail as failed:
+            failure = AnsibleActionFail(_shown(failed), result=_safe(failed.result or {}))
+        except ValueError as bad:
+            failure = AnsibleActionFail(_shown(bad))
+        except OutOfTime:
+            failure = AnsibleActionFail(
+                f"the host did not answer within {self.seconds:g} s (gpuhost_timeout): something on it hangs, or it is "
+                "far slower than others. Nothing was made of its answer")
+        except MemoryError:
+            failure = AnsibleActionFail(f"what the host answered needs more than {bounds.MEMORY_BYTES >> 20} MiB of "
+                                        "memory: nothing was made of its answer")
+        # Outside of the handlers: Ansible shows the errors behind an error, and they have the host's own text.
+        raise failure
+
+    def act(self, tmp: str | None, task_vars: dict[str, Any]) -> dict[str, Any]:
+        raise NotImplementedError
+
+    def begin(self, tmp: str | None, task_vars: dict[str, Any]) -> dict[str, Any]:
+        """What ActionBase.run() does: the start of every result."""
+        return super().run(tmp, task_vars)
+
+    def _variable(self, name: str, task_vars: dict[str, Any] | None) -> Any:
+        if not task_vars or name not in task_vars:
+            return None
+        try:
+            return untag(self._templar.template(task_vars[name]))
+        except AnsibleError as error:
+            raise AnsibleActionFail(f"{name} is set, but its value cannot be had: {_shown(error)}") from None
+
+
+def failure_of(answer: Mapping[str, Any], otherwise: str) -> dict[str, Any]:
+    """What is shown of a module that failed: its messages, none of them longer than a screen."""
+    kept = {name: str(answer[name])[:bounds.MESSAGE] for name in _MESSAGES if answer.get(name)}
+    return {"rc": answer.get("rc"), **kept, "failed": True, "msg": kept.get("msg") or otherwise}
+
+
+def _safe(thing: Any) -> Any:
+    """A result with every text cleaned; objects that are Ansible's own stay what they are."""
+    if isinstance(thing, str):
+        return thing if thing.isprintable() else clean(thing, keep_tabs=True)
+    if isinstance(thing, Mapping):
+        return {_safe(key): _safe(value) for key, value in thing.items()}
+    return [_safe(value) for value in thing] if isinstance(thing, (list, tuple)) else thing
+
+
+def _shown(error: Exception) -> str:
+    return clean(str(getattr(error, "message", None) or error))[:bounds.MESSAGE * 4]
+
+
+def _seconds(given: Any) -> float:
+    """ValueError-free: what is no number of seconds is one clear failure."""
+    if given is None:
+        return bounds.SECONDS
+    try:
+        seconds = float(given)
+    except (TypeError, ValueError):
+        seconds = -1.0
+    if not 0 <= seconds < 1e6:
+        raise AnsibleActionFail(f"gpuhost_timeout: wanted seconds, 0 for no limit, found {given!r}")
+    return seconds

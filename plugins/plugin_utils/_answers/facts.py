@@ -1,0 +1,83 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""The facts of a host as they are taken: bounded, of the known version, cleaned, and held against their schema."""
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+from typing import Any
+
+from .._render.text import clean, clean_all
+from . import bounds
+from .bounds import too_much
+from .shape import compile_schema, describe
+
+SCHEMA = "gpuhost.facts/1"
+# Once, when the plugin is imported: workers are forks.
+_FITS = compile_schema("facts.json")
+
+
+def take_packed(packed: Any) -> dict[str, Any]:
+    """The facts that host_info packed. ValueError says in one line what is wrong with them."""
+    if not isinstance(packed, str):
+        raise ValueError(f"host_info answered with facts that are no text but {type(packed).__name__}")
+    if len(packed) > bounds.ANSWER_BYTES:
+        raise ValueError(too_much("bytes", len(packed), bounds.ANSWER_BYTES))
+    text = _unpack(packed)
+    values = text.count(b",") + text.count(b"[") + text.count(b"{")
+    if values > bounds.VALUES:
+        raise ValueError(too_much("values", values, bounds.VALUES))
+    try:
+        # host_info writes ASCII.
+        return take(json.loads(text.decode("ascii"), parse_constant=_no_constant), b"\\u" in text or b"\x7f" in text)
+    except RecursionError:
+        raise ValueError("host_info answered with facts that are nested too deep") from None
+    except json.JSONDecodeError as error:
+        raise ValueError(f"host_info answered with facts that are no JSON: {error}") from None
+    except UnicodeDecodeError:
+        raise ValueError("host_info answered with facts that are not ASCII") from None
+
+
+def take(facts: Any, odd: bool = True) -> dict[str, Any]:
+    """Facts that are plain JSON types already; `odd`: whether a text may hold what no terminal should get."""
+    found = facts.get("schema") if isinstance(facts, dict) else None
+    if found != SCHEMA:
+        raise ValueError(f"host_info answered with the schema {found!r:.80}, wanted {SCHEMA!r}: the collection on the "
+                         "controller is another than that which read the host")
+    if odd:
+        facts = clean_all(facts)
+    misfit = _FITS(facts)
+    if misfit is not None:
+        raise ValueError(f"host_info answered with facts of another shape than {SCHEMA}: {clean(describe(misfit))}")
+    _require_few(facts)
+    return facts
+
+
+def _unpack(packed: str) -> bytes:
+    stream = zlib.decompressobj()
+    try:
+        text = stream.decompress(base64.b64decode(packed, validate=True), bounds.ANSWER_BYTES)
+    except (zlib.error, ValueError) as error:
+        raise ValueError(f"host_info answered with facts that cannot be unpacked: {error}") from None
+    if not stream.eof:
+        more = len(text) >= bounds.ANSWER_BYTES
+        raise ValueError(too_much("bytes", f"more than {len(text)}", bounds.ANSWER_BYTES) if more else
+                         "host_info answered with facts that cannot be unpacked: they are cut off")
+    return text
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"host_info answered with {name}, which is no number of JSON")
+
+
+def _require_few(facts: dict[str, Any]) -> None:
+    guests = facts["guests"]
+    for what, found, limit in (
+        ("PCI devices", len(facts["gpus"]) + len(facts["ports"]), bounds.DEVICES),
+        ("guests", len(guests["containers"]["value"] or []) + len(guests["vms"]["value"] or []), bounds.GUESTS),
+    ):
+        if found > limit:
+            raise ValueError(too_much(what, found, limit))

@@ -1,0 +1,22 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""Answers of the modules that the controller looks into, held against schemas/answers.json first."""
+from __future__ import annotations
+
+from typing import Any
+
+from .._render.text import clean, clean_all
+from .shape import compile_schema, describe
+
+_FITS = {name: compile_schema(f"answers.json#/$defs/{name}") for name in ("journal", "changes")}
+
+
+def take_answer(kind: str, answer: Any) -> dict[str, Any]:
+    """An answer in plain types, cleaned; `kind`: `journal` of journal_info, `changes` of a setter. ValueError."""
+    answer = clean_all(answer)
+    misfit = _FITS[kind](answer)
+    if misfit is not None:
+        raise ValueError(f"the host answered with something else than the module does: {clean(describe(misfit))}")
+    return answer

@@ -1,0 +1,64 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""Who may read what is written for a host: its records are its owner's, the files of findings alone are for others.
+
+Chosen once a task: an Ansible worker is a process that does one.
+"""
+from __future__ import annotations
+
+import os
+import pathlib
+import re
+from typing import Any
+
+# Findings and nothing else, without secrets: pipelines, Prometheus and browsers of other users read them.
+OPEN = frozenset(("gpuhost.prom", "junit.xml", "index.html", "findings.jsonl"))
+DEFAULT = 0o600
+
+_chosen = DEFAULT
+
+
+def choose(given: Any) -> None:
+    """Take what the user set gpuhost_report_mode to. ValueError: that is no mode."""
+    global _chosen
+    _chosen = DEFAULT if given is None else parse(given)
+
+
+def parse(given: Any) -> int:
+    """`"0640"` as its bits. ValueError for anything else, also for a number: YAML reads 0640 as 416."""
+    if not isinstance(given, str) or not re.fullmatch(r"0?[0-7]{3}", given) or int(given, 8) & 0o600 != 0o600:
+        raise ValueError(f"gpuhost_report_mode: wanted four octal digits in quotes that let the owner read and write, "
+                         f"as in \"0640\", found {given!r}")
+    return int(given, 8) & 0o666
+
+
+def of_file(path: pathlib.Path) -> int:
+    return 0o666 & ~_umask() if path.name in OPEN else _chosen
+
+
+def of_folder() -> int:
+    """Whoever may read files may also look into their folder."""
+    return _chosen | (_chosen & 0o444) >> 2
+
+
+def make_folder(path: pathlib.Path) -> None:
+    """The folder and those above it; one that is there keeps its mode. Raises OSError."""
+    missing = []
+    while not path.exists():
+        missing.append(path)
+        path = path.parent
+    for folder in reversed(missing):
+        try:
+            folder.mkdir(mode=0o700)
+        except FileExistsError:
+            continue            # another worker was faster
+        folder.chmod(of_folder())
+
+
+def _umask() -> int:
+    # The umask can only be read by setting it; a worker is single-threaded here.
+    mask = os.umask(0o022)
+    os.umask(mask)
+    return mask
