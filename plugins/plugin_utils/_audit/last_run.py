@@ -14,7 +14,7 @@ import pathlib
 from collections.abc import Sequence
 from typing import Any
 
-from .._records import host_folder
+from .._records import host_folder, modes
 
 LAST_RUN = "last-run.json"
 SCHEMA = "gpuhost.last-run/1"
@@ -37,7 +37,7 @@ def note(report_dir: str, run: str, hosts: Sequence[str], host: str, state: str,
     """
     folder = pathlib.Path(os.path.abspath(os.path.expanduser(report_dir)))
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        modes.make_folder(folder)
         with open(folder / f".{LAST_RUN}.lock", "a", encoding="ascii") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             document = _read(folder / LAST_RUN, run) or {"schema": SCHEMA, "run": run, "hosts": {}}
