@@ -353,7 +353,8 @@ def epyc() -> dict:
     cpus = "0-255"
     nodes = ["/dev/nvidia0", "/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools"]
     return {
-        "schema": "gpuhost.facts/1", "collected_at": "2026-11-29T18:30:00Z", "privileged": True, "unread": [],
+        "schema": "gpuhost.facts/1", "collected_at": "2026-11-29T18:30:00Z", "privileged": True,
+        "unread": [], "unparsable": [],
         "identity": _identity("pve1", "bare_metal", None, "9.1.2"),
         "kernel": _kernel("6.17.13-2-pve", "BOOT_IMAGE=/vmlinuz-6.17.13-2-pve ro iommu=pt", ("iommu", "pt")),
         "boot": copy.deepcopy(BOOT),

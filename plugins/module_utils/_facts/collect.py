@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from .._host.host import Host
-from .._host.reading import ASLEEP, DENIED, GONE, Reading, as_facts
+from .._host.reading import ASLEEP, DENIED, GONE, UNPARSABLE, FileReading, Reading, as_facts
 from .._kernel import boot_loader, managers, release, sysctl
 from .._kernel.device_users import read_users
 from .._kernel.log import read_boots
@@ -41,11 +41,13 @@ def collect(host: Host, tunables: list[str], link_samples: int = 0) -> dict[str,
     """
     named = read_named(host, tunables)
     facts = _read_sections(host, link_samples)
+    lost = [found for found in find_readings(facts) if found[1].status in (DENIED, UNPARSABLE)]
     return redact_facts(as_facts({
         "schema": SCHEMA,
         "collected_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "privileged": os.geteuid() == 0,
-        "unread": list(find_denied(facts)),
+        "unread": list(find_denied(lost)),
+        "unparsable": list(find_unparsable(lost)),
         **facts,
         "tunables": named,
     }))
@@ -92,15 +94,26 @@ def _read_sections(host: Host, link_samples: int) -> dict[str, Any]:
     }
 
 
-def find_denied(thing: Any, name: str = "") -> Iterator[dict[str, Any]]:
-    """Every reading in `thing` that was denied, named as an expression would name it: `gpus[0].pcie`."""
+def find_denied(readings: Iterable[tuple[str, Reading]]) -> Iterator[dict[str, Any]]:
+    """Those that were denied."""
+    return ({"fact": name, "path": None, "why": reading.detail or "needs root"}
+            for name, reading in readings if reading.status == DENIED)
+
+
+def find_unparsable(readings: Iterable[tuple[str, Reading]]) -> Iterator[dict[str, Any]]:
+    """Those of a file whose text makes no sense, with the beginning of that text."""
+    return ({"fact": name, "path": reading.path, "text": reading.text} for name, reading in readings
+            if reading.status == UNPARSABLE and isinstance(reading, FileReading) and reading.text is not None)
+
+
+def find_readings(thing: Any, name: str = "") -> Iterator[tuple[str, Reading]]:
+    """Every reading in `thing`, named as an expression would name it: `gpus[0].pcie`."""
     if isinstance(thing, Reading):
-        if thing.status == DENIED:
-            yield {"fact": name, "path": None, "why": thing.detail or "needs root"}
+        yield name, thing
     elif isinstance(thing, dict):
         for key, value in thing.items():
             part = key if key.isidentifier() else f'"{key}"'
-            yield from find_denied(value, f"{name}.{part}" if name else part)
+            yield from find_readings(value, f"{name}.{part}" if name else part)
     elif isinstance(thing, (list, tuple)):
         for position, value in enumerate(thing):
-            yield from find_denied(value, f"{name}[{position}]")
+            yield from find_readings(value, f"{name}[{position}]")

@@ -18,7 +18,7 @@ from collections.abc import Iterable
 
 from .paths import Paths
 from .program import run_program
-from .reading import ABSENT, UNPARSABLE, Reading, from_error, ok
+from .reading import ABSENT, OK, UNPARSABLE, FileReading, Reading, from_error, ok
 from .sysroot import READ_FLAGS
 
 READ_LIMIT = 4 << 20    # bytes; /proc/interrupts of a 256-CPU host is a little over 2 MiB
@@ -64,7 +64,7 @@ class Host(Paths):
     def read(self, path: str, limit: int = READ_LIMIT) -> Reading:
         """A file's text without the line end."""
         try:
-            return ok(self.read_bytes(path, limit).decode("utf-8", "replace").rstrip("\n"))
+            return FileReading.of(path, OK, self.read_bytes(path, limit).decode("utf-8", "replace").rstrip("\n"))
         except OSError as error:
             return from_error(error)
 
@@ -89,7 +89,8 @@ class Host(Paths):
             # A link has to be resolved inside the sysroot.
             return self.read(f"{folder}/{name}") if error.errno == errno.ELOOP else from_error(error)
         try:
-            return ok(os.read(handle, 1 << 16).decode("utf-8", "replace").rstrip("\n"))
+            text = os.read(handle, 1 << 16).decode("utf-8", "replace").rstrip("\n")
+            return FileReading.of(f"{folder}/{name}", OK, text)
         except OSError as error:
             return from_error(error)
         finally:

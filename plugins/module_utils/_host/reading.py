@@ -51,11 +51,39 @@ class Reading(NamedTuple):
         try:
             return Reading(OK, parse(self.value))
         except (ValueError, IndexError, KeyError) as why:
-            return Reading(UNPARSABLE, None, f"{self.value!r}: {why}"[:200])
+            return self._unparsable(why)
+
+    def _unparsable(self, why: Exception) -> Reading:
+        return Reading(UNPARSABLE, None, f"{self.value!r}: {why}"[:200])
 
     def fact(self) -> dict:
         """The shape that facts use: `{status, value}`."""
         return {"status": self.status, "value": self.value}
+
+
+class FileReading(Reading):
+    """A reading that remembers its file, so that whoever hears of a text that makes no sense knows where to look.
+
+    `text` is what the file holds, where it could not be parsed. It compares as any other reading.
+    """
+
+    path: str
+    text: str | None = None
+
+    @classmethod
+    def of(cls, path: str, *fields: Any) -> FileReading:
+        reading = cls(*fields)
+        reading.path = path
+        return reading
+
+    def map(self, parse: Callable[[Any], Any]) -> Reading:
+        found = super().map(parse)
+        return found if found is self or isinstance(found, FileReading) else FileReading.of(self.path, *found)
+
+    def _unparsable(self, why: Exception) -> Reading:
+        found = FileReading.of(self.path, *super()._unparsable(why))
+        found.text = str(self.value)[:80]
+        return found
 
 
 def ok(value: Any) -> Reading:

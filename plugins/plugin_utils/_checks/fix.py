@@ -15,6 +15,7 @@ from .by_hand import command, printable, undo
 from .desired_state import form
 from .effective import EffectiveCheck
 from .forbidden import forbidden
+from .reasons import of_nothing
 
 Show = Callable[["Template | None", dict[str, Any]], "str | None"]
 _NOTHING_BY_HAND = {"commands": [], "undo_commands": [], "forbidden": None}
@@ -93,9 +94,10 @@ def _unmet(effective: EffectiveCheck, scope: dict[str, Any], show: Show) -> str 
         try:
             answer = evaluate(condition.expression, scope)
         except ExpressionError as error:
-            return error.message
+            return of_nothing(condition.expression, scope) or error.message
         if answer is False:
             return show(condition.otherwise, scope) or f"it is only planned where {condition.expression.text}"
         if answer is not True:
-            return f"plan_if: {condition.expression.text} is neither true nor false"
+            return of_nothing(condition.expression, scope) or \
+                f"plan_if: {condition.expression.text} is neither true nor false"
     return None

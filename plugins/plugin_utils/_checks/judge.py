@@ -13,6 +13,7 @@ from .._derive.derive import derive
 from .._expressions.errors import ExpressionError, Unreadable, in_words, kind
 from .._expressions.expression import Expression, evaluate
 from .._expressions.template import Template
+from . import reasons
 from .catalogue import Profile
 from .check import Check
 from .effective import EffectiveCheck, effective_checks, select
@@ -93,7 +94,7 @@ class _Judge:
         try:
             subjects = evaluate(check.each, {"host": self.host})
         except ExpressionError as error:
-            return [self._finding(None, "unknown", _why("each", error))]
+            return [self._finding(None, "unknown", reasons.of_error("each", error, check.each, self._scope(None)))]
         if not isinstance(subjects, list):
             return [self._finding(None, "unknown", f"each yields {in_words([kind(subjects)])}, not a list of subjects")]
         if not subjects:
@@ -111,9 +112,9 @@ class _Judge:
         except Unreadable as error:
             if error.status == "absent" and check.absent_verdict:
                 return self._finding(it, check.absent_verdict, self.text(check.absent_reason, it))
-            return self._finding(it, "unknown", _why("actual", error))
+            return self._finding(it, "unknown", reasons.of_error("actual", error, check.actual, self._scope(it)))
         except ExpressionError as error:
-            return self._finding(it, "unknown", _why("actual", error))
+            return self._finding(it, "unknown", reasons.of_error("actual", error, check.actual, self._scope(it)))
         return self._compare(it, actual)
 
     def _applies(self, it: Any) -> tuple[str | None, str | None]:
@@ -121,12 +122,11 @@ class _Judge:
         try:
             answer = evaluate(self.check.applies, self._scope(it))
         except ExpressionError as error:
-            return "unknown", _why("applies", error)
+            return "unknown", reasons.of_error("applies", error, self.check.applies, self._scope(it))
         if answer is False:
             return "not_applicable", self.text(self.check.otherwise, it)
         if answer is not True:
-            what = in_words([kind(answer)])
-            return "unknown", f"applies: {self.check.applies.text} is {what}, neither true nor false"
+            return "unknown", reasons.of_answer(self.check.applies, answer, self._scope(it))
         return None, None
 
     def _compare(self, it: Any, actual: Any) -> dict[str, Any]:
@@ -136,9 +136,9 @@ class _Judge:
             read = self.check.actual
             passed = compare(expect.op, expect.type, actual, wanted)
         except ExpressionError as error:
-            return self._finding(it, "unknown", _why("expect.from", error), actual)
+            return self._finding(it, "unknown", reasons.of_error("expect.from", error, read, self._scope(it)), actual)
         except (ValueError, OverflowError) as error:
-            return self._finding(it, "unknown", f"{read.text}: {error}", actual)
+            return self._finding(it, "unknown", reasons.of_value(read, error, self._scope(it)), actual)
         reason = self.text(self.check.on_pass if passed else self.check.on_fail, it, actual, value)
         return self._finding(it, "pass" if passed else "fail", reason, actual, value)
 
@@ -202,8 +202,3 @@ class _Judge:
         if id(template) not in self._texts:
             self._texts[id(template)] = template.show(scope)
         return self._texts[id(template)]
-
-
-def _why(key: str, error: ExpressionError) -> str:
-    """An unreadable fact explains itself; anything else is a mistake in the check, and says where."""
-    return error.message if isinstance(error, Unreadable) else f"{key}: {error.message} (in {error.text})"

@@ -14,6 +14,7 @@ from .reading import known, lost, value
 # Fedora and its relatives keep one file for each kernel and edit them with grubby(8).
 _GRUBBY = ("fedora", "rhel", "centos", "rocky", "almalinux", "ol")
 _DEBIAN = ("debian", "ubuntu")
+_RELEASE_OF_ENTRY = re.compile(r"(?:Linux |gnulinux-)(\d+\.\d+[\w.+-]*?)(?:-(?:advanced|recovery)\b|[ >)]|$)")
 _MAJORS = ("A reboot hands out the device majors of nvidia-uvm and nvidia-caps anew: containers that have them written "
            "down as numbers lose CUDA although nvidia-smi works, so give them their nodes by devN before.")
 
@@ -26,10 +27,11 @@ def boot(facts: dict[str, Any]) -> dict[str, Any]:
     """
     loader = _loader(facts["kernel"]["parameters"]) if facts["kernel"]["cmdline"]["status"] == "ok" else None
     release, because = next_kernel(facts)
+    gone = gone_kernel(facts)
     built = next((kernel["built"] for kernel in facts["nvidia"]["kernels"] if kernel["release"] == value(release)),
-                 lost(release["status"] if release["status"] != "ok" else "absent"))
+                 lost(release["status"], release.get("why")) if release["status"] != "ok" else lost("absent"))
     return {"loader": loader, **_place(facts, loader), "risk": _risk(facts, release), "next": release,
-            "because": because, "next_has_nvidia": built, "configured": configured(facts, loader),
+            "because": because, "gone": gone, "next_has_nvidia": built, "configured": configured(facts, loader),
             "ignored": ignored_parameters(facts)}
 
 
@@ -68,16 +70,18 @@ def _risk(facts: dict[str, Any], release: dict[str, Any]) -> str:
 def next_kernel(facts: dict[str, Any]) -> tuple[dict[str, Any], str]:
     """The release that starts next as a reading, and why; unparsable where a menu entry names no installed kernel."""
     boot_facts = facts["boot"]
-    bootable = [kernel["release"] for kernel in facts["nvidia"]["kernels"] if kernel["bootable"]]
-    for pin, why in (("pinned_once", "pinned for the next boot"), ("pinned", "pinned")):
-        release = value(boot_facts[pin])
-        if release is not None and release not in bootable:
-            return lost("unparsable"), f"{release} is {why} by proxmox-boot-tool and is not installed"
-        if boot_facts[pin]["status"] != "absent":
-            return boot_facts[pin], f"{why} by proxmox-boot-tool"
+    installed = [kernel["release"] for kernel in facts["nvidia"]["kernels"] if kernel["bootable"]]
+    bootable = installed
     if boot_facts["proxmox_boot_tool"]:
         # It copies the kernels of Proxmox alone to the EFI partitions (boot_kernel_list()).
-        bootable = [release for release in bootable if release.endswith("-pve")] or bootable
+        bootable = [release for release in installed if release.endswith("-pve")] or installed
+    for pin, why in (("pinned_once", "pinned for the next boot"), ("pinned", "pinned")):
+        release = value(boot_facts[pin])
+        if release is not None and release not in installed:
+            said = f"{release} is {why} by proxmox-boot-tool and is not installed{_newest(bootable)}"
+            return lost("unparsable", said), said
+        if boot_facts[pin]["status"] != "absent":
+            return boot_facts[pin], f"{why} by proxmox-boot-tool{_newest(bootable, release)}"
     grub = boot_facts["grub"]
     if grub["default"]["status"] not in ("ok", "absent"):
         return lost(grub["default"]["status"]), "the default entry of GRUB could not be read"
@@ -101,8 +105,35 @@ def _of_entry(entry: str, bootable: list[str]) -> tuple[dict[str, Any], str]:
         return known(max(bootable, key=version_key)), "the newest that is installed"
     named = [release for release in bootable if re.search(rf"(?<![\w.]){re.escape(release)}(?![\w.+])", entry)]
     if named:
-        return known(max(named, key=len)), f"the default entry of the boot loader ({entry})"
-    return lost("unparsable"), f"the default entry of the boot loader, {entry}, names no installed kernel"
+        chosen = max(named, key=len)
+        return known(chosen), f"the default entry of the boot loader ({entry}){_newest(bootable, chosen)}"
+    said = f"the default entry of the boot loader, {entry}, names no installed kernel{_newest(bootable)}"
+    return lost("unparsable", said), said
+
+
+def _newest(bootable: list[str], chosen: str | None = None) -> str:
+    """`; the newest that is installed is 6.17.13-2-pve` where another one was chosen."""
+    newest = max(bootable, key=version_key, default=None)
+    return f"; the newest that is installed is {newest}" if newest not in (None, chosen) else ""
+
+
+def gone_kernel(facts: dict[str, Any]) -> str | None:
+    """The kernel that was chosen for the next boot and is not installed any more; None where there is none.
+
+    A menu entry of GRUB has its release in its id or title, as 10_linux writes them.
+    """
+    bootable = [kernel["release"] for kernel in facts["nvidia"]["kernels"] if kernel["bootable"]]
+    if not bootable:
+        return None
+    for pin in ("pinned_once", "pinned"):
+        release = value(facts["boot"][pin])
+        if release is not None:
+            return None if release in bootable else release
+    grub = facts["boot"]["grub"]
+    chosen = value(grub["default"]) or "0"
+    entry = value(grub["entry"]) or "0" if chosen == "saved" else chosen
+    named = _RELEASE_OF_ENTRY.search(entry)
+    return named[1] if named and not any(release in entry for release in bootable) else None
 
 
 def version_key(release: str) -> list[tuple[int, str]]:

@@ -32,14 +32,20 @@ _NAMES = (*_SINGLE, "iommu", "amd_iommu", "intel_iommu", "isolcpus", "nohz_full"
 # drivers/iommu/amd/init.c parse_amd_iommu_options(), drivers/pci/pci.c pci_setup()
 _NO_OPTION = {
     ("amd_iommu", "on"): "no option of it: the IOMMU of AMD processors is on unless it is switched off",
+    ("iommu", "on"): "no option of it: the IOMMU is on unless it is switched off, on Intel with intel_iommu=on",
     ("amd_iommu", "pt"): "no option of it: passthrough is iommu=pt",
     ("intel_iommu", "pt"): "no option of it: passthrough is iommu=pt",
     ("pci", "noacs"): "no option of it: ports are chosen with pci=disable_acs_redir= or pci=config_acs=",
 }
 
 
+# Guides for every platform write them, and the IOMMU that they ask for is on, or is that of another vendor.
+_HARMLESS = ("amd_iommu=on", "iommu=on", "intel_iommu=on")
+
+
 def ignored_parameters(facts: dict[str, Any]) -> dict[str, Any]:
-    """A reading of `[{parameter, why}]`: what on the running command line does nothing, or not what it seems to do.
+    """A reading of `[{parameter, why, harmless}]`: what on the running command line does nothing, or not what it
+    seems to do. It is harmless where what was meant is so anyway.
 
     Words that are meant for user space are not among them, nor those that the kernel wrongly calls unknown: what
     arch/x86/kernel/cpu/bugs.c looks for with cmdline_find_option(), as spectre_v2=, has effect all the same.
@@ -59,7 +65,8 @@ def ignored_parameters(facts: dict[str, Any]) -> dict[str, Any]:
         why = _unknown(word)
         if why and not any(word.startswith(f"{seen},") or word == seen for seen in found):
             found.setdefault(word, why)
-    return known([{"parameter": parameter, "why": why} for parameter, why in found.items()])
+    return known([{"parameter": parameter, "why": why, "harmless": parameter in _HARMLESS}
+                  for parameter, why in found.items()])
 
 
 def _no_effect(name: str, message: str | None, vendor: str | None) -> str | None:

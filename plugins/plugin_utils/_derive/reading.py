@@ -19,9 +19,9 @@ def known(derived: Any) -> dict[str, Any]:
     return {"status": "ok", "value": derived}
 
 
-def lost(status: str) -> dict[str, Any]:
-    """A derived value that cannot be had: an expression that uses it is unknown with that status."""
-    return {"status": status, "value": None}
+def lost(status: str, why: str | None = None) -> dict[str, Any]:
+    """A derived value that cannot be had: an expression that uses it is unknown with that status, or that sentence."""
+    return {"status": status, "value": None} if why is None else {"status": status, "value": None, "why": why}
 
 
 def hidden(readings: Iterable[dict[str, Any]]) -> str | None:

@@ -70,9 +70,10 @@ class BadValue(ExpressionError):
 class Unreadable(ExpressionError):
     """The expression reached a reading that is not ok."""
 
-    def __init__(self, status: str, node: Any = None) -> None:
+    def __init__(self, status: str, node: Any = None, why: str | None = None) -> None:
         super().__init__("", node)
         self.status = status
+        self.why = why              # a whole sentence, where what was derived knows one
         self.name = ""              # the path of the fact
         self.owner: str | None = None
 
@@ -90,7 +91,7 @@ class Unreadable(ExpressionError):
 
     @property
     def message(self) -> str:
-        return f"{self.fact} could not be read: {STATUS_IN_WORDS.get(self.status, self.status)}"
+        return self.why or f"{self.fact} could not be read: {STATUS_IN_WORDS.get(self.status, self.status)}"
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

@@ -2,7 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Values as strict jmespath sees them: a reading, `{status, value}`, is its value or an error."""
+"""Values as strict jmespath sees them: a reading, `{status, value}`, is its value or an error.
+
+A derived one may have a third key, `why`: the sentence that says why it is not to be had.
+"""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
@@ -15,9 +18,10 @@ if TYPE_CHECKING:
 
 def open_reading(found: Any, node: Node | None) -> Any:
     """The value of a reading; anything else as it is."""
-    if isinstance(found, dict) and len(found) == 2 and "status" in found and "value" in found:
+    if isinstance(found, dict) and "status" in found and "value" in found and (
+            len(found) == 2 or (len(found) == 3 and "why" in found)):
         if found["status"] != "ok":
-            raise Unreadable(str(found["status"]), node)
+            raise Unreadable(str(found["status"]), node, found.get("why"))
         return found["value"]
     return found
 

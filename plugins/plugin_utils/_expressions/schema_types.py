@@ -69,7 +69,7 @@ class Shape(NamedTuple):
 
     def opened(self) -> Type:
         """The type of the value, where the shape is a reading."""
-        if set(self.names()) == {"status", "value"}:
+        if set(self.names()) - {"why"} == {"status", "value"}:
             return self.field("value")[1]
         return (self,)
 

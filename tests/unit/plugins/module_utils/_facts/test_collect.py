@@ -8,7 +8,12 @@ import json
 import os
 
 import pytest
-from ansible_collections.gpuhost.tuning.plugins.module_utils._facts.collect import collect, find_denied
+from ansible_collections.gpuhost.tuning.plugins.module_utils._facts.collect import (
+    collect,
+    find_denied,
+    find_readings,
+    find_unparsable,
+)
 from ansible_collections.gpuhost.tuning.plugins.module_utils._host.host import Host
 from ansible_collections.gpuhost.tuning.plugins.module_utils._host.reading import Reading
 
@@ -93,6 +98,17 @@ def test_an_address_that_is_none_is_an_error(host, address):
 def test_what_only_root_may_read_is_listed_by_name():
     facts = {"gpus": [{"pcie": Reading("denied", None, "needs root")}], "sysctl": {"vm.x": Reading("denied")},
              "fine": Reading("ok", 1)}
-    assert list(find_denied(facts)) == [
+    assert list(find_denied(find_readings(facts))) == [
         {"fact": "gpus[0].pcie", "path": None, "why": "needs root"},
         {"fact": 'sysctl."vm.x"', "path": None, "why": "needs root"}]
+
+
+def test_what_makes_no_sense_is_listed_with_its_file(tree, host):
+    tree.file("/sys/kernel/mm/ksm/run", "perhaps").file("/sys/kernel/mm/ksm/pages_shared", "many")
+    attributes = host.read_attributes("/sys/kernel/mm/ksm", ("pages_shared",))
+    facts = {"run": host.read_int("/sys/kernel/mm/ksm/run"),
+             "shared": attributes["pages_shared"].map(str.strip).map(int),
+             "made": Reading("unparsable"), "there": host.read_int("/sys/kernel/mm/ksm/absent")}
+    assert list(find_unparsable(find_readings(facts))) == [
+        {"fact": "run", "path": "/sys/kernel/mm/ksm/run", "text": "perhaps"},
+        {"fact": "shared", "path": "/sys/kernel/mm/ksm/pages_shared", "text": "many"}]

@@ -89,8 +89,8 @@ def test_what_passes_needs_no_change():
 @pytest.mark.parametrize("applies, verdict, reason", [
     ("length(host.swap) > `5`", "not_applicable", "why not"),
     ("host.swap", "unknown", "applies: host.swap is an array, neither true nor false"),
-    ("host.nothing", "unknown", "applies: host.nothing is null, neither true nor false"),
-    ("host.nothing > `1`", "unknown", "applies: an ordering needs numbers, not null (in host.nothing > `1`)"),
+    ("host.nothing", "unknown", "not known here: nothing"),
+    ("host.nothing > `1`", "unknown", "not known here: nothing"),
     ("host.sawp", "unknown", "applies: there is no 'sawp': did you mean 'swap'? (in host.sawp)"),
     ("host.locked == `0`", "unknown", "locked could not be read: it needs root"),
     ("host.locked == `0` || host.dedicated", "unknown", "locked could not be read: it needs root"),
@@ -141,8 +141,8 @@ def test_subjects_that_cannot_be_told_are_one_unknown(each, reason):
     ({"status": "absent", "value": None}, "not_applicable", "this kernel has no such limit"),
     ({"status": "denied", "value": None}, "unknown",
      'sysctl."net.core.rmem_max" could not be read: it needs root'),
-    ({"status": "ok", "value": "many"}, "unknown", 'host.sysctl."net.core.rmem_max": "many" is not an int'),
-    ({"status": "ok", "value": None}, "unknown", 'host.sysctl."net.core.rmem_max": null is not an int'),
+    ({"status": "ok", "value": "many"}, "unknown", 'sysctl."net.core.rmem_max": "many" is not an int'),
+    ({"status": "ok", "value": None}, "unknown", 'not known here: sysctl."net.core.rmem_max"'),
 ])
 def test_actual(reading, verdict, reason):
     host = tiny.host()
@@ -162,7 +162,7 @@ def test_absent_is_unknown_where_the_check_does_not_say_what_it_means():
 @pytest.mark.parametrize("source, verdict, recommended, reason", [
     ("it.best", "fail", {"at_least": 16}, "it has 8 of 16 lanes"),
     ("it.small", "pass", {"at_least": 4}, "it has them all"),
-    ("it.nothing", "unknown", None, "it.nothing: null is not an int"),
+    ("it.nothing", "unknown", None, "not known here: nothing"),
     ("it.locked", "unknown", None, "locked could not be read: it needs root"),
     ("it.bset", "unknown", None, "expect.from: there is no 'bset': did you mean 'best'? (in it.bset)"),
 ])
@@ -173,6 +173,26 @@ def test_what_is_wanted_may_be_an_expression(source, verdict, recommended, reaso
     check = {**tiny.WIDTH, "expect": {"op": "at_least", "from": source, "type": "int"}}
     finding = only(judge(host, tiny.checks(check), tiny.PLAIN, today=TODAY), "width")
     assert (finding["verdict"], finding["recommended"], finding["reason"]) == (verdict, recommended, reason)
+
+
+def test_what_was_derived_says_itself_why_it_is_not_to_be_had():
+    host = tiny.host()
+    host["sysctl"]["net.core.rmem_max"] = {"status": "unparsable", "value": None, "why": "the pinned kernel is gone"}
+    finding = only(judge(host, tiny.checks(tiny.BUFFERS), tiny.PLAIN, today=TODAY), "buffers")
+    assert (finding["verdict"], finding["reason"]) == ("unknown", "the pinned kernel is gone")
+
+
+@pytest.mark.parametrize("entries, reason", [
+    ([{"fact": 'sysctl."net.core.rmem_max"', "path": "/proc/sys/net/core/rmem_max", "text": "many"}],
+     'sysctl."net.core.rmem_max" could not be read: /proc/sys/net/core/rmem_max holds \'many\', what was read makes no '
+     "sense"),
+    ([], 'sysctl."net.core.rmem_max" could not be read: what was read makes no sense'),
+])
+def test_what_makes_no_sense_is_told_with_its_file(entries, reason):
+    host = {**tiny.host(), "unparsable": entries}
+    host["sysctl"]["net.core.rmem_max"] = {"status": "unparsable", "value": None}
+    finding = only(judge(host, tiny.checks(tiny.BUFFERS), tiny.PLAIN, today=TODAY), "buffers")
+    assert (finding["verdict"], finding["reason"]) == ("unknown", reason)
 
 
 # -- priorities ------------------------------------------------------------------------------------------------

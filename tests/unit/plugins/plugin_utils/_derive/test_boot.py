@@ -10,6 +10,7 @@ from ansible_collections.gpuhost.tuning.plugins.plugin_utils._derive.boot import
 
 import neutral_facts as neutral
 from neutral_facts import ABSENT, lacking, merge, ok
+from verdicts import judged
 
 GRUB_LINE = "BOOT_IMAGE=/boot/vmlinuz ro"
 EFI_LINE = r"initrd=\EFI\proxmox\6.14.11-4-pve\initrd.img-6.14.11-4-pve root=ZFS=rpool/ROOT/pve-1 boot=zfs"
@@ -54,24 +55,28 @@ def test_the_drop_in_that_wins_is_the_one_to_edit():
 
 OLD, NEW, DEBIAN = "6.8.12-9-pve", "6.14.11-4-pve", "6.16.12+deb13-amd64"
 ENTRY = "gnulinux-advanced-0-1>gnulinux-6.8.12-9-pve-advanced-0-1"
+GONE = "gnulinux-advanced-0-1>gnulinux-6.5.13-1-pve-advanced-0-1"
+NEWEST = "; the newest that is installed is"
 
 
 @pytest.mark.parametrize("of_boot, release, because", [
     ({}, DEBIAN, "the newest that is installed"),
     ({"proxmox_boot_tool": True}, NEW, "the newest that is installed"),
-    ({"pinned": ok(OLD)}, OLD, "pinned by proxmox-boot-tool"),
-    ({"pinned": ok(OLD), "pinned_once": ok(NEW)}, NEW, "pinned for the next boot by proxmox-boot-tool"),
-    ({"grub": {"default": ok(ENTRY)}}, OLD, f"the default entry of the boot loader ({ENTRY})"),
+    ({"pinned": ok(OLD)}, OLD, f"pinned by proxmox-boot-tool{NEWEST} {DEBIAN}"),
+    ({"pinned": ok(OLD), "proxmox_boot_tool": True}, OLD, f"pinned by proxmox-boot-tool{NEWEST} {NEW}"),
+    ({"pinned": ok(OLD), "pinned_once": ok(NEW), "proxmox_boot_tool": True}, NEW,
+     "pinned for the next boot by proxmox-boot-tool"),
+    ({"grub": {"default": ok(ENTRY)}}, OLD, f"the default entry of the boot loader ({ENTRY}){NEWEST} {DEBIAN}"),
     ({"grub": {"default": ok("saved"), "entry": ok(f"0123456789abcdef-{NEW}")}}, NEW,
-     f"the default entry of the boot loader (0123456789abcdef-{NEW})"),
+     f"the default entry of the boot loader (0123456789abcdef-{NEW}){NEWEST} {DEBIAN}"),
     ({"grub": {"default": ok("saved")}}, DEBIAN, "the newest that is installed"),
     ({"grub": {"default": ABSENT}}, DEBIAN, "the newest that is installed"),
     ({"grub": {"flavours": ["nvidia", "pve"]}}, NEW, "the newest that is installed"),
     ({"grub": {"flavours": ["nvidia"]}}, DEBIAN, "the newest that is installed"),
     ({"grub": {"top_level": "/boot/vmlinuz-6.8.12-9-pve"}}, OLD,
-     "the default entry of the boot loader (/boot/vmlinuz-6.8.12-9-pve)"),
+     f"the default entry of the boot loader (/boot/vmlinuz-6.8.12-9-pve){NEWEST} {DEBIAN}"),
     ({"grub": {"default": ok("saved"), "entry": ok(NEW), "top_level": "/boot/vmlinuz-6.8.12-9-pve"}}, NEW,
-     f"the default entry of the boot loader ({NEW})"),
+     f"the default entry of the boot loader ({NEW}){NEWEST} {DEBIAN}"),
 ])
 def test_the_kernel_that_starts_next(of_boot, release, because):
     found = derived(kernels=(NEW, OLD, DEBIAN), **of_boot)
@@ -91,6 +96,35 @@ def test_the_kernel_that_starts_next(of_boot, release, because):
 def test_nobody_knows_which_kernel_starts_next(kernels, of_boot, status):
     found = derived(kernels=kernels, **of_boot)
     assert (found["next"]["status"], found["next_has_nvidia"]["status"]) == (status, status)
+
+
+@pytest.mark.parametrize("of_boot, gone, because", [
+    ({"pinned": ok("5.15.108-1-pve")}, "5.15.108-1-pve",
+     f"5.15.108-1-pve is pinned by proxmox-boot-tool and is not installed{NEWEST} {NEW}"),
+    ({"grub": {"default": ok("saved"), "entry": ok(GONE)}}, "6.5.13-1-pve",
+     f"the default entry of the boot loader, {GONE}, names no installed kernel{NEWEST} {NEW}"),
+    ({"grub": {"default": ok("Advanced options for Debian GNU/Linux>Debian GNU/Linux, with Linux 6.1.0-37-amd64")}},
+     "6.1.0-37-amd64", None),
+    ({"pinned": ok(OLD)}, None, None), ({"grub": {"default": ok(ENTRY)}}, None, None), ({}, None, None),
+    ({"grub": {"default": ok("Windows Boot Manager")}}, None, None), ({"grub": {"default": ok("1>2")}}, None, None),
+])
+def test_a_kernel_that_was_chosen_and_is_gone(of_boot, gone, because):
+    found = derived(kernels=(NEW, OLD), **of_boot)
+    assert found["gone"] == gone
+    assert because in (None, found["because"])
+    if because:
+        assert found["next"] == {"status": "unparsable", "value": None, "why": because}
+
+
+def test_a_pin_to_a_kernel_that_is_gone_says_so():
+    facts = merge(neutral.epyc(), {"boot": {"pinned": ok("5.15.108-1-pve")},
+                                   "nvidia": {"kernels": [{"release": OLD}, {"release": NEW}]}})
+    found = judged(facts)
+    kernel, module = found["next_kernel", None], found["next_kernel_nvidia", None]
+    said = f"5.15.108-1-pve is pinned by proxmox-boot-tool and is not installed{NEWEST} {NEW}"
+    assert (kernel["verdict"], kernel["priority"], kernel["reason"]) == (
+        "fail", "P2", f"{said}; 6.17.13-2-pve runs")
+    assert (module["verdict"], module["reason"]) == ("unknown", said)
 
 
 @pytest.mark.parametrize("older, newer", [
@@ -140,6 +174,19 @@ def test_parameters_without_effect(words, vendor, ignored):
     assert all(ignored[parameter] in why for parameter, why in found.items())
 
 
+@pytest.mark.parametrize("words, priority, harmless", [
+    ("amd_iommu=on iommu=on", "info", [True, True]),
+    ("intel_iommu=on iommu=pt", "info", [True]),                # meant for another vendor
+    ("amd_iommu=pt", "P2", [False]),                            # something is meant that is not so
+    ("amd_iommu=on amd_iommu=pt", "P2", [True, False]),
+])
+def test_what_asks_for_an_iommu_that_is_on_is_information(words, priority, harmless):
+    facts = merge(neutral.epyc(), {"kernel": {"cmdline": ok(words), "parameters": parse_cmdline(words)}})
+    finding = judged(facts)["cmdline_ignored", None]
+    assert (finding["verdict"], finding["priority"]) == ("fail", priority)
+    assert [entry["harmless"] for entry in derived(f"{GRUB_LINE} {words}")["ignored"]["value"]] == harmless
+
+
 @pytest.mark.parametrize("unknown, why", [
     ("pcie_acs_override=downstream", "this kernel lacks the patch that it belongs to"),
     ("amd_iommu=fullfush", "the kernel says that it does not know the option"),
@@ -149,7 +196,8 @@ def test_parameters_without_effect(words, vendor, ignored):
 ])
 def test_a65_what_the_kernel_does_not_know_is_named(unknown, why):
     """A-65: present on the command line, ignored by this kernel."""
-    assert derived(f"{GRUB_LINE} {unknown}", unknown=[unknown])["ignored"] == ok([{"parameter": unknown, "why": why}])
+    assert derived(f"{GRUB_LINE} {unknown}", unknown=[unknown])["ignored"] == ok(
+        [{"parameter": unknown, "why": why, "harmless": False}])
 
 
 @pytest.mark.parametrize("unknown", [
