@@ -487,8 +487,8 @@ def test_a85_a_pin_decides_which_kernel_is_looked_at(facts_of):
     """A-85."""
     finding = judged(facts_of(changed_by(one_more_kernel, pinned_to_the_running_one)))["next_kernel_nvidia", None]
     assert (finding["verdict"], finding["reason"]) == (
-        "pass", "built for 6.8.12-9-pve, which starts next (pinned by proxmox-boot-tool; the newest that is installed is "
-                "6.17.13-2-pve)")
+        "pass", "built for 6.8.12-9-pve, which starts next (pinned by proxmox-boot-tool; the newest that is installed "
+                "is 6.17.13-2-pve)")
 
 
 def three_slow_cpus(tree):
