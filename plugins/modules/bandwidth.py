@@ -54,6 +54,12 @@ options:
     description: Measure transfers between GPUs too.
     type: bool
     default: true
+  concurrent:
+    description:
+      - Measure copies at once too, each GPU with the host both ways, and with O(pairs) both ways of each pair and all
+        writes of a shift. That is the heaviest load that the links of a host get.
+    type: bool
+    default: true
   sizes:
     description: Bytes of the copies. The module has its own where it is empty.
     type: list
@@ -65,7 +71,7 @@ options:
     choices: [driver, nvbandwidth]
     default: driver
   container:
-    description: Number of the container in which to measure.
+    description: Number of the container in which to measure, or V(docker:) or V(podman:) and its name.
     type: str
   timeout:
     description: Seconds that one step may take.
@@ -117,12 +123,12 @@ record:
   returned: measured
   type: str
 summary:
-  description: How many GPUs and ordered pairs of them have which verdict.
+  description: How many GPUs, ordered pairs of them and groups of copies at once have which verdict.
   returned: measured
   type: dict
   sample: {slow: 1, healthy: 71}
 slow:
-  description: One sentence for each GPU and pair that is slow.
+  description: One sentence for each GPU, pair and group that is slow, which it was twice.
   returned: measured
   type: list
   elements: str

@@ -86,7 +86,8 @@ options:
     default: driver
   container:
     description:
-      - Id of the running container in which to measure, through C(pct exec) or C(lxc-attach). It needs its own
+      - Id of the running container in which to measure, through C(pct exec) or C(lxc-attach), or V(docker:) or
+        V(podman:) and the name of one of theirs, through their C(exec). It needs its own
         C(python3) from 3.9 on and the driver library, and nothing of this collection. GPUs that it is not given are
         left out.
       - On the host, GPUs that are not measured are hidden from the driver library. In a container they are not, and the
@@ -331,7 +332,7 @@ tool:
   returned: success
   type: str
 where:
-  description: V(host), or C(lxc:) with the container.
+  description: V(host), or C(lxc:), C(docker:) or C(podman:) with the container.
   returned: success
   type: str
 sizes:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from .._change.hung_gpus import mark_hung
 from .._host.host import Host
 from .._host.reading import error_text
-from .._pve.exec import container_prefix
+from .._pve.exec import container_id, container_prefix
 from .gpus import Chosen, NotMeasurable
 from .parent import DIED, ERROR, HUNG, RESULT, Answer, MeasuringChild
 from .result import (
@@ -51,7 +51,9 @@ class Options(NamedTuple):
 
     @property
     def where(self) -> str:
-        return f"lxc:{self.container}" if self.container else "host"
+        if not self.container:
+            return "host"
+        return self.container if ":" in self.container else f"lxc:{self.container}"
 
     @property
     def place(self) -> str:
@@ -94,7 +96,8 @@ class Measurement:
         """Raises Unfit where not even the first step could be asked for."""
         try:
             prefix = container_prefix(self.host, self.options.container) if self.options.container else []
-            child = MeasuringChild(self.host, prefix, self.options.container, self._settings, self._popen)
+            inside = container_id(self.options.container) if self.options.container else None
+            child = MeasuringChild(self.host, prefix, inside, self._settings, self._popen)
         except ValueError as error:
             raise NotMeasurable(str(error)) from None
         except OSError as error:

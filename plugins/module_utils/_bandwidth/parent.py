@@ -54,7 +54,8 @@ class Answer(NamedTuple):
 
 
 class MeasuringChild:
-    """One child for one call. `prefix` leads into `container`, `popen` starts processes. Raises OSError."""
+    """One child for one call. `prefix` leads into `container`, as control groups call it, `popen` starts processes.
+    Raises OSError."""
 
     def __init__(self, host: Host, prefix: list[str], container: str | None, settings: dict[str, Any],
                  popen: Callable[..., subprocess.Popen] = subprocess.Popen) -> None:

@@ -9,17 +9,24 @@ import re
 import shutil
 
 from .._host.host import Host
-from .._host.program import PATH
+from .._host.program import PATH, run_program
 from .guest_state import read_running_containers
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,127}")
+ENGINES = ("docker", "podman")
+_ID = re.compile(r"[0-9a-f]{64}")
+_TIME_LIMIT = 10        # seconds in which an engine tells the id of a container
 
 
 def container_prefix(host: Host, container: str, *, keep: bool = False) -> list[str]:
-    """What leads into a running container: pct on Proxmox VE, lxc-attach elsewhere. ValueError where nothing does.
+    """What leads into a running container: pct on Proxmox VE, lxc-attach elsewhere, into `docker:name` or `podman:name`
+    that engine. ValueError where nothing does.
 
-    `keep`: the program has to get our environment, which pct keeps or not by its version.
+    `keep`: the program has to get our environment, which pct keeps or not by its version, and an engine never.
     """
+    engine, colon, name = container.partition(":")
+    if colon:
+        return _engine_prefix(engine, name, keep)
     if not _NAME.fullmatch(container):
         raise ValueError(f"container {container!r} is no id or name of a container, such as 101")
     running = read_running_containers(host)
@@ -34,3 +41,31 @@ def container_prefix(host: Host, container: str, *, keep: bool = False) -> list[
     if attach:
         return [attach, "-n", container, *(["--keep-env"] if keep else []), "--"]
     raise ValueError(f"container {container} cannot be entered: neither pct nor lxc-attach is installed on this host")
+
+
+def _engine_prefix(engine: str, name: str, keep: bool) -> list[str]:
+    """`-i` keeps standard input open; no terminal is made."""
+    if engine not in ENGINES or not _NAME.fullmatch(name):
+        raise ValueError(f"container {engine}:{name} is none: wanted the number of a container, or docker: or podman: "
+                         "and a name or id")
+    program = shutil.which(engine, path=PATH)
+    if program is None:
+        raise ValueError(f"container {engine}:{name} cannot be entered: {engine} is not installed on this host")
+    if keep:
+        raise ValueError(f"container {engine}:{name}: {engine} does not hand on an environment: leave it out")
+    return [program, "exec", "-i", name]
+
+
+def container_id(container: str) -> str:
+    """What the container is called in the control groups of its processes: the number of one of LXC, else the first 12
+    digits of the id that its engine tells. ValueError where it tells none."""
+    engine, colon, name = container.partition(":")
+    if not colon:
+        return container
+    program = shutil.which(engine, path=PATH) or engine
+    told = run_program([program, "inspect", "--format", "{{.Id}}", name], _TIME_LIMIT)
+    if told is None:
+        raise ValueError(f"container {container} cannot be entered: {engine} is not installed on this host")
+    if told.problem or not _ID.fullmatch(told.stdout.strip()):
+        raise ValueError(f"container {container} is not there: {told.problem or 'its engine tells no id'}")
+    return told.stdout.strip()[:12]

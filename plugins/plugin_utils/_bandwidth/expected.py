@@ -29,6 +29,9 @@ from .._derive.reading import value
 # another tenth is left for what differs between processors.
 SLOW_BELOW_PERCENT = 80
 WRITE_HEADER, COMPLETION_HEADER = 24, 20
+# Between two GPUs behind root ports of an Intel processor: 20 of 28.8 GB/s on Xeon Gold 6430 and 6530, where processors
+# of AMD gave 25 to the same cards (github.com/tinygrad/open-gpu-kernel-modules/issues/26).
+INTEL, INTEL_PEER_SHARE = "GenuineIntel", 0.7
 _FLIT_GTS, _FLIT_SHARE = 64.0, 236 / 256
 _ENCODED = {2.5: 8 / 10, 5.0: 8 / 10}
 PATHS = {"same_switch": "same switch", "same_root_complex": "same root complex", "same_socket": "same socket",
@@ -51,6 +54,8 @@ class Pair(NamedTuple):
     at_risk: bool | None
     redirect: list[str]
     translated: bool | None = None
+    through_intel: bool = False     # it passes root ports of an Intel processor
+    nvlink: bool = False
 
 
 def payload_gb_s(speed_gts: float, width: int, max_payload: int, header: int) -> float:
@@ -64,29 +69,34 @@ def payload_gb_s(speed_gts: float, width: int, max_payload: int, header: int) ->
 
 def of_gpu(gpu: dict[str, Any], facts: dict[str, Any]) -> dict[str, Expected]:
     """`{h2d, d2h}`: the GPU reads host memory (completions come down to it) and writes to it."""
-    ports = _by_address(facts)
+    ports = ports_of(facts)
     above = [ports[bdf] for bdf in gpu["path"] if bdf in ports]
-    nothing = coherent(gpu) or _unknowable(facts)
+    nothing = coherent(gpu) or unknowable(facts)
     if nothing:
         return {"h2d": Expected(None, nothing), "d2h": Expected(None, nothing)}
-    hops, size = links(gpu, above), _payload([gpu, *above])
+    hops, size = links(gpu, above), smallest_payload([gpu, *above])
     return {"h2d": _over(hops, size, COMPLETION_HEADER), "d2h": _over(hops, size, WRITE_HEADER)}
 
 
 def of_pairs(gpus: list[dict], facts: dict[str, Any]) -> dict[tuple[str, str], Pair]:
     """Every ordered pair of `gpus` by (from, to): `from` writes to the memory of `to`, or reads from it."""
-    ports = _by_address(facts)
+    ports = ports_of(facts)
     found = peer_to_peer(gpus, facts)
     nothing = "NVLink joins the GPUs: PCI Express says nothing about it" if found["nvlink"] else (
-        next(filter(None, map(coherent, gpus)), None) or _unknowable(facts))
+        next(filter(None, map(coherent, gpus)), None) or unknowable(facts))
     by_address = {gpu["bdf"]: gpu for gpu in gpus}
     pairs = {}
     for pair in found["pairs"]:
         ends = by_address[pair["a"]], by_address[pair["b"]]
+        intel = facts["cpu"]["vendor"] == INTEL and not found["nvlink"] and _reaches_root(pair)
         expected = Expected(None, nothing) if nothing else _between(pair, ends, ports)
+        if intel and expected.gb_s is not None:
+            expected = Expected(round(expected.gb_s * INTEL_PEER_SHARE, 1), f"{expected.why}, of which root ports of "
+                                f"an Intel processor carry about {100 * INTEL_PEER_SHARE:.0f} % between two GPUs")
         # Over NVLink no transfer between GPUs meets the IOMMU.
         risk, translated = (False, False) if found["nvlink"] else (pair["at_risk"], pair["translated"])
-        made = Pair(PATHS[pair["relation"]], expected, risk, pair["redirect"], translated)
+        made = Pair(PATHS[pair["relation"]], expected, risk, pair["redirect"], translated, intel,
+                    found["nvlink"])
         pairs[pair["a"], pair["b"]] = pairs[pair["b"], pair["a"]] = made
     return pairs
 
@@ -96,22 +106,32 @@ def is_slow(gb_s: float, expected: float | None, percent: float = SLOW_BELOW_PER
     return expected is not None and gb_s < expected * percent / 100
 
 
+def _reaches_root(pair: dict) -> bool:
+    """Whether a transfer goes, or may go, up to a root port: only below one switch does it not."""
+    return pair["relation"] != "same_switch" or pair["redirected"] is not False
+
+
 def _between(pair: dict, ends: tuple[dict, dict], ports: dict[str, dict]) -> Expected:
     if pair["relation"] == "across":
         return Expected(None, "it passes the link between two processors, whose speed nothing on the host tells")
     if pair["relation"] == "unknown":
         return Expected(None, "no NUMA node is known, so it may pass the link between two processors")
     # A port that redirects, or may, sends up to the root what could stay below it: then the shared links count too.
-    whole = pair["relation"] != "same_switch" or pair["redirected"] is not False
+    whole = _reaches_root(pair)
     hops, devices = [], []
     for gpu, other in (ends, ends[::-1]):
-        passed = [bdf for bdf in gpu["path"] if whole or bdf not in other["path"]]
-        # The link that ends at the shared port is passed too; inside a switch there is none.
-        upper = gpu["path"][:len(passed) + (0 if whole else 1)]
-        above = [ports[bdf] for bdf in upper if bdf in ports]
+        above = ports_passed(gpu, other, ports, whole)
         hops += links(gpu, above)
         devices += [gpu, *above]
-    return _over(hops, _payload(devices), WRITE_HEADER)
+    return _over(hops, smallest_payload(devices), WRITE_HEADER)
+
+
+def ports_passed(gpu: dict, other: dict, ports: dict[str, dict], whole: bool) -> list[dict]:
+    """The ports above a GPU that a transfer to another one passes: all, or those up to the first that both share."""
+    passed = [bdf for bdf in gpu["path"] if whole or bdf not in other["path"]]
+    # The link that ends at the shared port is passed too; inside a switch there is none.
+    upper = gpu["path"][:len(passed) + (0 if whole else 1)]
+    return [ports[bdf] for bdf in upper if bdf in ports]
 
 
 def _over(hops: list[Hop], max_payload: int | None, header: int) -> Expected:
@@ -124,17 +144,17 @@ def _over(hops: list[Hop], max_payload: int | None, header: int) -> Expected:
                     f"{slowest.speed_gts:g} GT/s x{slowest.width} at {slowest.bdf}, MaxPayload {max_payload}")
 
 
-def _payload(devices: Iterable[dict]) -> int | None:
+def smallest_payload(devices: Iterable[dict]) -> int | None:
     """The smallest MaxPayload set on the way: a packet passes all of them."""
     sizes = [registers["max_payload"] if (registers := value(device["pcie"])) else None for device in devices]
     return None if None in sizes else min(sizes)
 
 
-def _unknowable(facts: dict[str, Any]) -> str | None:
+def unknowable(facts: dict[str, Any]) -> str | None:
     if facts["identity"]["kind"] == "vm":
         return "the ports that a virtual machine sees are made up"
     return None
 
 
-def _by_address(facts: dict[str, Any]) -> dict[str, dict]:
+def ports_of(facts: dict[str, Any]) -> dict[str, dict]:
     return {port["bdf"]: port for port in facts["ports"]}

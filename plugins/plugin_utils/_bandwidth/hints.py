@@ -31,7 +31,8 @@ def of_gpu(one: Mapping[str, Any], gpu: Mapping[str, Any] | None, reads: bool) -
 
 def of_pair(pair: Pair) -> list[str]:
     hints = []
-    if pair.redirect:
+    # Transfers of those that share no switch go up to the root anyway.
+    if pair.redirect and (pair.path == _WITHIN_A_SWITCH or pair.translated):
         hints.append(f"transfers are redirected up to the root at {', '.join(pair.redirect)} (check iommu_acs)")
     if pair.translated:
         hints.append("the IOMMU translates them (check iommu_acs)")

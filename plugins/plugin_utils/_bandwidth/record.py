@@ -5,7 +5,7 @@
 """bandwidth.json: what gpu_bandwidth measured, beside what the path allows, and what follows for the audit's checks."""
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ...module_utils._bandwidth.result import (
@@ -18,8 +18,10 @@ from ...module_utils._bandwidth.result import (
     WRONG_DATA,
 )
 from .._render.text import count, one_line
+from . import alike
 from . import hints as hints_module
 from .expected import Expected, Pair, is_slow, of_gpu
+from .together import PEER_CHECK, Host, make_group
 
 RECORD = "bandwidth.json"
 SCHEMA_BANDWIDTH = "gpuhost.bandwidth/1"
@@ -30,7 +32,6 @@ HARMFUL = (WRONG_DATA, HANG)
 # Checks about the link of a GPU, and those about reads that it issues, which copies from the host depend on.
 LINK_CHECKS = ("pcie_link_width", "pcie_link_speed", "pcie_bottleneck")
 READ_CHECKS = ("pcie_maxreadreq", "pcie_extended_tags")
-PEER_CHECK = "iommu_acs"
 _DIRECTIONS = {"h2d": "from the host", "d2h": "to the host"}
 
 
@@ -40,14 +41,31 @@ def make_record(answer: Mapping[str, Any], facts: Mapping[str, Any], pairs: Mapp
     copy is slow, `head` has host, run_id, boot_id, measured_at and the version of the driver, of which the module knows
     only which CUDA it is for."""
     by_address = {gpu["bdf"]: gpu for gpu in facts["gpus"]}
+    alone = {(one["from"], one["to"]): one["write"]["gb_s"] for one in answer["pairs"] if one["write"]}
+    host = Host(facts, pairs, alone, percent)
+    groups = [make_group(one, host) for one in answer.get("concurrent") or []]
     return {
         "schema": SCHEMA_BANDWIDTH, **head,
         **{name: answer[name] for name in ("where", "tool", "sizes")}, "slow_below_percent": percent,
-        "gpus": [_gpu(one, by_address.get(one["bdf"]), facts, percent) for one in answer["gpus"]],
-        "pairs": [_pair(one, pairs.get((one["from"], one["to"])), percent) for one in answer["pairs"]],
+        "gpus": _compared([_gpu(one, by_address.get(one["bdf"]), facts, percent) for one in answer["gpus"]],
+                          alike.of_gpus, percent),
+        "pairs": _compared([_pair(one, pairs.get((one["from"], one["to"])), percent) for one in answer["pairs"]],
+                           alike.of_pairs, percent),
+        **({"concurrent": groups} if groups else {}),
         "stopped": answer["stopped"], "not_measured": [
             {name: one[name] for name in ("subject", "reason")} for one in [*not_measured, *answer["not_measured"]]],
     }
+
+
+def _compared(made: list[dict[str, Any]], find: Callable[..., dict[Any, alike.Outlier]],
+              percent: float) -> list[dict[str, Any]]:
+    """Those that are sound by what is expected of them, and far below all that are alike, are slow."""
+    low: dict[str, list[str]] = {}
+    for (*ends, way), found in find([one for one in made if one["verdict"] == HEALTHY], percent).items():
+        others = f"the {found.others} that are alike, which reach {found.gb_s:.1f} GB/s"
+        low.setdefault(" -> ".join(ends), []).append(f"{_DIRECTIONS.get(way, way)} less than {others}")
+    return [{**one, "verdict": SLOW, "said": one_line(f"{one['said']}; {', '.join(low[name_of(one)])}")}
+            if name_of(one) in low else one for one in made]
 
 
 def _gpu(one: Mapping[str, Any], gpu: Mapping[str, Any] | None, facts: Mapping[str, Any],
@@ -73,10 +91,15 @@ def _pair(one: Mapping[str, Any], pair: Pair | None, percent: float) -> dict[str
         if one[way]:
             slow |= is_slow(one[way]["gb_s"], pair.expected.gb_s, percent)
             message.append(_figure(way, one[way]["gb_s"], pair.expected))
-    figures = {way: one[way] and _kept(one[way], "gb_s", "latency_us") for way in ("read", "write")}
-    return {"from": one["from"], "to": one["to"], "path": pair.path, "can_access": one["can_access"],
-            **_judged(one, message, slow, hints_module.of_pair(pair)), **figures, "expected_gb_s": pair.expected.gb_s,
+    figures = {way: one[way] and {**_kept(one[way], "gb_s", "latency_us"), **{
+        name: one[way][name] for name in ("latency_why", "load_latency_us") if one[way].get(name) is not None}}
+        for way in ("read", "write")}
+    hints = hints_module.of_pair(pair)
+    made = {"from": one["from"], "to": one["to"], "path": pair.path, "can_access": one["can_access"],
+            **_judged(one, message, slow, hints), **figures, "expected_gb_s": pair.expected.gb_s,
             "expected_why": pair.expected.why}
+    checks = [PEER_CHECK] if made["verdict"] == SLOW and any(PEER_CHECK in hint for hint in hints) else []
+    return {**made, "checks": checks} if checks else made
 
 
 def _kept(figures: Mapping[str, Any], *names: str) -> dict[str, Any]:
@@ -109,20 +132,25 @@ def worst(verdicts: Iterable[str]) -> str:
 
 
 def tally(record: Mapping[str, Any]) -> dict[str, int]:
-    """How many GPUs and pairs have which verdict, the worst first; only those that occur."""
-    all_of = [one["verdict"] for one in [*record["gpus"], *record["pairs"]]]
+    """How many GPUs, pairs and groups of copies have which verdict, the worst first; only those that occur."""
+    all_of = [one["verdict"] for one in every(record)]
     return {verdict: all_of.count(verdict) for verdict in VERDICTS if verdict in all_of}
 
 
+def every(record: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The GPUs, the pairs, and the groups of copies at once, which older records have not."""
+    return [*record["gpus"], *record["pairs"], *record.get("concurrent", [])]
+
+
 def name_of(one: Mapping[str, Any]) -> str:
-    """`0000:01:00.0`, or `0000:01:00.0 -> 0000:02:00.0` for a pair."""
-    return one["bdf"] if "bdf" in one else f"{one['from']} -> {one['to']}"
+    """`0000:01:00.0`, or `0000:01:00.0 -> 0000:02:00.0` for a pair; of copies at once as the module calls the step."""
+    return one["name"] if "kind" in one else one["bdf"] if "bdf" in one else f"{one['from']} -> {one['to']}"
 
 
 def harm(record: Mapping[str, Any]) -> list[str]:
     """A sentence for each GPU and pair that hung or lost data, and why the measurement stopped."""
     found = [f"{name_of(one)}: {one['verdict'].replace('_', ' ')}: {one['said']}"
-             for one in [*record["gpus"], *record["pairs"]] if one["verdict"] in HARMFUL]
+             for one in every(record) if one["verdict"] in HARMFUL]
     return [*found, f"stopped: {one_line(record['stopped'])}"] if record["stopped"] else found
 
 
@@ -140,8 +168,16 @@ def entries(record: Mapping[str, Any]) -> list[dict[str, Any]]:
             message = _figure(_DIRECTIONS["h2d"], gpu["h2d"]["gb_s"], Expected(wanted, ""))
             found += [_entry(check, gpu["bdf"], verdict, message) for check in READ_CHECKS]
     if record["pairs"]:
-        found.append(_entry(PEER_CHECK, None, worst(pair["verdict"] for pair in record["pairs"]), say_pairs(record)))
+        found.append(_entry(PEER_CHECK, None, *_of_peers(record)))
     return found
+
+
+def _of_peers(record: Mapping[str, Any]) -> tuple[str, str]:
+    """What is evidence for the check of the way between GPUs: of what is slow only that which hangs on it."""
+    groups = [one for one in record.get("concurrent", []) if PEER_CHECK in one["checks"]]
+    verdicts = [HEALTHY if one["verdict"] == SLOW and PEER_CHECK not in one.get("checks", []) else one["verdict"]
+                for one in [*record["pairs"], *groups]]
+    return worst(verdicts), "; ".join([say_pairs(record), *(f"{one['name']}: {one['said']}" for one in groups[:1])])
 
 
 def say_pairs(record: Mapping[str, Any]) -> str:

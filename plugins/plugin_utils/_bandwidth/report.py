@@ -17,13 +17,14 @@ from .._render.section import Section, Table
 from .._render.text import binary_size, count
 from .expected import is_slow
 from .heatmap import bandwidth_drawing
-from .record import HARMFUL, RECORD, SCHEMA_BANDWIDTH, SLOW, name_of, tally
+from .record import HARMFUL, RECORD, SCHEMA_BANDWIDTH, SLOW, every, name_of, tally
 
 HEADING = "Bandwidth"
 FILE = "bandwidth.svg"
 _SHOWN = 8
 _TOOLS = {"driver": "the driver library", "nvbandwidth": "nvbandwidth"}
 _GPU_HEAD = ["GPU", "model", "NUMA node", "from host", "to host", "within", "link under load", "verdict"]
+_GROUP_HEAD = ["copies at once", "together", "slowest", "verdict"]
 _PATH_HEAD = ["path", "pairs", "expected", "writes", "reads", "latency, us"]
 
 
@@ -34,7 +35,7 @@ def read(folder: pathlib.Path, facts: Mapping[str, Any]) -> Section | None:
         return None
     older = _older(folder, newest)
     drawing = bandwidth_drawing([older, newest] if older else [newest])
-    return Section(HEADING, [*_notes(newest, older), *_stale(newest, facts)], list(_tables(newest)),
+    return Section(HEADING, [*_notes(newest, older), *_stale(newest, facts)], [*_tables(newest), *_groups(newest)],
                    {FILE: drawing} if drawing else {})
 
 
@@ -56,8 +57,9 @@ def _notes(record: Mapping[str, Any], older: Mapping[str, Any] | None) -> list[s
                         ) if record["sizes"] else "an unknown size"
     where = "on the host" if record["where"] == "host" else f"in container {record['where'].partition(':')[2]}"
     message = ", ".join(f"{number} {verdict.replace('_', ' ')}" for verdict, number in tally(record).items())
+    groups = record.get("concurrent", [])
     parts = [count(len(record["gpus"]), "GPU"), *([count(len(record["pairs"]), "ordered pair")] if record["pairs"]
-                                                  else [])]
+                                                  else []), *([count(len(groups), "group")] if groups else [])]
     notes = [f"Measured {record['measured_at']} {where} in run {record['run_id']} with {_TOOLS[record['tool']]}, "
              f"driver {record['driver_version'] or 'unknown'}, copies of {sizes}, data compared.",
              f"{' and '.join(parts)}: {message or 'nothing'}."]
@@ -73,9 +75,8 @@ def _notes(record: Mapping[str, Any], older: Mapping[str, Any] | None) -> list[s
 
 def _unsound(record: Mapping[str, Any]) -> list[str]:
     """What is wrong, each in a sentence; of what is slow the tables have all, and these only the first."""
-    every = [*record["gpus"], *record["pairs"]]
-    wrong = [one for verdict in HARMFUL for one in every if one["verdict"] == verdict]
-    slow = [one for one in every if one["verdict"] == SLOW]
+    wrong = [one for verdict in HARMFUL for one in every(record) if one["verdict"] == verdict]
+    slow = [one for one in every(record) if one["verdict"] == SLOW]
     message = [f"{name_of(one)}: {one['verdict'].replace('_', ' ')}: {one['said']}" for one in [*wrong, *slow[:_SHOWN]]]
     more = len(slow) - _SHOWN
     return [*message, f"{count(more, 'more is', 'more are')} slow, see the tables."] if more > 0 else message
@@ -113,6 +114,21 @@ def _tables(record: Mapping[str, Any]) -> Iterable[Table]:
         cells = {(pair["from"], pair["to"]): _transfer(pair, way, record["slow_below_percent"]) for pair in pairs}
         yield Table(caption, ["", *names], [
             [row, *("" if row == column else cells.get((row, column), "-") for column in names)] for row in names])
+
+
+def _groups(record: Mapping[str, Any]) -> Iterable[Table]:
+    rows = [[one["name"], _copy(one if one["gb_s"] is not None else None), _slowest(one),
+             one["verdict"].replace("_", " ")] for one in record.get("concurrent", [])]
+    if rows:
+        yield Table("Copies at once, GB/s (of what is expected)", _GROUP_HEAD, rows)
+
+
+def _slowest(group: Mapping[str, Any]) -> str:
+    measured = [flow for flow in group["flows"] if flow["gb_s"] is not None]
+    if not measured:
+        return "-"
+    flow = min(measured, key=lambda one: one["gb_s"])
+    return f"{flow['from']} -> {flow['to']}: {_copy(flow)}"
 
 
 def _by_path(pairs: list[dict[str, Any]]) -> list[list[str]]:

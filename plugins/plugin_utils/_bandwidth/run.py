@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pathlib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...module_utils._pci.address import kernel_address, parse_address
@@ -17,14 +17,14 @@ from .._derive.reading import value
 from .._records import host_folder
 from .._records.measured import add_measured
 from .._render.text import count, one_line
-from . import record
+from . import again, record
 from . import scope as scope_module
-from .expected import of_pairs
+from .expected import Pair, of_pairs
 
 # What the module decides itself where the user says nothing.
 _OPTIONAL = ("sizes", "container", "timeout", "library")
-_FORWARDED = ("sysroot", "tool", "allow_busy")
-_CONTAINER = re.compile(r"[0-9]{1,9}")
+_FORWARDED = ("sysroot", "tool", "allow_busy", "concurrent")
+_CONTAINER = re.compile(r"[0-9]{1,9}|(?:docker|podman):[A-Za-z0-9][A-Za-z0-9_.-]{0,127}")
 _SHOWN = 12
 
 
@@ -35,6 +35,13 @@ def _address(device: str) -> str:
     except ValueError as error:
         raise ValueError(f"gpuhost_bandwidth_devices: {error}") from error
     return kernel_address(device) or device
+
+
+def place_of(container: str | None) -> str:
+    """`host`, `lxc:101` or `docker:vllm`: where it is measured, as the record has it."""
+    if not container:
+        return "host"
+    return container if ":" in container else f"lxc:{container}"
 
 
 class Measurement:
@@ -49,10 +56,12 @@ class Measurement:
             raise ValueError(f"gpuhost_bandwidth_slow_below: {arguments['slow_below']}, wanted 1 to 100 percent")
         if arguments["container"] is not None and not _CONTAINER.fullmatch(arguments["container"]):
             raise ValueError(f"gpuhost_bandwidth_container: {arguments['container']!r}, wanted the number of a "
-                             "container, such as 101")
+                             "container, such as 101, or docker: or podman: and its name")
         self.named = [_address(device) for device in arguments["devices"]]
         self.facts: dict[str, Any] = {}
         self.record: dict[str, Any] = {}
+        self.answer: Mapping[str, Any] | None = None
+        self.expected: dict[tuple[str, str], Pair] = {}
         self.nothing_to_do: str | None = None
 
     @property
@@ -82,16 +91,30 @@ class Measurement:
             self.not_measured = [*self.not_measured, {"subject": "transfers between GPUs", "reason": reason}]
         return reason is None
 
-    def module_arguments(self) -> dict[str, Any]:
-        """The options of gpu_bandwidth."""
+    def module_arguments(self, steps: Sequence[str] = ()) -> dict[str, Any]:
+        """The options of gpu_bandwidth; `steps` are the names of those to measure, all without."""
         given = {name: self.arguments[name] for name in _OPTIONAL if self.arguments[name]}
         return {**{name: self.arguments[name] for name in _FORWARDED}, **given, "devices": self.devices,
-                "pairs": self.with_pairs, "run_id": self.run_id}
+                "pairs": self.with_pairs, "run_id": self.run_id, **({"steps": list(steps)} if steps else {})}
 
-    def keep(self, answer: Mapping[str, Any]) -> list[str]:
+    def take(self, answer: Mapping[str, Any]) -> list[str]:
+        """Make the record from what the module answered; the names of the steps that it has to measure again."""
+        self.answer = answer
+        self.record = self._make(answer, self.expected)
+        return [] if self.record["stopped"] else again.slow_names(self.record)
+
+    def take_again(self, second: Mapping[str, Any]) -> None:
+        """Put what was measured again in its place: only what is slow twice is."""
+        first = self.record
+        merged = again.merge(self.answer, second, again.slow_names(first))
+        self.record = again.tell(self._make(merged, self.expected), first)
+
+    def _make(self, answer: Mapping[str, Any], expected: Mapping[tuple[str, str], Pair]) -> dict[str, Any]:
+        return record.make_record(answer, self.facts, expected, head=self._head(), not_measured=self.not_measured,
+                                  percent=self.arguments["slow_below"])
+
+    def keep(self) -> list[str]:
         """Write the record and the evidence for checks; return what the task has to fail for."""
-        self.record = record.make_record(answer, self.facts, self.expected, head=self._head(),
-                                             not_measured=self.not_measured, percent=self.arguments["slow_below"])
         self._write()
         add_measured(self.folder.path, "bandwidth", self.run_id, self.record["measured_at"], self.record["boot_id"],
                      record.entries(self.record))
@@ -100,12 +123,10 @@ class Measurement:
     def lost(self, message: str) -> None:
         """Put down that the connection to the host ended while it was measured."""
         container = self.arguments["container"]
-        answer = {"where": f"lxc:{container}" if container else "host", "tool": self.arguments["tool"],
-                  "sizes": [], "gpus": [], "pairs": [],
-                  "stopped": f"the connection to the host ended while it was measured: {one_line(message)}",
-                  "not_measured": []}
-        self.record = record.make_record(answer, self.facts, {}, head=self._head(), not_measured=self.not_measured,
-                                             percent=self.arguments["slow_below"])
+        nothing = {"where": place_of(container), "tool": self.arguments["tool"], "sizes": [], "gpus": [], "pairs": [],
+                   "not_measured": []}
+        stopped = f"the connection to the host ended while it was measured: {one_line(message)}"
+        self.record = self._make({**(self.answer or nothing), "stopped": stopped}, self.expected)
         self._write()
 
     def _head(self) -> dict[str, Any]:
@@ -119,7 +140,7 @@ class Measurement:
 
     def outcome(self) -> dict[str, Any]:
         """What the task registers of the record."""
-        every = [*self.record["gpus"], *self.record["pairs"]]
+        every = record.every(self.record)
         return {"summary": record.tally(self.record), "not_measured": self.record["not_measured"],
                 "slow": [f"{record.name_of(one)}: {one['said']}" for one in every
                          if one["verdict"] == record.SLOW]}
@@ -129,8 +150,10 @@ class Measurement:
         counts = ", ".join(f"{number} {verdict.replace('_', ' ')}"
                            for verdict, number in record.tally(self.record).items())
         what = f"{count(len(self.record['gpus']), 'GPU')}, {count(len(self.record['pairs']), 'ordered pair')}"
+        groups = len(self.record.get("concurrent", []))
+        what += f", {count(groups, 'group')} of copies at once" if groups else ""
         notable = [f"{record.name_of(one)}: {one['verdict'].replace('_', ' ')}: {one['said']}"
-                   for one in [*self.record["gpus"], *self.record["pairs"]] if one["verdict"] != record.HEALTHY]
+                   for one in record.every(self.record) if one["verdict"] != record.HEALTHY]
         more = [f"and {len(notable) - _SHOWN} more"] if len(notable) > _SHOWN else []
         left_out = [f"not measured: {one['subject']}: {one['reason']}" for one in self.record["not_measured"]]
         return [f"{self.host}: {what}: {counts or 'nothing measured'}",

@@ -45,9 +45,10 @@ class Host:
                 return facts if "failed" in facts else {"facts": facts}
             assert module_name == "gpuhost.tuning.gpu_bandwidth"
             self.asked = module_args
-            if isinstance(measured, Exception):
-                raise measured
-            return measured
+            answer = measured.pop(0) if isinstance(measured, list) else measured
+            if isinstance(answer, Exception):
+                raise answer
+            return answer
         self.monkeypatch.setattr(action, "_execute_module", execute)
         return action.run(task_vars={"inventory_hostname": "pve1"})
 
@@ -66,8 +67,8 @@ def host(tmp_path, monkeypatch):
 
 def test_a_sound_host(host):
     result = host.run(two_gpus(), answer([ONE, TWO]))
-    assert host.asked == {"sysroot": "/", "tool": "driver", "allow_busy": False, "devices": [ONE, TWO], "pairs": True,
-                          "run_id": RUN}
+    assert host.asked == {"sysroot": "/", "tool": "driver", "allow_busy": False, "concurrent": True,
+                          "devices": [ONE, TWO], "pairs": True, "run_id": RUN}
     assert (result["changed"], result.get("failed"), result["summary"]) == (False, None, {"healthy": 4})
     assert (result["slow"], result["not_measured"]) == ([], [])
     assert result["record"].endswith(f"pve1/{RUN}/bandwidth.json")
@@ -91,6 +92,41 @@ def test_slow_is_a_finding_and_no_failure(host):
                     slow_below=10)["summary"] == {"healthy": 4}
 
 
+def slow_then(second):
+    return [answer([ONE, TWO], [pair_answer(ONE, TWO, write=9.0)]), second]
+
+
+def test_what_is_slow_is_measured_again_before_it_is(host):
+    result = host.run(two_gpus(), slow_then({**answer([]), "pairs": [pair_answer(ONE, TWO, write=50.0)]}))
+    assert host.asked["steps"] == [f"{ONE} -> {TWO}"]
+    assert (result["summary"], result["slow"]) == ({"healthy": 4}, [])
+    pair = host.record()["pairs"][0]
+    assert pair["said"] == ("write 50.0 of 57.6 GB/s expected, read 48.7 of 57.6 GB/s expected; at first it was slow: "
+                            "write 9.0 of 57.6 GB/s expected, read 48.7 of 57.6 GB/s expected")
+
+
+def test_only_what_was_slow_is_taken_from_the_second_measurement(host):
+    second = {**answer([gpu_answer(ONE, h2d=1.0)]), "pairs": [pair_answer(ONE, TWO, write=9.5)]}
+    result = host.run(two_gpus(), slow_then(second))
+    assert result["summary"] == {"slow": 1, "healthy": 3}
+    assert result["slow"] == [f"{ONE} -> {TWO}: write 9.5 of 57.6 GB/s expected, read 48.7 of 57.6 GB/s expected"]
+
+
+def test_a_hang_of_the_second_measurement_is_one(host):
+    hung = pair_answer(ONE, TWO, "hang", "no answer in 60 s", write=None, read=None)
+    result = host.run(two_gpus(), slow_then({**answer([], stopped="hang: it"), "pairs": [hung], "hung": [ONE, TWO]}))
+    assert result["failed"] is True
+    assert result["msg"].startswith(f"{ONE} -> {TWO}: hang: no answer in 60 s")
+
+
+def test_a_connection_that_is_lost_at_the_second_measurement_keeps_the_first(host):
+    with pytest.raises(AnsibleConnectionFailure):
+        host.run(two_gpus(), slow_then(AnsibleConnectionFailure("no route to host")))
+    record = host.record()
+    assert record["stopped"] == "the connection to the host ended while it was measured: no route to host"
+    assert len(record["pairs"]) == 2
+
+
 @pytest.mark.parametrize("measured, message", [
     (answer([ONE, TWO], [pair_answer(ONE, TWO, "wrong_data", "1 of 9 words differs")]),
      f"{ONE} -> {TWO}: wrong data: 1 of 9 words differs, write 51.2 of 57.6 GB/s expected, read 48.7 of 57.6 GB/s "
@@ -109,8 +145,9 @@ def test_wrong_data_and_a_hang_fail_after_all_was_written_down(host, measured, m
 def test_the_users_wishes_reach_the_module(host):
     result = host.run(two_gpus(), answer([ONE], where="lxc:101"), devices=["00000000:03:00.0"], sizes=[4096],
                       tool="nvbandwidth", container="101", timeout=9, allow_busy=True, library="libother.so")
-    assert host.asked == {"sysroot": "/", "tool": "nvbandwidth", "allow_busy": True, "devices": [ONE], "pairs": False,
-                          "run_id": RUN, "sizes": [4096], "container": "101", "timeout": 9, "library": "libother.so"}
+    assert host.asked == {"sysroot": "/", "tool": "nvbandwidth", "allow_busy": True, "concurrent": True,
+                          "devices": [ONE], "pairs": False, "run_id": RUN, "sizes": [4096],
+                          "container": "101", "timeout": 9, "library": "libother.so"}
     assert result["not_measured"] == [{"subject": TWO, "reason": "not among the devices that were named"}]
     assert host.record()["where"] == "lxc:101"
 
@@ -150,7 +187,7 @@ def test_a_refusal_asks_the_module_for_nothing_and_keeps_the_last_record(host):
 @pytest.mark.parametrize("facts, message", [
     (neutral.vm(), "no NVIDIA GPU on this host"),
     (two_gpus(driver="vfio-pci") | {"gpus": [two_gpus(driver="vfio-pci")["gpus"][0]]},
-     f"{ONE}: the GPU is passed through to a guest (vfio-pci)")])
+     f"{ONE}: the GPU is bound to vfio-pci, which holds it for others")])
 def test_a_host_without_a_gpu_to_measure_is_skipped(host, facts, message):
     result = host.run(facts)
     assert (result["skipped"], result["msg"]) == (True, message)

@@ -420,6 +420,35 @@ def test_in_a_container_of_lxc(measure, programs):
     assert verdicts(measure(container="web", devices=[A])) == {A: "healthy"}
 
 
+DOCKER = f"""if [ "$1" = inspect ]; then echo {'0123456789ab' + 'c' * 52}; exit; fi
+[ "$1 $2 $3" = "exec -i vllm" ] || exit 3
+shift 3; exec "$@\""""
+
+
+@pytest.mark.parametrize("engine", ["docker", "podman"])
+def test_in_a_container_of_an_engine(measure, programs, engine):
+    programs(engine, DOCKER)
+    result = measure(container=f"{engine}:vllm", devices=[A, B])
+    assert verdicts(result) == dict.fromkeys((A, B), "healthy")
+    assert result["where"] == f"{engine}:vllm"
+
+
+@pytest.mark.parametrize("text, words", [
+    ("echo 'Error: No such object: vllm' >&2; exit 1", "container docker:vllm is not there: "),
+    ("echo 12", "container docker:vllm is not there: its engine tells no id")])
+def test_a_container_that_its_engine_does_not_know(measure, programs, text, words):
+    programs("docker", text)
+    assert words in measure(container="docker:vllm")["msg"]
+
+
+@pytest.mark.parametrize("container, words", [
+    ("podman:vllm", "container podman:vllm cannot be entered: podman is not installed on this host"),
+    ("lxd:web", "container lxd:web is none: wanted the number of a container, or docker: or podman: and a name or id"),
+    ("docker:-v", "container docker:-v is none")])
+def test_no_way_into_a_container_of_an_engine(measure, programs, container, words):
+    assert measure(container=container)["msg"].startswith(words)
+
+
 @pytest.mark.parametrize("text, words", [
     ("echo 'container 101 not running!' >&2; exit 255", "container 101 not running!"),
     ("echo 'lxc-attach: Failed to exec \"python3\"' >&2; exit 127", 'Failed to exec "python3"'),

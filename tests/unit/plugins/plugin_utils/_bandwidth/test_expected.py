@@ -7,6 +7,7 @@ from __future__ import annotations
 import pytest
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._bandwidth.expected import (
     COMPLETION_HEADER,
+    INTEL_PEER_SHARE,
     WRITE_HEADER,
     is_slow,
     of_gpu,
@@ -127,6 +128,27 @@ def test_below_one_switch_a_port_above_the_switch_does_not_cut_packets():
     found = pairs_of(facts)
     assert found[NEAR, BESIDE_IT].expected.gb_s == 57.6
     assert found[NEAR, SAME_NODE].expected.gb_s == 53.1
+
+
+def test_root_ports_of_intel_carry_less_between_two_gpus():
+    # 57.6 x 0.7 = 40.3
+    facts = merge(facts_with(), {"cpu": {"vendor": "GenuineIntel"}})
+    found = pairs_of(facts)
+    assert found[NEAR, SAME_NODE].expected.gb_s == 40.3
+    assert found[NEAR, SAME_NODE].expected.why.endswith(", of which root ports of an Intel processor carry about 70 % "
+                                                        "between two GPUs")
+    # Below one switch no transfer meets them, but where a port redirects.
+    assert found[NEAR, BESIDE_IT].expected.gb_s == 57.6
+    facts = change_port(facts, "0000:02:00.0", acs=ok(neutral.acs(redirect=True)))
+    assert pairs_of(facts)[NEAR, BESIDE_IT].expected.gb_s == 40.3
+    # Copies to and from the host are none of that.
+    assert figures(facts) == (58.4, 57.6)
+
+
+@pytest.mark.parametrize("gb_s, slow", [(20.0, False), (16.1, True)])
+def test_what_was_published_of_intel_is_not_slow(gb_s, slow):
+    """20 GB/s on a Xeon Gold 6430 with cards of 16 GT/s x16, whose links carry 28.8: 28.8 x 0.7 = 20.2."""
+    assert is_slow(gb_s, round(payload_gb_s(16.0, 16, 256, WRITE_HEADER) * INTEL_PEER_SHARE, 1)) is slow
 
 
 def test_risk_is_by_pair():

@@ -180,3 +180,19 @@ def test_a_broken_record_is_said(tmp_path, text, message):
     (section,) = evidence.sections(tmp_path, facts_of(NEAR))
     assert section.heading == "Bandwidth"
     assert message in section.notes[0]
+
+
+def test_copies_at_once_have_a_table(put):
+    flows = [{"from": "host", "to": NEAR, "gb_s": 40.0, "expected_gb_s": 58.4},
+             {"from": NEAR, "to": "host", "gb_s": 10.0, "expected_gb_s": 57.6}]
+    group = {"kind": "host_both_ways", "name": f"host <-> {NEAR}", "gpus": [NEAR], "flows": flows, "gb_s": 20.0,
+             "expected_gb_s": 116.0, "verdict": "slow", "said": "half", "checks": []}
+    hung = {**group, "name": "shift by 1", "flows": [{**flow, "gb_s": None} for flow in flows], "gb_s": None,
+            "verdict": "hang", "said": "no answer"}
+    section = read(put(record([NEAR], concurrent=[group, hung])), facts_of(NEAR))
+    assert section.tables[-1].rows == [
+        [f"host <-> {NEAR}", "20.0 of 116.0", f"{NEAR} -> host: 10.0 of 57.6", "slow"],
+        ["shift by 1", "-", "-", "hang"]]
+    assert "1 GPU and 2 groups: 1 hang, 1 slow, 1 healthy." in section.notes
+    assert "shift by 1: hang: no answer" in section.notes
+    assert f"host <-> {NEAR}: slow: half" in section.notes

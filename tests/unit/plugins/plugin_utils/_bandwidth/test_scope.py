@@ -39,7 +39,7 @@ def test_all_gpus_that_the_driver_serves():
 
 
 @pytest.mark.parametrize("first, reason", [
-    ({"driver": "vfio-pci"}, "the GPU is passed through to a guest (vfio-pci)"),
+    ({"driver": "vfio-pci"}, "the GPU is bound to vfio-pci, which holds it for others"),
     ({"claimed_by": ok([{"vm": "200", "key": "hostpci0"}])}, "the GPU belongs to VM 200 (hostpci0)"),
     ({"driver": None}, "its driver is none, and the driver nvidia is needed"),
     ({"driver": "nouveau"}, "its driver is nouveau, and the driver nvidia is needed"),

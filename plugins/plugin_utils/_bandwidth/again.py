@@ -1,0 +1,42 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""A second look at what is slow: only what is slow twice is."""
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .record import SLOW, every, name_of
+
+_PARTS = ("gpus", "pairs", "concurrent")
+
+
+def slow_names(record: Mapping[str, Any]) -> list[str]:
+    """The names of the steps to measure again, as gpu_bandwidth knows them."""
+    return [name_of(one) for one in every(record) if one["verdict"] == SLOW]
+
+
+def merge(answer: Mapping[str, Any], second: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """The answer of the module with the steps of these names as they were measured again, and how that ended."""
+    merged = {**answer, "stopped": second["stopped"] or answer["stopped"], "hung": second.get("hung") or [],
+              "not_measured": [*answer["not_measured"], *(one for one in second["not_measured"]
+                                                          if one not in answer["not_measured"])]}
+    for part in _PARTS:
+        anew = {name_of(one): one for one in second.get(part) or [] if name_of(one) in names}
+        merged[part] = [anew.get(name_of(one), one) for one in answer.get(part) or []]
+    return merged
+
+
+def tell(record: dict[str, Any], first: Mapping[str, Any]) -> dict[str, Any]:
+    """The record that says what was slow in the `first` one and is not any more."""
+    before = {name_of(one): one for one in every(first) if one["verdict"] == SLOW}
+    return {**record, **{part: [_told(one, before.get(name_of(one))) for one in record[part]]
+                         for part in _PARTS if part in record}}
+
+
+def _told(one: dict[str, Any], before: Mapping[str, Any] | None) -> dict[str, Any]:
+    if before is None or one["verdict"] == SLOW:
+        return one
+    return {**one, "said": f"{one['said']}; at first it was slow: {before['said']}"}

@@ -1,0 +1,112 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""Copies at once in a record: what they reach, what they should, and the two faults that only show then.
+
+Both ways of a pair below one switch that carry no more than one way go over the link above the switch, up and down
+again: a detour, which ports that redirect (ACS) cause. GPUs below one switch that write behind several other root ports
+at once and carry less together than one of them alone: posted writes that collapse.
+"""
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ...module_utils._bandwidth.result import BOTH_WAYS, HEALTHY, SHIFT, SLOW
+from .._render.text import count, one_line
+from .expected import Expected, Pair, is_slow
+from .expected_together import of_flows
+
+PEER_CHECK = "iommu_acs"
+# Of a GPU with the host both ways, and of a shift: memory and processors have their own limits, and two thirds of what
+# links allow have been published for hosts in good order.
+SLOW_BELOW_PERCENT_TOGETHER = 50
+
+
+class Host(NamedTuple):
+    """What is known of a host for its copies at once; `alone` are the writes of each pair by itself in GB/s."""
+
+    facts: Mapping[str, Any]
+    pairs: Mapping[tuple[str, str], Pair]
+    alone: Mapping[tuple[str, str], float]
+    percent: float
+
+
+def make_group(one: Mapping[str, Any], host: Host) -> dict[str, Any]:
+    """A group of the record from what the module answered."""
+    flows = [(flow["from"], flow["to"]) for flow in one["flows"]]
+    expected = of_flows(flows, host.facts, host.pairs)
+    made = {**{name: one[name] for name in ("kind", "name", "gpus", "gb_s")},
+            "flows": [{**{name: flow[name] for name in ("from", "to", "gb_s")}, "expected_gb_s": wanted.gb_s}
+                      for flow, wanted in zip(one["flows"], expected)],
+            "expected_gb_s": _sum(expected), "verdict": one["verdict"], "said": one["said"], "checks": []}
+    if one["gb_s"] is None or one["verdict"] != HEALTHY:
+        return {**made, "said": one_line(made["said"] or made["verdict"].replace("_", " "))}
+    made |= {"said": _figures(made)}
+    reasons, checks = _slow(made, host)
+    if not reasons:
+        return made
+    return {**made, "verdict": SLOW, "said": one_line(f"{made['said']}; {'; '.join(reasons)}"), "checks": checks}
+
+
+def _sum(expected: Sequence[Expected]) -> float | None:
+    rates = [one.gb_s for one in expected]
+    return None if None in rates or not rates else round(sum(rates), 1)
+
+
+def _figures(made: Mapping[str, Any]) -> str:
+    wanted = made["expected_gb_s"]
+    together = f"{made['gb_s']:.1f} GB/s" if wanted is None else f"{made['gb_s']:.1f} of {wanted:.1f} GB/s expected"
+    slowest = min(made["flows"], key=lambda flow: flow["gb_s"])
+    return f"{count(len(made['flows']), 'copy', 'copies')} at once {together}, the slowest {slowest['from']} -> " \
+           f"{slowest['to']} {slowest['gb_s']:.1f}"
+
+
+def _slow(made: Mapping[str, Any], host: Host) -> tuple[list[str], list[str]]:
+    """Why it is slow, and the checks that this hangs on; nothing where it is not."""
+    if made["kind"] == SHIFT:
+        collapsed = _collapsed(made, host)
+        if collapsed:
+            return collapsed, []
+        low = [flow for flow in made["flows"]
+               if is_slow(flow["gb_s"], flow["expected_gb_s"], SLOW_BELOW_PERCENT_TOGETHER)]
+        return [f"{flow['from']} -> {flow['to']} {flow['gb_s']:.1f} of {flow['expected_gb_s']:.1f} GB/s that its share "
+                "of the links is" for flow in low], []
+    both = made["kind"] == BOTH_WAYS
+    if not is_slow(made["gb_s"], made["expected_gb_s"], host.percent if both else SLOW_BELOW_PERCENT_TOGETHER):
+        return [], []
+    if both:
+        return _of_both_ways(made, host.pairs[tuple(made["gpus"])])
+    return ["the way between the GPU and the host's memory carries less than half of what its links do, both ways"], []
+
+
+def _of_both_ways(made: Mapping[str, Any], pair: Pair) -> tuple[list[str], list[str]]:
+    if pair.path != "same switch":
+        checks = [PEER_CHECK] if pair.translated else []
+        return [f"the IOMMU translates them (check {PEER_CHECK})" if checks else
+                "they pass the processor, which may carry less than the links"], checks
+    where = f", as {', '.join(pair.redirect)} redirect{'s' if len(pair.redirect) == 1 else ''}" if pair.redirect else ""
+    return [f"a detour: both ways go up over the link above the switch and down again{where} (check {PEER_CHECK})"], [
+        PEER_CHECK]
+
+
+def _collapsed(made: Mapping[str, Any], host: Host) -> list[str]:
+    """A sentence for each switch whose GPUs carry less together than one of them alone."""
+    roots = {gpu["bdf"]: gpu["path"][-1] for gpu in host.facts["gpus"] if gpu["path"]}
+    leaving: dict[str, list[Mapping[str, Any]]] = {}
+    for flow in made["flows"]:
+        if flow["from"] in roots and flow["to"] in roots and roots[flow["from"]] != roots[flow["to"]]:
+            leaving.setdefault(roots[flow["from"]], []).append(flow)
+    found = []
+    for root, flows in leaving.items():
+        alone = [host.alone.get((flow["from"], flow["to"])) for flow in flows]
+        targets = {roots[flow["to"]] for flow in flows}
+        if len(flows) < 2 or len(targets) < 2 or None in alone:
+            continue
+        together = sum(flow["gb_s"] for flow in flows)
+        if together < min(alone) * host.percent / 100:
+            found.append(f"writes collapse: {len(flows)} GPUs below {root} write behind {len(targets)} other root "
+                         f"ports at once and reach {together:.1f} GB/s together, where the slowest of them alone "
+                         f"reaches {min(alone):.1f}")
+    return found
