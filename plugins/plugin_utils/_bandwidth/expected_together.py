@@ -16,13 +16,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from .._derive.coherent import coherent
 from .._derive.pcie import Hop, links
 from .expected import (
     COMPLETION_HEADER,
     WRITE_HEADER,
     Expected,
     Pair,
-    coherent,
     payload_gb_s,
     ports_of,
     ports_passed,
