@@ -15,7 +15,7 @@ from expected_hosts.fabric import HOSTS
 from facts_schema import document_problems
 from hosts import kernel, managers, pci
 from hosts.hgx import B200, FABRIC_MANAGER, H100, MANAGEMENT, NVSWITCHES, hgx_b200, hgx_h100
-from hosts.nvidia import GEFORCE, NO_FABRIC, Gpu, plant_links, smi_xml
+from hosts.nvidia import FABRIC_UP, GEFORCE, NO_FABRIC, Gpu, plant_links, smi_xml
 from hosts.nvl72 import gb200
 from verdicts import expand, failing, judged, lines
 
@@ -136,6 +136,27 @@ def test_switches_that_a_guest_has_need_no_daemon_here(facts_of):
             pci.bind(tree, switch, "vfio-pci")
     facts = facts_of(changed(hgx_h100, said_of_h100(*NO_FABRIC[:2]), stopped, given_away))
     assert found(facts, "nvidia_fabric_services") == ("not_applicable", "P1", "no NVSwitch fabric that is known here")
+
+
+def test_switches_that_the_host_keeps_need_their_daemon_for_the_guests_too(facts_of):
+    def all_to_guests(tree):
+        for gpu in H100:
+            pci.bind(tree, gpu, "vfio-pci")
+    facts = facts_of(changed(hgx_h100, said_of_h100(*NO_FABRIC[:2]), stopped, all_to_guests))
+    assert found(facts, "nvidia_fabric_services", SERVICE) == ("fail", "P0", "nvidia-fabricmanager: not running")
+
+
+def test_links_of_a_gpu_in_mig_mode_may_be_off(facts_of):
+    def one_in_mig_mode(tree):
+        said = {"power_limit": 700, "default_power_limit": 700, "fabric": FABRIC_UP}
+        gpus = [Gpu(gpu, minor, "NVIDIA H100 80GB HBM3", 81559, 131072, pstate="P0", smi={
+            **said, **({"current_mig": "Enabled", "pending_mig": "Enabled"} if minor == 4 else {})})
+            for minor, gpu in enumerate(H100)]
+        tree.program("nvidia-smi.xml", smi_xml(gpus, "535.183.06"))
+        plant_links(tree, gpus, 18, {4: 18})
+    findings = judged(facts_of(changed(hgx_h100, one_in_mig_mode)))
+    assert {subject for check, subject in findings if check == "nvidia_nvlink"} == set(H100) - {H100[4]}
+    assert {finding["verdict"] for (check, _gpu), finding in findings.items() if check == "nvidia_nvlink"} == {"pass"}
 
 
 @pytest.mark.parametrize("state, status, health, priority, reason", [

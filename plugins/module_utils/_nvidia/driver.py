@@ -62,7 +62,7 @@ def read(host: Host, log: Reading, *, earlier: Reading, gone: list[str], asleep:
         "peermem": {"loaded": peermem["state"] == LIVE, "symbol": read_peer_symbol(host, rdma),
                     "log": parse_peer_lines(log.value or [])},
         "smi": said,
-        "fabric": read_fabric(host, users, gpus, said, nvswitches),
+        "fabric": read_fabric(host, users, gpus, said, nvswitches, present),
         **_messages(earlier, log),
         "init_failures": read_init_failures(log, gpus),
         "hung": hung,

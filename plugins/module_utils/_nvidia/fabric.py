@@ -25,15 +25,15 @@ _GPU = re.compile(r"GPU \d+: .*\(UUID: (GPU-[0-9a-f-]+)\)")
 _LINK = re.compile(r"\s*Link \d+: (<inactive>|[\d.]+ GB/s)")
 
 
-def read(host: Host, users: Reading, gpus: Reading, smi: dict, nvswitches: list[str]) -> dict:
-    """The section `nvidia.fabric`.
+def read(host: Host, users: Reading, gpus: Reading, smi: dict, nvswitches: list[str], present: bool) -> dict:
+    """The section `nvidia.fabric`; daemons are looked for where the host has a GPU of NVIDIA (`present`).
 
     `users` is what device_users.read_users() gave, `gpus` what driver.read_gpus(), `smi` what smi.read(); `nvswitches`
     are addresses.
     """
     return {
         "switches": [{"bdf": bdf, "driver": read_driver(host, bdf)} for bdf in nvswitches],
-        "services": read_daemons(host, users),
+        "services": read_daemons(host, users) if present else [],
         "links": read_links(host, gpus, smi, nvswitches),
     }
 
@@ -43,7 +43,9 @@ def read_links(host: Host, gpus: Reading, smi: dict, nvswitches: list[str]) -> R
     if smi["state"] != OK or not (nvswitches or any(gpu["fabric_state"] for gpu in smi["gpus"])):
         return Reading(ABSENT, None, "not asked for: the host has no NVSwitch fabric")
     printed = host.run(["nvidia-smi", "nvlink", "--status"], TIME_LIMIT, recorded=RECORDED)
-    return printed.map(lambda text: parse_links(text, gpus.value or []))
+    modes = {gpu["bdf"]: gpu["mig"] for gpu in smi["gpus"]}
+    return printed.map(lambda text: [{**gpu, "mig": modes.get(gpu["bdf"])}
+                                     for gpu in parse_links(text, gpus.value or [])])
 
 
 def read_daemons(host: Host, users: Reading) -> list[dict]:

@@ -26,6 +26,7 @@ _NEEDED = {NVSWITCH: (_FABRIC_MANAGER,), BASEBOARD: (_FABRIC_MANAGER, _SUBNET_MA
 
 COMPLETED, SUCCESS = "Completed", "Success"
 _NVIDIA, _MELLANOX = "10de", "15b3"
+_SWITCH_DRIVER = "nvidia-nvswitch"      # of the module nvidia
 _NARROW = 2         # lanes; a card that carries data has eight or sixteen
 
 
@@ -59,10 +60,11 @@ def _registration(gpu: dict[str, Any]) -> dict[str, Any]:
 
 
 def fabric_kind(facts: dict[str, Any], for_host: list[dict[str, Any]]) -> str | None:
-    """NVSwitches that are all passed through are their guest's, as are GPUs."""
-    if not for_host:
-        return None
-    if any(switch["driver"] != "vfio-pci" for switch in facts["nvidia"]["fabric"]["switches"]):
+    """NVSwitches that are passed through are their guest's. Those that the host keeps are the host's to set up, also
+    where every GPU behind them is a guest's.
+    """
+    drivers = {switch["driver"] for switch in facts["nvidia"]["fabric"]["switches"]}
+    if _SWITCH_DRIVER in drivers or (for_host and drivers - {"vfio-pci"}):
         return NVSWITCH
     if any(gpu["device"] in _RACK_IDS or _RACK_MODEL.search(gpu["model"] or "") for gpu in for_host):
         return RACK

@@ -46,18 +46,20 @@ def test_without_control_groups_nobody_can_tell(host):
 
 def test_links_of_each_gpu(tree, host):
     plant_links(tree, [Gpu(bdf, minor) for minor, bdf in enumerate(H100[:3])], 18, {1: 2, 2: 18})
-    answered = {"state": "ok", "gpus": [{"fabric_state": None}]}
+    answered = {"state": "ok", "gpus": [{"bdf": H100[0], "mig": "Enabled", "fabric_state": None}]}
     assert fabric.read_links(host, GPUS, answered, ["0000:c1:00.0"]).value == [
-        {"bdf": H100[0], "links": 18, "active": 18}, {"bdf": H100[1], "links": 18, "active": 16},
-        {"bdf": H100[2], "links": 18, "active": 0}]
+        {"bdf": H100[0], "links": 18, "active": 18, "mig": "Enabled"},
+        {"bdf": H100[1], "links": 18, "active": 16, "mig": None},
+        {"bdf": H100[2], "links": 18, "active": 0, "mig": None}]
 
 
 def test_nvidia_smi_is_not_asked_for_links_without_a_fabric_or_an_answer(tree, host):
     plant_links(tree, [Gpu(H100[0], 0)], 18)
-    for smi, switches in (({"state": "ok", "gpus": [{"fabric_state": None}]}, []),
+    silent = {"bdf": H100[0], "mig": None, "fabric_state": None}
+    for smi, switches in (({"state": "ok", "gpus": [silent]}, []),
                           ({"state": "timeout", "gpus": []}, ["0000:c1:00.0"])):
         assert fabric.read_links(host, GPUS, smi, switches).status == ABSENT
-    assert fabric.read_links(host, GPUS, {"state": "ok", "gpus": [{"fabric_state": "Completed"}]}, []).ok
+    assert fabric.read_links(host, GPUS, {"state": "ok", "gpus": [{**silent, "fabric_state": "Completed"}]}, []).ok
 
 
 def test_lines_that_are_no_links():
