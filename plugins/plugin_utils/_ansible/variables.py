@@ -28,7 +28,7 @@ _COMMON = frozenset((
 # What only one role looks at may be made of what only that role's play knows.
 _OF_ROLES = {
     "bandwidth": frozenset(("bandwidth", *(f"bandwidth_{name}" for name in (
-        "container", "despite", "devices", "pairs", "sizes", "slow_below", "timeout", "tool")))),
+        "concurrent", "container", "despite", "devices", "pairs", "sizes", "slow_below", "timeout", "tool")))),
     "benchmark": frozenset(("benchmark",)),
     "experiment": frozenset(f"experiment_{name}" for name in (
         "blocks", "budget_minutes", "changes", "end", "matters", "mode", "pause_seconds", "seed")),
