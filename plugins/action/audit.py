@@ -24,7 +24,7 @@ from ..plugin_utils._experiment.record import cut_short
 from ..plugin_utils._records.host_folder import RecordError
 from ..plugin_utils._render.changes import outcome_counts
 from ..plugin_utils._render.text import clean, one_line
-from ..plugin_utils._report.terminal import full_report, short_line
+from ..plugin_utils._report.terminal import full_report, no_paint, short_line
 from ..plugin_utils._rollout import rollout
 
 ARGUMENTS = {
@@ -140,14 +140,14 @@ class ActionModule(GuardedAction):
             Display().warning(clean(f"{audit.host}: {message}"))
 
     def _show(self, audit: Audit, outcome: dict[str, Any], alone: bool) -> None:
-        display = Display()
-        if alone or display.verbosity > 0:
-            display.display(full_report(audit.document, audit.paths(), stringc))
+        if alone or Display().verbosity > 0:
+            paint = stringc if self.console.prints else no_paint
+            self.console.show(full_report(audit.document, audit.paths(), paint))
         else:
             given = audit.arguments
             changes = {"before": outcome.get("planned"), "after": given["changes"]}.get(given["stage"])
-            display.display(short_line(audit.document) if changes is None
-                            else clean(f"{audit.host}: {outcome_counts(changes)}"))
+            self.console.show(short_line(audit.document) if changes is None
+                              else clean(f"{audit.host}: {outcome_counts(changes)}"))
 
 
 def _note_end(hosts: list[str], host: str, arguments: dict[str, Any], state: str) -> None:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure
-from ansible.utils.display import Display
 
 from ..plugin_utils._action.guarded import GuardedAction, failure_of
 from ..plugin_utils._ansible.untag import untag
@@ -77,7 +76,7 @@ class ActionModule(GuardedAction):
             if "gpus" in second:
                 measurement.take_again(untag(second))
         harm = measurement.keep()
-        Display().display("\n".join(clean(line) for line in measurement.lines()))
+        self.console.show("\n".join(clean(line) for line in measurement.lines()))
         outcome = {"run_id": measurement.run_id, "record": shown_path(measurement.path), **measurement.outcome()}
         return {**outcome, "failed": True, "msg": f"{'; '.join(harm)}. See {outcome['record']}"} if harm else outcome
 
@@ -92,5 +91,5 @@ class ActionModule(GuardedAction):
 
     def _skip(self, host: str, reason: str) -> dict[str, Any]:
         # Ansible shows no message of a task that was skipped.
-        Display().display(clean(f"{host}: bandwidth was not measured: {reason}"))
+        self.console.show(clean(f"{host}: bandwidth was not measured: {reason}"))
         return {"changed": False, "skipped": True, "msg": reason}

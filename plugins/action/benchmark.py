@@ -45,9 +45,9 @@ class ActionModule(GuardedAction):
             run_id = host_folder.check_run_id(arguments["run_id"]) if arguments["run_id"] else host_folder.new_run_id()
             if self._task.check_mode:
                 message = f"{host}: would make {benchmark.described()}"
-                Display().display(one_line(message))
+                self.console.show(one_line(message))
                 return {**result, "changed": False, "run_id": run_id, "msg": message}
-            series = Series(benchmark, folder.path, run_id, Display().display, loud=_loud(task_vars))
+            series = Series(benchmark, folder.path, run_id, self.console.show, loud=_loud(task_vars))
             series.measure(self._executor(benchmark.where, arguments["sysroot"], run_id, task_vars))
         except PROBLEMS as problem:
             raise AnsibleActionFail(str(problem)) from problem

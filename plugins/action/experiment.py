@@ -64,10 +64,10 @@ class ActionModule(GuardedAction):
                 if message:
                     raise AnsibleActionFail(f"the experiment is not begun: {message}")
                 prepared = prepare(folder, run_id, arguments)
-                Display().display("\n".join(schedule_lines(host, run_id, prepared)))
+                self.console.show("\n".join(schedule_lines(host, run_id, prepared)))
                 if checked:
                     return {**result, **_promise(prepared)}
-                session = Session(folder, machine, prepared, arguments, Display().display, _loud(task_vars))
+                session = Session(folder, machine, prepared, arguments, self.console.show, _loud(task_vars))
                 document = session.carry_out()
         except (*PROBLEMS, ExperimentError) as problem:
             raise AnsibleActionFail(str(problem)) from problem
@@ -84,11 +84,10 @@ class ActionModule(GuardedAction):
                 self._task.check_mode = False
         return ask
 
-    @staticmethod
-    def _answer(host: str, folder: HostFolder, session: Session, document: dict[str, Any]) -> dict[str, Any]:
+    def _answer(self, host: str, folder: HostFolder, session: Session, document: dict[str, Any]) -> dict[str, Any]:
         changed = [change for change in session.changes if change["outcome"] == "changed"]
         lines = [summary_line(host, document, session.changes), *result_lines(document)]
-        Display().display("\n".join(lines))
+        self.console.show("\n".join(lines))
         answer = {"changed": bool(changed or document["drift"]), "changes": session.changes, "ended": document["ended"],
                   "arms": document["arms"], "record": shown_path(folder.run(document["run_id"]) / EXPERIMENT)}
         if session.complete:

@@ -36,8 +36,7 @@ class ActionModule(GuardedAction):
             Display().warning(f"the page of the fleet was not written: {problem}")
             return {**result, "failed": True, "msg": str(problem)}
 
-    @staticmethod
-    def _tell(report_dir: str) -> list[str]:
+    def _tell(self, report_dir: str) -> list[str]:
         """The table of the last rollout, shown and put down as shown; nothing where that was done when it ended."""
         rollout = next(rollout_state.newest(report_dir), None)
         if rollout is None or rollout.document.get("told_at"):
@@ -48,5 +47,5 @@ class ActionModule(GuardedAction):
             states = gate.decide(rollout, set(rollout.document["hosts"]))
             lines = table.rollout_table(rollout, states, every=Display().verbosity > 0)
             rollout.tell()
-        Display().display("\n".join(lines))
+        self.console.show("\n".join(lines))
         return lines

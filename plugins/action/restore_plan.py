@@ -6,7 +6,6 @@ from __future__ import annotations
 from typing import Any
 
 from ansible.errors import AnsibleActionFail
-from ansible.utils.display import Display
 
 from ..plugin_utils._action.guarded import GuardedAction, failure_of
 from ..plugin_utils._ansible.untag import untag
@@ -55,7 +54,7 @@ class ActionModule(GuardedAction):
             raise AnsibleActionFail(str(problem)) from problem
         shown = [f"{host}: {message}"] + [f"  {entry['address']}: left alone: {entry['reason']}"
                                        for entry in journal["left_alone"]]
-        Display().display("\n".join(clean(line) for line in shown))
+        self.console.show("\n".join(clean(line) for line in shown))
         return {**result, "changed": False, "run_id": new_run_id(), "values": values, "said": message,
                 "left_alone": journal["left_alone"]}
 

@@ -7,7 +7,6 @@ import time
 from typing import Any
 
 from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure
-from ansible.utils.display import Display
 
 from ..plugin_utils._action.guarded import GuardedAction, failure_of
 from ..plugin_utils._ansible.untag import untag
@@ -147,6 +146,5 @@ class ActionModule(GuardedAction):
     def _alive(task_vars: dict[str, Any]) -> set[str]:
         return set(untag(task_vars["ansible_play_hosts"]))
 
-    @staticmethod
-    def _say(text: str) -> None:
-        Display().display(clean(text))
+    def _say(self, text: str) -> None:
+        self.console.show(clean(text))

@@ -6,7 +6,6 @@ from __future__ import annotations
 from typing import Any
 
 from ansible.errors import AnsibleActionFail
-from ansible.utils.display import Display
 
 from ..plugin_utils._action.guarded import GuardedAction, failure_of
 from ..plugin_utils._ansible.untag import untag
@@ -92,7 +91,7 @@ class ActionModule(GuardedAction):
         if reboot["since"]:
             shown.append(f"{host}: {plan_reboot.tally(reboot)}")
             shown += [f"  {text}" for text in [*reboot["changed"], *broken]]
-        Display().display("\n".join(clean(line) for line in shown))
+        self.console.show("\n".join(clean(line) for line in shown))
         by_state = {state: [line for line in lines if line["state"] == state] for state in drift.STATES}
         return {**by_state, "said": message, "broken": reboot["broken"], "changed_by_reboot": reboot["changed"],
                 "broken_msg": "\n".join(broken), "msg": "\n".join(map(drift.describe, by_state[drift.DRIFT]))}

@@ -25,6 +25,7 @@ import os
 from typing import Any
 
 from ansible.plugins.callback import CallbackBase
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._ansible.console import prints_text
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._ansible.untag import untag
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._fleet import table
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._fleet.files import write_fleet
@@ -107,4 +108,6 @@ class CallbackModule(CallbackBase):
             self._display.warning(str(problem))
 
     def _say(self, lines: list[str]) -> None:
+        if not prints_text():
+            return
         self._display.display("\n".join(lines))

@@ -150,3 +150,25 @@ def test_a_host_whose_name_is_no_folder_stops(controller, story):
     run = controller.play("audit.yml", {"../pve1": story}).failed()
     assert "rename the host in the inventory" in run.one("../pve1", action="audit")["msg"]
     assert not (controller.reports.parent / "pve1").exists()
+
+
+def test_nothing_is_printed_past_a_callback_that_prints_json(controller, story, guest):
+    for hosts in ({"pve1": story}, {"pve1": story, "guest": guest}):
+        run = controller.play("audit.yml", hosts, ANSIBLE_STDOUT_CALLBACK="whole_json").succeeded()
+        printed = {one["host"]: one["result"] for one in json.loads(run.stdout)
+                   if one["action"] == "gpuhost.tuning.audit"}
+        assert set(printed) == set(hosts)
+        assert any("13 things to do (1 P0, 1 P1, 7 P2, 4 info) in 20 places" in line
+                   for line in printed["pve1"]["lines"])
+    assert "lines" not in controller.play("audit.yml", {"pve1": story}).one("pve1", action="audit")
+
+
+def test_a_tune_and_a_restore_print_nothing_past_it_either(controller, story):
+    values = {"gpuhost_values": {"sysctl": {"vm.swappiness": "10"}}, "gpuhost_only": ["swappiness"]}
+    said = {}
+    for playbook in ("tune_runtime.yml", "verify.yml", "restore.yml"):
+        run = controller.play(playbook, {"pve1": story}, variables=values, ANSIBLE_STDOUT_CALLBACK="whole_json")
+        said |= {one["action"].rpartition(".")[2]: one["result"].get("lines")
+                 for one in json.loads(run.succeeded().stdout)}
+    assert said["verify"][0].startswith("pve1: ")
+    assert said["restore_plan"][0].startswith("pve1: ")

@@ -14,6 +14,7 @@ from typing import Any
 from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure, AnsibleError
 from ansible.plugins.action import ActionBase
 
+from .._ansible.console import Console
 from .._ansible.untag import untag
 from .._answers import bounds
 from .._answers.limits import OutOfTime, time_limit
@@ -24,16 +25,18 @@ _MESSAGES = ("msg", "stderr", "stdout", "module_stderr", "module_stdout", "excep
 
 
 class GuardedAction(ActionBase):
-    """Subclasses have `act()` in the place of `run()`; `READS` where they change nothing and have a time limit."""
+    """Subclasses have `act()` in the place of `run()`, and print by `self.console`; `READS` where they change nothing and have a time limit."""
 
     READS = True
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        self.console = Console()
         self.seconds = _seconds(self._variable("gpuhost_timeout", task_vars)) if self.READS else 0.0
         try:
             modes.choose(self._variable("gpuhost_report_mode", task_vars))
             with time_limit(self.seconds):
-                return _safe(self.act(tmp, task_vars))
+                result = self.act(tmp, task_vars)
+                return _safe({**result, **self.console.result()})
         except AnsibleConnectionFailure as lost:
             failure: AnsibleError = AnsibleConnectionFailure(_shown(lost))
         except AnsibleActionFail as failed:
