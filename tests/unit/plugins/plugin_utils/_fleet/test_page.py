@@ -131,3 +131,16 @@ def test_markdown_of_a_fleet_without_fault_is_short():
     assert markdown(fleet, MADE) == (
         "# 0 GPU hosts\n\nMade 2026-11-29T18:40:00Z: 0 things to do; 0 hosts with nothing to do.\n\n"
         "## Records that could not be used\n\n| host | why |\n| --- | --- |\n| pve1 | audit.json is not JSON |\n")
+
+
+def test_the_history_says_what_its_numbers_count():
+    """Audits of the release before are known by their findings alone; a verify counts nothing."""
+    fleet = fleet_of([big_document(0)])
+    failing = {"P0": 9, "P1": 0, "P2": 0, "info": 0}
+    old = {"run_id": "old", "stage": "audit", "at": "", "profile": "", "failing": failing, "unknown": 0, "said": ""}
+    new = old | {"run_id": "new", "things": failing | {"P0": 2}, "places": failing}
+    verify = new | {"stage": "verify", "failing": {}, "things": {}, "places": {}}
+    fleet.hosts["node0000"]["audits"] = [old, new, verify]
+    packed = pack(fleet, MADE)
+    audits = packed["hosts"][0][11]
+    assert [(packed["strings"][audit[5]], audit[6]) for audit in audits] == [("findings", 9), ("things", 2), ("", 0)]

@@ -85,3 +85,16 @@ def test_what_is_the_same_everywhere_is_said_once():
         finding("boost", "fail", contested={"by": ["some", "others"], "why": "noise"}), finding("boost", "pass")])) == {
         "boost": {"topic": "kernel", "title": "Title of boost", "why": "why boost", "evidence": "kernel_doc",
                   "sources": ["Documentation/admin-guide/sysctl/vm.rst"], "contested": "some, others: noise"}}
+
+
+def test_a_record_of_the_release_before_makes_the_same_row():
+    old = document([finding("governor", "fail", subject=f"policy{number}", actual="powersave") for number in range(4)])
+    old["schema"] = "gpuhost.audit/1"
+    for name in ("things", "places"):
+        del old["summary"][name]
+    for one in old["findings"]:
+        for name in ("commands", "undo_commands", "forbidden"):
+            del one["fix"][name]
+    row = fleet_row(old)
+    assert (row["things"]["P2"], row["places"]["P2"]) == (1, 4)
+    assert [(one.actual, one.commands, len(one.subjects)) for one in row["findings"]] == [("powersave", "", 4)]
