@@ -10,6 +10,7 @@ from unittest.mock import Mock
 import pytest
 from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure
 from ansible_collections.gpuhost.tuning.plugins.action import bandwidth
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._ansible import console
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._records.measured import read_measured
 
 import neutral_facts as neutral
@@ -61,7 +62,7 @@ class Host:
 @pytest.fixture
 def host(tmp_path, monkeypatch):
     shown = []
-    monkeypatch.setattr(bandwidth, "Display", lambda: Mock(display=shown.append))
+    monkeypatch.setattr(console, "Display", lambda: Mock(display=shown.append))
     return Host(tmp_path / "reports", shown, monkeypatch)
 
 
