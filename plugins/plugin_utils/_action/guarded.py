@@ -25,7 +25,8 @@ _MESSAGES = ("msg", "stderr", "stdout", "module_stderr", "module_stdout", "excep
 
 
 class GuardedAction(ActionBase):
-    """Subclasses have `act()` in the place of `run()`, and print by `self.console`; `READS` where they change nothing and have a time limit."""
+    """Subclasses have `act()` in the place of `run()`, and print by `self.console`; `READS` where they change nothing
+    and have a time limit."""
 
     READS = True
 
