@@ -13,13 +13,16 @@ import re
 
 from .._pci.address import kernel_address
 
+SXID_LIMIT = 5000       # the newest errors
+MISMATCH_LIMIT = 20     # clients; whoever is in a container can call itself anything
 RESET_LIMIT = 5         # lines shown
+SEEN = 500              # characters of a line
 MANY = 100              # times that a helper module says the same before it is worth a line
 _BEHIND = 3             # lines: the driver prints a mismatch as four
 
 # `nvidia-nvswitch2: SXid (PCI:0000:c3:00.0): 20034, Fatal, Link 30 LTSSM Fault Up`. Lines that go on say "Severity 5
 # Engine instance ..." or "Data {...}" in the place of the class.
-_SXID = re.compile(r"\bSXid \(PCI:([0-9a-fA-F:.]+)\): (\d+), (Fatal|Non-fatal), ", re.IGNORECASE)
+_SXID = re.compile(r"\bSXid \(PCI:([0-9a-fA-F:.]+)\): (\d{1,6}), (Fatal|Non-fatal), ", re.IGNORECASE)
 _CLIENT = re.compile(r"NVRM: API mismatch: the client (?:'(?P<name>[^']*)' )?(?:\(pid \d+\)\s*)?")
 _HAS = re.compile(r"has the version (\d[\w.-]*\w)")
 _MODESET = re.compile(r"nvidia-modeset: Version mismatch")
@@ -41,7 +44,7 @@ def parse_sxids(lines: list[dict]) -> list[dict]:
         if match is not None and address is not None:
             found.append({"bdf": address, "sxid": int(match[2]), "fatal": match[3].lower() == "fatal",
                           "seconds": line["seconds"], "text": line["text"]})
-    return found
+    return found[-SXID_LIMIT:]
 
 
 def parse_mismatches(lines: list[dict]) -> list[dict]:
@@ -64,13 +67,13 @@ def parse_mismatches(lines: list[dict]) -> list[dict]:
         else:
             continue
         found.setdefault(tuple(entry.values()), {**entry, "text": text.partition("\n")[0]})
-    return list(found.values())
+    return list(found.values())[-MISMATCH_LIMIT:]
 
 
 def parse_resets(lines: list[dict]) -> list[str]:
     """The distinct lines in which the driver wants a reset or a reboot but for Xid errors, the newest last."""
-    found = dict.fromkeys(line["text"] for line in lines
-                          if "NVRM" in line["text"] and _RESET.search(line["text"]) and not _XID.search(line["text"]))
+    found = dict.fromkeys(text for line in lines if "NVRM" in (text := line["text"][:SEEN])
+                          and _RESET.search(text) and not _XID.search(text))
     return list(found)[-RESET_LIMIT:]
 
 

@@ -13,14 +13,16 @@ import re
 from .._pci.address import kernel_address
 
 PEER_LOG_LIMIT = 20     # lines; a driver in trouble repeats itself
+XID_LIMIT = 5000        # the newest errors; a ring of 16 MiB can hold a hundred thousand of one flood
 
 # `(PCI:0000:01:00)`, `(PCI:0000:01:00 GPU-I:05)`, `(PCI:0000:01:00.0)`, of old drivers `(0000:01:00)`
-_XID = re.compile(r"NVRM: Xid \((?:PCI:)?([0-9a-fA-F:.]+)[^)]*\): (\d+)\b")
+_XID = re.compile(r"NVRM: Xid \((?:PCI:)?([0-9a-fA-F:.]+)[^)]*\): (\d{1,6})\b")
 _PEER = re.compile(r"nvidia[_-]peermem|nv_peer_mem|ib_(?:un)?register_peer_memory_client")
 
 
 def parse_xids(lines: list[dict]) -> list[dict]:
-    """Xid errors among kernel log lines `[{seconds, text}]`: `[{bdf, xid, seconds, text}]` in the log's order.
+    """Xid errors among kernel log lines `[{seconds, text}]`: `[{bdf, xid, seconds, text}]` in the log's order, the
+    newest XID_LIMIT of them.
 
     `bdf` is without a function, `0000:01:00`, as the driver writes it.
     """
@@ -30,7 +32,7 @@ def parse_xids(lines: list[dict]) -> list[dict]:
         address = kernel_address(xid[1].partition(".")[0]) if xid else None
         if address is not None:
             found.append({"bdf": address, "xid": int(xid[2]), "seconds": line["seconds"], "text": line["text"]})
-    return found
+    return found[-XID_LIMIT:]
 
 
 def count_xids(lines: list[dict]) -> list[dict]:

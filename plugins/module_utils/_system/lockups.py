@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 
 SOFT_LOCKUP, HARD_LOCKUP, HUNG_TASK, RCU_STALL = "soft_lockup", "hard_lockup", "hung_task", "rcu_stall"
+SEEN = 300          # characters of a line
 REPORT = 80         # lines that a report has at most: registers, modules, a call trace of 20 to 40 functions
 
 _HEADS = (
@@ -41,7 +42,7 @@ def find_lockups(lines: list[dict]) -> Iterator[tuple[str, str, str | None, dict
 def _head(text: str) -> tuple[str | None, str]:
     if _HINT.search(text):
         for kind, pattern in _HEADS:
-            match = pattern.search(text)
+            match = pattern.search(text[:SEEN])
             if match is not None:
                 return kind, match["task"]
     return None, ""

@@ -22,8 +22,13 @@ AMDGPU_UNCORRECTABLE, AMDGPU_RESET, AMDGPU_INIT = "amdgpu_uncorrectable", "amdgp
 NVME = "nvme"
 AER_CORRECTED, AER_LIMIT = "aer_corrected", "aer_limit"
 
-# One of these stands in every line that a pattern below can match: most lines of a log have none.
-_HINTS = re.compile(r"AMD-Vi: Event|DMAR:|arm-smmu-v3|amdgpu|nvme\d|AER:|PCIe Bus Error|aer\w*: \d+ callbacks")
+LIMIT = 1000        # kinds and subjects; every container that starts anew has another control group
+
+SEEN = 500          # characters of a line; what is looked for stands at its beginning
+
+# One of these stands in every line that the patterns of its group can match: most lines of a log have none.
+_HINTS = re.compile(r"(?P<iommu>AMD-Vi: Event|DMAR:|arm-smmu-v3)|(?P<amdgpu>amdgpu)|(?P<nvme>nvme\d)"
+                    r"|(?P<aer>AER:|PCIe Bus Error|aer\w*: \d+ callbacks)")
 
 
 class Event(NamedTuple):
@@ -35,6 +40,7 @@ class Event(NamedTuple):
 
 
 class _Pattern(NamedTuple):
+    hint: str                   # its group of _HINTS
     kind: str
     line: re.Pattern[str]       # the group `at` is the subject
 
@@ -43,36 +49,39 @@ _DEVICE = r"(?P<at>[0-9a-fA-F]{0,8}:?[0-9a-fA-F]{2}:[01][0-9a-fA-F]\.[0-7])"
 _PATTERNS = (
     # amd_iommu_report_page_fault() and iommu_print_event() in drivers/iommu/amd/iommu.c: the device stands in front,
     # or in the brackets, with or without its domain.
-    _Pattern(IOMMU_FAULT, re.compile(rf"{_DEVICE}: AMD-Vi: Event logged \[\w+ ")),
-    _Pattern(IOMMU_FAULT, re.compile(rf"AMD-Vi: Event logged \[\w+ device={_DEVICE}")),
+    _Pattern("iommu", IOMMU_FAULT, re.compile(rf"{_DEVICE}: AMD-Vi: Event logged \[\w+ ")),
+    _Pattern("iommu", IOMMU_FAULT, re.compile(rf"AMD-Vi: Event logged \[\w+ device={_DEVICE}")),
     # dmar_fault_do_one() in drivers/iommu/intel/dmar.c
-    _Pattern(IOMMU_FAULT, re.compile(rf"DMAR: ?\[[^\]]*\] Request device \[+{_DEVICE}\]")),
+    _Pattern("iommu", IOMMU_FAULT, re.compile(rf"DMAR: ?\[[^\]]*\] Request device \[+{_DEVICE}\]")),
     # arm_smmu_dump_event() in drivers/iommu/arm/arm-smmu-v3/arm-smmu-v3.c
-    _Pattern(IOMMU_FAULT, re.compile(rf"arm-smmu-v3 .*event: [FC]_\w+ client: {_DEVICE}")),
+    _Pattern("iommu", IOMMU_FAULT, re.compile(rf"arm-smmu-v3 .*event: [FC]_\w+ client: {_DEVICE}")),
     # drivers/gpu/drm/amd/amdgpu: amdgpu_ras.c counts from one, amdgpu_device.c resets and initialises
-    _Pattern(AMDGPU_UNCORRECTABLE, re.compile(
+    _Pattern("amdgpu", AMDGPU_UNCORRECTABLE, re.compile(
         rf"{_DEVICE}: .*\b0*[1-9]\d* (?:new )?uncorrectable hardware errors detected\b")),
-    _Pattern(AMDGPU_UNCORRECTABLE, re.compile(
+    _Pattern("amdgpu", AMDGPU_UNCORRECTABLE, re.compile(
         rf"{_DEVICE}: .*uncorrectable hardware error\(ERREVENT_ATHUB_INTERRUPT\)")),
-    _Pattern(AMDGPU_RESET, re.compile(rf"{_DEVICE}: .*GPU (?:reset begin\b|Recovery Failed|reset(?:\(\d+\))? failed)")),
-    _Pattern(AMDGPU_INIT, re.compile(rf"{_DEVICE}: .*Fatal error during GPU init")),
+    _Pattern("amdgpu", AMDGPU_RESET, re.compile(
+        rf"{_DEVICE}: .*GPU (?:reset begin\b|Recovery Failed|reset(?:\(\d+\))? failed)")),
+    _Pattern("amdgpu", AMDGPU_INIT, re.compile(rf"{_DEVICE}: .*Fatal error during GPU init")),
     # drivers/nvme/host/pci.c: nvme_timeout(), nvme_warn_reset(), nvme_reset_work(); core.c: nvme_wait_ready()
-    _Pattern(NVME, re.compile(r"(?P<at>nvme\d+): .*\bQID \d+ timeout\b")),
-    _Pattern(NVME, re.compile(r"(?P<at>nvme\d+): controller is down; will reset")),
-    _Pattern(NVME, re.compile(r"(?P<at>nvme\d+): (?:Device not ready; aborting|Disabling device after reset failure"
-                              r"|Removing after probe failure|resetting controller)")),
+    _Pattern("nvme", NVME, re.compile(r"(?P<at>nvme\d+): .*\bQID \d+ timeout\b")),
+    _Pattern("nvme", NVME, re.compile(r"(?P<at>nvme\d+): controller is down; will reset")),
+    _Pattern("nvme", NVME, re.compile(
+        r"(?P<at>nvme\d+): (?:Device not ready; aborting|Disabling device after reset failure"
+        r"|Removing after probe failure|resetting controller)")),
     # drivers/pci/pcie/aer.c: aer_print_port_info() has said it in three ways
-    _Pattern(AER_CORRECTED, re.compile(
+    _Pattern("aer", AER_CORRECTED, re.compile(
         rf"AER: (?:Multiple )?Correct(?:ed|able) error (?:message )?received(?: from)?:? {_DEVICE}")),
-    _Pattern(AER_CORRECTED, re.compile(rf"{_DEVICE}: (?:AER: )?PCIe Bus Error: severity=Correct(?:ed|able)\b")),
+    _Pattern("aer", AER_CORRECTED, re.compile(rf"{_DEVICE}: (?:AER: )?PCIe Bus Error: severity=Correct(?:ed|able)\b")),
 )
-_SUPPRESSED = re.compile(r"\b\w*aer\w*: (\d+) callbacks suppressed")        # lib/ratelimit.c
+_SUPPRESSED = re.compile(r"\b\w*aer\w*: (\d{1,9}) callbacks suppressed")        # lib/ratelimit.c
 
 
 def find_events(lines: list[dict]) -> list[dict]:
     """`[{kind, subject, count, first_seconds, last_seconds, detail, text}]` of log lines `[{seconds, text}]`.
 
-    In the order of the first line of each; `text` is the first line, seconds are None where the log has no stamps.
+    In the order of the first line of each, the newest LIMIT of them; `text` is the first line, seconds are None where
+    the log has no stamps.
     """
     found: dict[tuple[str, str | None], dict] = {}
     for event, line, count in [*_of_devices(lines), *_of_programs(lines)]:
@@ -81,20 +90,23 @@ def find_events(lines: list[dict]) -> list[dict]:
             "last_seconds": None, "detail": event.detail, "text": line["text"]})
         entry["count"] += count
         entry["last_seconds"] = line["seconds"]
-    return list(found.values())
+        entry["detail"] = entry["detail"] or event.detail
+    return list(found.values())[-LIMIT:]
 
 
 def _of_devices(lines: list[dict]) -> Iterator[tuple[Event, dict, int]]:
     """A report of AER has two lines that match: the second one counts where the first is missing."""
     named = False
     for line in lines:
-        if not _HINTS.search(line["text"]):
+        text = line["text"][:SEEN]
+        hints = {hint.lastgroup for hint in _HINTS.finditer(text)}
+        if not hints:
             continue
-        suppressed = _SUPPRESSED.search(line["text"])
+        suppressed = _SUPPRESSED.search(text) if "aer" in hints else None
         if suppressed is not None:
             yield Event(AER_LIMIT, None), line, int(suppressed[1])
             continue
-        event, introduced = _match(line["text"])
+        event, introduced = _match(text, hints)
         if event is None or (event.kind == AER_CORRECTED and not introduced and named):
             named = False
             continue
@@ -102,10 +114,10 @@ def _of_devices(lines: list[dict]) -> Iterator[tuple[Event, dict, int]]:
         yield event, line, 1
 
 
-def _match(text: str) -> tuple[Event | None, bool]:
+def _match(text: str, hints: set[str | None]) -> tuple[Event | None, bool]:
     """The event of a line, and for AER whether it is the line that introduces a report."""
     for pattern in _PATTERNS:
-        match = pattern.line.search(text)
+        match = pattern.line.search(text) if pattern.hint in hints else None
         if match is not None:
             return Event(pattern.kind, _subject(match["at"])), "received" in match[0]
     return None, False

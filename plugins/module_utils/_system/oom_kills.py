@@ -17,6 +17,7 @@ _LIMIT = re.compile(r"oom-kill:constraint=(\w+),.*?(?:oom_memcg=([^,]*),)?task_m
 _KILLED = re.compile(r"(?:(Memory cgroup out of memory)|Out of memory\b[^:]*): Kill(?:ed)? process (\d+) \((.*?)\)")
 # Until Linux 4.20: "Memory cgroup stats for /lxc/101: ..." stands before it.
 _STATS = re.compile(r"Memory cgroup stats for ([^:\s]+):")
+SEEN = 2000         # characters of a line; the paths of two control groups stand in it
 _MEMCG = "CONSTRAINT_MEMCG"
 
 
@@ -27,7 +28,7 @@ def find_oom_kills(lines: list[dict]) -> Iterator[tuple[str, str | None, str, di
     """
     group = None
     for line in lines:
-        text = line["text"]
+        text = line["text"][:SEEN]
         if "oom-kill:" in text:
             limit = _LIMIT.search(text)
             group = (limit[2] or limit[3]) if limit and limit[1] == _MEMCG else None
