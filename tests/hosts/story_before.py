@@ -130,6 +130,10 @@ def plant_node(tree: Tree, uvm_major: int, *, swap: bool = False, vms: dict[str,
     plant_proxmox(tree, version="8.4.1", containers=CONTAINERS, vms=vms, running=("101", "102"), mapping=mapping)
     for number in CONTAINERS:
         plant_libraries(tree, DRIVER, processes.plant_container_init(tree, 5000 + int(number), number))
+        first = 0 if number == "101" else 4
+        processes.plant_container_nodes(tree, 5000 + int(number), {
+            **{f"/dev/nvidia{minor}": (195, minor) for minor in range(first, first + 4)},
+            "/dev/nvidiactl": (195, 255), "/dev/nvidia-uvm": (uvm_major, 0)})
     tree.file("/etc/systemd/system/nvidia-nodes.service", NODES_UNIT)
     processes.plant_process(tree, 1201, "nvidia-persistenced",
                             ("/dev/nvidiactl", *map("/dev/nvidia{}".format, range(8))))

@@ -141,6 +141,9 @@ STORY_BEFORE = {
     "lxc_survives_reboot": {("lxc:101",): 'fail info: ["c 509:* rwm is nvidia-uvm in this boot only"] -> empty true',
                             ("lxc:102",): "pass info: []"},
     "guest_cpus": {CONTAINERS: "pass P2: []"},
+    "container_nodes": {CONTAINERS: "pass P1: []"},
+    "lxc_unreadable_rules": {CONTAINERS: "pass P2: []"},
+    "guest_pending_devices": "not_applicable info",
     "vm_hostpci": "not_applicable P1",
     "ha_guests": "not_applicable P1",
     "vm_survives_reboot": "not_applicable info",
@@ -266,11 +269,11 @@ REFERENCE = {
     "nvidia_container_library": "not_applicable P0",
     "nvidia_device_nodes": "not_applicable P1",
     "nvidia_peermem": "not_applicable P1",
-    **dict.fromkeys(("lxc_gpu_access", "lxc_library_mounts", "lxc_memlock", "lxc_shm_size", "vm_hostpci", "ha_guests"),
-                    "not_applicable P1"),
-    **dict.fromkeys(("lxc_stale_rules", "lxc_overbroad_rules", "lxc_ignored_settings", "guest_cpus"),
-                    "not_applicable P2"),
-    **dict.fromkeys(("lxc_survives_reboot", "vm_survives_reboot"), "not_applicable info"),
+    **dict.fromkeys(("lxc_gpu_access", "lxc_library_mounts", "lxc_memlock", "lxc_shm_size", "vm_hostpci", "ha_guests",
+                     "container_nodes"), "not_applicable P1"),
+    **dict.fromkeys(("lxc_stale_rules", "lxc_overbroad_rules", "lxc_ignored_settings", "guest_cpus",
+                     "lxc_unreadable_rules"), "not_applicable P2"),
+    **dict.fromkeys(("lxc_survives_reboot", "vm_survives_reboot", "guest_pending_devices"), "not_applicable info"),
 }
 
 REST = tuple(gpu for gpu in GPUS if gpu not in (DEGRADED, UNBOUND, OLD_SLOT))
@@ -279,6 +282,7 @@ ON_NODE_1 = tuple(gpu for gpu in STORY[4:] if gpu != DEGRADED)
 
 SICK = {
     **STORY_BEFORE,
+    "guest_cpus": {("lxc:101",): "pass P2: []", ("lxc:102",): "unknown P2"},
     "next_kernel": "fail info: 6.17.13-2-pve -> 6.8.12-9-pve",
     "next_kernel_nvidia": "fail P1: false -> true",
     "cmdline_configured": 'fail P2: ["amd_pstate=active", "pcie_aspm=off"] -> empty true',

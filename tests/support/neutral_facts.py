@@ -265,7 +265,7 @@ def _nvidia(gpus: list[dict], version: str, release: str, flavour: str = "open")
     return {
         "module": {"state": "live", "version": ok(version), "refcount": ok(300)}, "flavour": flavour,
         "driver_version": ok(version), "library_version": ok(version), "cuda_library_version": ok(version),
-        "container_libraries": ok([]),
+        "container_libraries": ok([]), "container_nodes": ok([]),
         "modules": [module(name, name in _LOADED, version) for name in _MODULES],
         "parameters": ok([{"name": "EnableResizableBar", "value": "0"}, {"name": "RegistryDwords", "value": ""},
                           {"name": "EnablePCIERelaxedOrderingMode", "value": "0"}]),
@@ -293,7 +293,7 @@ def _nvidia(gpus: list[dict], version: str, release: str, flavour: str = "open")
 def _no_nvidia() -> dict:
     return {"module": {"state": "absent", "version": ABSENT, "refcount": ABSENT}, "flavour": None,
             "driver_version": ABSENT, "library_version": ABSENT, "cuda_library_version": ABSENT,
-            "container_libraries": ok([]),
+            "container_libraries": ok([]), "container_nodes": ok([]),
             "modules": [module(name, False, "") for name in _MODULES],
             "parameters": ABSENT, "modprobe": ABSENT, "initramfs": ABSENT, "module_parameters": [],
             "proc_gpus": ABSENT, "majors": ok([]), "nodes": ok([]),
@@ -329,9 +329,10 @@ def no_cluster() -> dict:
 def lxc(number: str, devices: list[str], running: bool = True) -> dict:
     return {"id": number, "name": f"serve{number}", "running": running, "lock": None, "onboot": True,
             "unprivileged": True, "gpu_devices": devices,
-            "devices": [{"key": f"dev{index}", "path": path, "optional": False, "writable": True}
+            "devices": [{"key": f"dev{index}", "path": path, "optional": False, "writable": True, "target": path}
                         for index, path in enumerate(devices)],
-            "allow": [], "deny": [], "allows_everything": False, "hook": False, "libraries": [], "memlock": None,
+            "allow": [], "deny": [], "unreadable_rules": [], "trailing_text": [], "other_sections": [],
+            "memory_nodes": None, "allows_everything": False, "hook": False, "libraries": [], "memlock": None,
             "shm_size": None, "ignored": [], "cpus": "0-31,64-95", "pinned": True}
 
 
@@ -385,7 +386,11 @@ def epyc() -> dict:
         "pcie": {"aspm_policy": ok("default"), "nvswitches": []},
         "iommu": {"active": True, "groups": 90, "default_type": ok("identity")},
         "nvidia": {**_nvidia(gpus, "595.58.03", "6.17.13-2-pve"),
-                   "container_libraries": ok([{"name": "lxc:101", "versions": ok(["595.58.03"])}])},
+                   "container_libraries": ok([{"name": "lxc:101", "versions": ok(["595.58.03"])}]),
+                   "container_nodes": ok([{"name": "lxc:101", "nodes": ok(
+                       [{"path": path, "type": "c", "major": major, "minor": minor} for path, major, minor in (
+                           ("/dev/nvidia-uvm", 509, 0), ("/dev/nvidia-uvm-tools", 509, 1), ("/dev/nvidia0", 195, 0),
+                           ("/dev/nvidiactl", 195, 255))])}])},
         "rdma": {"devices": []}, "tunables": {},
         "guests": _guests([lxc("101", nodes)], running=1), "cluster": cluster(),
         "firmware": _firmware("ASUSTeK", "ESC8000A-E13P"),

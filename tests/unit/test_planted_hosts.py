@@ -30,7 +30,7 @@ def reference_with_a_container(tree):
 
 
 OF_A_CONTAINER = {"lxc_gpu_access": "P1", "lxc_stale_rules": "P2", "lxc_overbroad_rules": "P2",
-                  "lxc_ignored_settings": "P2", "lxc_survives_reboot": "info"}
+                  "lxc_ignored_settings": "P2", "lxc_unreadable_rules": "P2", "lxc_survives_reboot": "info"}
 
 
 @pytest.fixture(scope="module")

@@ -38,7 +38,7 @@ REGISTERS = {"pcie_maxreadreq": "P2", "pcie_maxpayload": "P1", "pcie_link_width"
              "pcie_extended_tags": "P2"}
 # What is said of each container.
 OF_GUESTS = {"lxc_gpu_access": "P1", "lxc_stale_rules": "P2", "lxc_overbroad_rules": "P2", "lxc_ignored_settings": "P2",
-             "lxc_survives_reboot": "info", "guest_cpus": "P2"}
+             "lxc_survives_reboot": "info", "guest_cpus": "P2", "lxc_unreadable_rules": "P2"}
 # What nvidia-smi says of it. It is not run at all while one GPU is gone or asleep.
 SMI = {"nvidia_persistence": "P1", "nvidia_power_limit": "P2", "nvidia_slowdown": "P1", "nvidia_memory_errors": "P1",
        "nvidia_pending_modes": "P1", "nvidia_compute_mode": "P2", "nvidia_recovery": "P0"}
@@ -135,15 +135,20 @@ def test_a_gpu_that_a_stopped_vm_names_is_not_the_hosts(facts_of, story, config,
     facts = facts_of(with_vm(config, mapping))
     found = judged(facts)
     missing = [f"{key}: the host has no device 0000:c1:00.0"] if "c1:00.0" in config else []
-    assert changes(story, found) == {**vm_200(*missing), **expand({check: {(ODD,): text} for check, text in {
+    waiting = {("guest_pending_devices", None): None, ("guest_pending_devices", "vm:200"):
+               'fail info: ["hostpci0: 0000:41:00.0"] -> empty true'} if "PENDING" in config else {}
+    assert changes(story, found) == {**vm_200(*missing), **waiting, **expand({check: {(ODD,): text} for check, text in {
         **GIVEN_AWAY, "gpu_one_owner": 'fail P1: ["102"] -> empty true'}.items()})}
     assert found["pcie_maxreadreq", ODD]["reason"] == f"the GPU belongs to VM 200 ({key})"
     assert skipped(facts, found, "pcie_maxreadreq") == {ODD: f"not applicable: the GPU belongs to VM 200 ({key})"}
 
 
-@pytest.mark.parametrize("config", ["#hostpci0%3A 0000%3A41%3A00.0", "\n[snap]\nhostpci0: 0000:41:00.0"])
-def test_what_no_vm_names_changes_nothing(facts_of, story, config):
-    assert changes(story, judged(facts_of(with_vm(config)))) == {}
+@pytest.mark.parametrize("config, told", [
+    ("#hostpci0%3A 0000%3A41%3A00.0", {}),
+    ("\n[snap]\nhostpci0: 0000:41:00.0", {("guest_pending_devices", None): None,
+                                          ("guest_pending_devices", "vm:200"): "pass info: []"})])
+def test_what_no_vm_names_changes_nothing(facts_of, story, config, told):
+    assert changes(story, judged(facts_of(with_vm(config)))) == told
 
 
 @pytest.mark.parametrize("config, mapping, problem", [
@@ -216,7 +221,9 @@ def test_claims_that_cannot_be_read_leave_every_gpu_alone(facts_of, story):
     found = judged(facts)
     assert changes(story, found) == {
         ("numa_balancing", None): "fail P1: 1 -> 0", ("nvidia_device_nodes", None): "unknown P1",
-        ("nvidia_container_library", None): "unknown P0",
+        ("nvidia_container_library", None): "unknown P0", ("container_nodes", None): "unknown P1",
+        ("container_nodes", "lxc:101"): None, ("container_nodes", "lxc:102"): None,
+        ("guest_pending_devices", None): "unknown info",
         ("nvidia_container_library", "lxc:101"): None, ("nvidia_container_library", "lxc:102"): None,
         **{pair: text for check, priority in OF_GUESTS.items() for pair, text in (
             ((check, None), f"unknown {priority}"), ((check, "lxc:101"), None), ((check, "lxc:102"), None))},

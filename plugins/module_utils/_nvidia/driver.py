@@ -15,7 +15,7 @@ from . import modprobe_d, smi
 from .driver_messages import parse_mismatches, parse_repeats, parse_resets, parse_sxids
 from .fabric import read as read_fabric
 from .init_log import attribute, parse_init_failures
-from .libraries import CUDA, MANAGEMENT, read_container_libraries, read_library_version
+from .libraries import CUDA, MANAGEMENT, read_containers, read_library_version
 from .log import count_xids, parse_peer_lines, parse_xids
 from .proc import parse_information, parse_parameters, parse_version
 
@@ -50,7 +50,7 @@ def read(host: Host, log: Reading, *, earlier: Reading, gone: list[str], asleep:
         "driver_version": version.map(lambda parsed: parsed.version) if version.ok else core["version"],
         "library_version": read_library_version(host, MANAGEMENT),
         "cuda_library_version": read_library_version(host, CUDA),
-        "container_libraries": read_container_libraries(host, containers),
+        **read_containers(host, containers),
         "modules": modules,
         "kernels": read_installed_kernels(host, CORE_MODULE),
         **modprobe_d.read(host, release, present),

@@ -16,11 +16,13 @@ import select
 import signal
 import stat
 import time
+from collections.abc import Callable
 
 from .._host.host import Host
 from .._host.reading import ABSENT, UNPARSABLE, Reading, from_error, ok
 from .._host.sysroot import Sysroot
 from .._kernel.device_users import parse_container
+from .container_nodes import read_nodes_inside
 from .proc import parse_version
 
 MANAGEMENT, CUDA = "libnvidia-ml.so", "libcuda.so"
@@ -97,16 +99,17 @@ def _first_process(host: Host, number: str) -> int | None:
     return None
 
 
-def read_container_libraries(host: Host, processes: Reading) -> Reading:
-    """`[{name, versions}]` of the containers that find_processes() gave; `versions` are the distinct ones of both
-    libraries, none where the container has neither.
+def read_containers(host: Host, processes: Reading) -> dict[str, Reading]:
+    """`container_libraries` and `container_nodes` of the containers that find_processes() gave: `[{name, versions}]`
+    with the distinct versions of both libraries, none where the container has neither, and `[{name, nodes}]` with what
+    read_nodes_inside() gave.
 
     A container decides what its file system is, and it may be one that never answers: a child process looks, and is
     left behind where it does not come back.
     """
     if not processes.ok:
-        return processes
-    answers: dict[str, Reading] = {}
+        return {"container_libraries": processes, "container_nodes": processes}
+    answers: dict[str, tuple[Reading, Reading]] = {}
     waiting = dict(processes.value)
     for _try in range(HANGING_LIMIT):
         answers.update(_ask_child(host, waiting))
@@ -114,13 +117,15 @@ def read_container_libraries(host: Host, processes: Reading) -> Reading:
         if not waiting:
             break
         hanging = next(iter(waiting))
-        answers[hanging] = Reading(UNPARSABLE, None, f"its file system did not answer within {TIME_LIMIT:g} s")
+        answers[hanging] = (Reading(UNPARSABLE, None, f"its file system did not answer within {TIME_LIMIT:g} s"),) * 2
         del waiting[hanging]
-    answers.update(dict.fromkeys(waiting, Reading(UNPARSABLE, None, "not asked: too many others did not answer")))
-    return ok([{"name": name, "versions": answers[name]} for name in sorted(answers)])
+    not_asked = Reading(UNPARSABLE, None, "not asked: too many others did not answer")
+    answers.update(dict.fromkeys(waiting, (not_asked, not_asked)))
+    return {"container_libraries": ok([{"name": name, "versions": answers[name][0]} for name in sorted(answers)]),
+            "container_nodes": ok([{"name": name, "nodes": answers[name][1]} for name in sorted(answers)])}
 
 
-def _ask_child(host: Host, processes: dict[str, int]) -> dict[str, Reading]:
+def _ask_child(host: Host, processes: dict[str, int]) -> dict[str, tuple[Reading, Reading]]:
     """What a child says of the containers one after the other, as far as it came in time."""
     if not processes:
         return {}
@@ -136,8 +141,8 @@ def _ask_child(host: Host, processes: dict[str, int]) -> dict[str, Reading]:
         os.kill(child, signal.SIGKILL)
         _reap(child)
     answers = {}
-    for name, answer, told in map(json.loads, text.split(b"\n")[:-1]):
-        answers[name] = Reading(*answer)
+    for name, (versions, nodes), told in map(json.loads, text.split(b"\n")[:-1]):
+        answers[name] = Reading(*versions), Reading(*nodes)
         host.hear(told)
     return answers
 
@@ -156,17 +161,30 @@ def _be_child(host: Host, processes: dict[str, int], writer: int) -> None:
         os._exit(0)
 
 
-def _look_inside(host: Host, name: str, pid: int) -> Reading:
-    """The distinct versions; `pid` is asked again whether it is still the container's."""
+def _look_inside(host: Host, name: str, pid: int) -> tuple[Reading, Reading]:
+    """Versions and device nodes; `pid` is asked again whether it is still the container's."""
+    path = f"/proc/{pid}/root"
     try:
         if container_name(parse_container(host.read(f"/proc/{pid}/cgroup").value or "") or "") != name:
-            return Reading(ABSENT, None, "the container stopped meanwhile")
-        root = host.below(f"/proc/{pid}/root")
-        found = [read_library_version(root, library) for library in (MANAGEMENT, CUDA)]
+            return (Reading(ABSENT, None, "the container stopped meanwhile"),) * 2
+        root = host.below(path)
     except (OSError, ValueError) as error:
-        return from_error(error) if isinstance(error, OSError) else Reading(ABSENT, None, str(error))
+        return (from_error(error) if isinstance(error, OSError) else Reading(ABSENT, None, str(error)),) * 2
+    return tuple(_guarded(look) for look in (lambda: _read_versions(root), lambda: read_nodes_inside(host, root, path)))
+
+
+def _guarded(look: Callable[[], Reading]) -> Reading:
+    """What `look` answers of a file system that may be anything."""
+    try:
+        return look()
+    except OSError as error:
+        return from_error(error)
     except RecursionError:
         return Reading(UNPARSABLE, None, "its links are nested too deep")
+
+
+def _read_versions(root: Sysroot) -> Reading:
+    found = [read_library_version(root, library) for library in (MANAGEMENT, CUDA)]
     failed = next((reading for reading in found if reading.status not in ("ok", ABSENT)), None)
     return failed or ok(sorted({reading.value for reading in found if reading.ok}))
 

@@ -19,7 +19,6 @@ PENDING = "PENDING"     # section of a VM's changes that wait for its next start
 _SECTION = re.compile(r"\[([^\]]*)\]")
 _SETTING = re.compile(r"([a-z][a-z0-9_.\-]*?)\s*[:=]\s*(.*)")
 _MAP_LINE = re.compile(r"\s+map\s+(\S.*)")
-_RULE = re.compile(r"([abc])(?:\s+(\d+|\*):(\d+|\*))?(?:\s+([rwm]+))?")
 # Libraries of NVIDIA's driver under their full names: libcuda.so.570.133.20.
 _LIBRARY = re.compile(r"lib(?:cuda|cudadebugger|nvcuvid|nvidia-[\w-]+|nvoptix|(?:EGL|GLX|GLESv\d_CM|GLESv\d)_nvidia)"
                       r"\.so\.(\d{3}\.\d+(?:\.\d+)?)")
@@ -34,6 +33,7 @@ class Device(NamedTuple):
     path: str
     optional: bool      # True: the container starts without it when the path is missing
     writable: bool      # False: `deny-write`
+    target: str         # where it is inside
 
 
 class Library(NamedTuple):
@@ -42,17 +42,6 @@ class Library(NamedTuple):
     path: str
     version: str
     optional: bool
-
-
-class Rule(NamedTuple):
-    """A line of a container's device allow-list; None stands for `*`."""
-
-    key: str
-    value: str
-    kind: str | None    # a, b or c; None where the line is not understood
-    major: int | None
-    minor: int | None
-    access: str         # of r, w and m; all of them where the line names none
 
 
 def parse_sections(text: str) -> dict[str, list[tuple[str, str]]]:
@@ -164,9 +153,11 @@ def container_devices(settings: list[tuple[str, str]]) -> list[Device]:
     for key, value in settings:
         if re.fullmatch(r"dev\d+", key):
             properties = parse_properties(value, "path")
-            found.append(Device(key, properties.get("path", ""), False, properties.get("deny-write") not in _TRUE))
+            path = properties.get("path", "")
+            found.append(Device(key, path, False, properties.get("deny-write") not in _TRUE, path))
         else:
-            found += [Device(key, source, optional, True) for source, _target, optional, _options in _mount(key, value)]
+            found += [Device(key, source, optional, True, f"/{target}")
+                      for source, target, optional, _options in _mount(key, value)]
     return [device for device in found if device.path == "/dev" or device.path.startswith("/dev/")]
 
 
@@ -200,26 +191,3 @@ def mount_option(settings: list[tuple[str, str]], target: str, name: str) -> str
             if where == target and not source.startswith("/"):
                 return next((option.partition("=")[2] for option in options if option.startswith(f"{name}=")), None)
     return None
-
-
-def container_rules(settings: list[tuple[str, str]], verb: str = "allow") -> list[Rule]:
-    """The lines `lxc.cgroup2.devices.allow: c 195:* rwm` and their like for the first version of control groups."""
-    found = []
-    for key, value in settings:
-        if not re.fullmatch(rf"lxc\.cgroup2?\.devices\.{verb}", key):
-            continue
-        rule = _RULE.fullmatch(value)
-        kind, major, minor, access = rule.groups() if rule else (None, None, None, "")
-        found.append(Rule(key, value, kind, *(int(number) if number and number.isdecimal() else None
-                                              for number in (major, minor)), "rwm" if access is None else access))
-    return found
-
-
-def allows_everything(settings: list[tuple[str, str]]) -> bool:
-    """Whether the last rule about all devices (`a`, without numbers) allows them: LXC then skips every other allow.
-
-    bpf_device_set_type() in src/lxc/cgroups/cgroup2_devices.c. The default of containers is `deny = a`.
-    """
-    verbs = [key.rpartition(".")[2] for key, value in settings
-             if value == "a" and re.fullmatch(r"lxc\.cgroup2?\.devices\.(allow|deny)", key)]
-    return verbs[-1:] == ["allow"]

@@ -16,6 +16,7 @@ from .._pci.address import DEVICES, covers
 from . import config as pve
 from .guest_state import read_vm_running
 from .lxc import read_containers
+from .sections import other_sections
 
 PROXMOX = "proxmox"
 NONE = "none"
@@ -109,9 +110,16 @@ def _vm(host: Host, number: str, sections: dict, mapping: dict | None) -> dict:
         "id": number, "name": last.get("name"), "running": read_vm_running(host, number),
         "lock": last.get("lock"), "onboot": last.get("onboot") in ("1", "on", "yes", "true"),
         "hostpci": [_hostpci(host, key, value, claim, mapping) for key, value, claim in named],
-        "cpus": last.get("affinity"),
+        "other_sections": other_sections(sections),
+        "cpus": last.get("affinity"), "memory_nodes": _memory_nodes(numa),
         "pinned": bool(last.get("affinity")) or (bool(numa) and all("hostnodes=" in value for value in numa)),
     }
+
+
+def _memory_nodes(numa: list[str]) -> str | None:
+    """`0,2-3`, the nodes of the host that numaN binds memory to (`hostnodes=0;2-3`, `man qm.conf`); None for any."""
+    found = [pve.parse_properties(value, "cpus").get("hostnodes") for value in numa]
+    return ",".join(nodes.replace(";", ",") for nodes in found if nodes) or None
 
 
 def _hostpci(host: Host, key: str, value: str, claim: str, mapping: dict | None) -> dict:

@@ -14,7 +14,9 @@ from .._host.host import Host
 from .._host.reading import Reading, ok
 from .._kernel.device_majors import owners, read_majors
 from . import config as pve
+from . import device_rules
 from .guest_state import read_running_containers, read_unified
+from .sections import other_sections
 
 _GPU_PATH = re.compile(r"/dev/(nvidia[^/]*|nvidia-caps[^/]*/.*|dri(/.*)?|kfd|gdrdrv)|/dev")
 _NVIDIA_NODE = re.compile(r"/dev/nvidia\d+")
@@ -33,33 +35,52 @@ def read_containers(host: Host, configs: Reading) -> Reading:
     running = read_running_containers(host)
     unified = read_unified(host)
     majors = read_majors(host).value or []
-    nodes = sorted(path for path in host.device_nodes("/dev").value or {} if _NVIDIA_NODE.fullmatch(path))
-    return ok([_container(number, sections[""], number in running.value if running.ok else None, unified, majors, nodes)
+    nodes = host.device_nodes("/dev").value or {}
+    return ok([_container(number, sections, number in running.value if running.ok else None, unified, majors, nodes)
                for number, sections in configs.value])
 
 
-def _container(number: str, settings: list, running: bool | None, unified: bool | None, majors: list,
-               nodes: list[str]) -> dict:
+def _container(number: str, sections: dict, running: bool | None, unified: bool | None, majors: list,
+               nodes: dict[str, dict]) -> dict:
+    settings = sections[""]
     dead = {True: "lxc.cgroup.", False: "lxc.cgroup2."}.get(unified)
     ignored = [f"{key}: {value}" for key, value in settings if dead and key.startswith(dead)]
     live = [(key, value) for key, value in settings if not (dead and key.startswith(dead))]
-    devices, rules = pve.container_devices(live), pve.container_rules(live)
+    devices = pve.container_devices(live)
+    rules, denied = ([device_rules.at_path(rule, nodes) for rule in device_rules.parse_rules(live, verb)]
+                     for verb in ("allow", "deny"))
     last = dict(live)
     cpus = last.get("lxc.cgroup2.cpuset.cpus") or last.get("lxc.cgroup.cpuset.cpus")
     return {
         "id": number, "name": last.get("hostname"), "running": running, "lock": last.get("lock"),
         "onboot": last.get("onboot") in _TRUE, "unprivileged": last.get("unprivileged") in _TRUE,
-        "gpu_devices": gpu_devices(live, devices, rules, nodes),
+        "gpu_devices": gpu_devices(live, devices, rules, sorted(filter(_NVIDIA_NODE.fullmatch, nodes))),
         "devices": [device._asdict() for device in devices],
-        "allow": [{**rule._asdict(), "owners": owners(majors, rule.major)} for rule in rules],
-        "deny": [rule.value for rule in pve.container_rules(live, "deny")],
-        "allows_everything": pve.allows_everything(live),
+        "allow": [_rule(rule, majors) for rule in rules],
+        "deny": [rule.value for rule in denied],
+        "unreadable_rules": unreadable_rules([*rules, *denied], majors),
+        "trailing_text": [f"{rule.key}: {rule.value}" for rule in (*rules, *denied) if rule.ignored],
+        "other_sections": other_sections(sections),
+        "allows_everything": device_rules.allows_everything(live),
         "hook": uses_hook(live),
         "libraries": [library._asdict() for library in pve.container_libraries(live)],
         "memlock": last.get("lxc.prlimit.memlock"), "shm_size": pve.mount_option(live, "dev/shm", "size"),
         # `cores` is no pinning: pvestatd moves such a container's cpuset about.
         "ignored": ignored, "cpus": cpus, "pinned": bool(cpus),
+        "memory_nodes": last.get("lxc.cgroup2.cpuset.mems") or last.get("lxc.cgroup.cpuset.mems"),
     }
+
+
+def _rule(rule: device_rules.Rule, majors: list[dict]) -> dict:
+    told = {key: getattr(rule, key) for key in ("key", "value", "kind", "major", "minor", "access", "path")}
+    return {**told, "owners": owners(majors, rule.major), "hint": device_rules.base_hint(rule, majors)}
+
+
+def unreadable_rules(rules: list[device_rules.Rule], majors: list[dict]) -> list[dict]:
+    """`[{line, why}]` of the rules that LXC cannot read; `why` says which driver is meant in another base."""
+    return [{"line": f"{rule.key}: {rule.value}",
+             "why": "; ".join(filter(None, (rule.error, device_rules.base_hint(rule, majors))))}
+            for rule in rules if rule.error is not None]
 
 
 def uses_hook(settings: list) -> bool:
@@ -67,7 +88,8 @@ def uses_hook(settings: list) -> bool:
     return any(key == "lxc.hook.mount" and value.endswith("/nvidia") for key, value in settings)
 
 
-def gpu_devices(settings: list, devices: list[pve.Device], rules: list[pve.Rule], nodes: list[str]) -> list[str]:
+def gpu_devices(settings: list, devices: list[pve.Device], rules: list[device_rules.Rule],
+                nodes: list[str]) -> list[str]:
     """Paths of GPU nodes that a container is given; `nodes` are the host's /dev/nvidia<minor>.
 
     A container that is handed none by path may make or mount them itself: then the allow-list, or NVIDIA's hook,

@@ -150,10 +150,13 @@ def _stale(container: dict[str, Any], host: Host) -> tuple[list[str], list[str],
     unowned, foreign, moved = [], [], []
     for rule in container["allow"]:
         major, owners = rule["major"], rule["owners"]
-        if rule["kind"] != "c" or major not in DYNAMIC_MAJORS or major in given:
+        if rule.get("path") or rule["kind"] != "c" or major in given:
+            continue
+        if major not in DYNAMIC_MAJORS and not rule.get("hint"):
             continue
         if not owners:
-            unowned.append(f"{rule['value']}: no driver has the major {major} now")
+            unowned.append("; ".join(filter(None, (f"{rule['value']}: no driver has the major {major} now",
+                                                   rule.get("hint")))))
             continue
         kind = moved if _of_gpus(owners) else foreign
         kind.append(f"{rule['value']}: the major {major} is {', '.join(owners)}")
@@ -180,7 +183,9 @@ def _overbroad(container: dict[str, Any]) -> list[str]:
 
 def _counts_on(container: Mapping[str, Any], rule: dict[str, Any], host: Host) -> bool:
     """Whether the container has a node by this number alone, and the number is one that the kernel hands out anew."""
-    if rule["kind"] != "c" or rule["major"] not in DYNAMIC_MAJORS or not (_of_gpus(rule["owners"]) and _opens(rule)):
+    if rule.get("path") or rule["kind"] != "c" or rule["major"] not in DYNAMIC_MAJORS:
+        return False        # a path is looked up at each start
+    if not (_of_gpus(rule["owners"]) and _opens(rule)):
         return False
     passed_on = {number[1] for number in _passed_on(container, host)}
     mounted = any(node["major"] == rule["major"] for device in container["devices"]

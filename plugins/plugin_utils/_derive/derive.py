@@ -17,6 +17,7 @@ from .alike import compare_alike
 from .boot import boot
 from .cmdline import pci_options
 from .coherent import coherent
+from .container_nodes import container_nodes
 from .cpu import frequency_limits, odd_policies, open_vulnerabilities
 from .cpufreq import boost_switches, has_die_controllers, nothing_to_boost, scaling_driver
 from .cpuidle import deep_states
@@ -88,6 +89,7 @@ def derive(facts: dict[str, Any], nodes: Mapping[str, Any] | None = None) -> dic
         "isolated_guests": isolated_guests(facts["guests"], gpus),
         "stopped_by_reboot": stopped_by_reboot(facts["guests"], given),
         "gpu_containers": given,
+        "container_nodes": container_nodes(facts),
         "gpu_vms": gpu_vms(facts, gpus, nodes or {}),
         "gpu_groups": groups,
         **_between_devices(facts, gpus, settings["boot"]),

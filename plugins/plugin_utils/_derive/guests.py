@@ -12,7 +12,7 @@ from ...module_utils._kernel.cpulist import parse_cpulist
 from ...module_utils._pci.address import covers
 from . import containers as rules
 from . import ha
-from .reading import value
+from .reading import known, lost, value
 
 _SIZE = re.compile(r"(\d+)([kmgt]?)", re.IGNORECASE)
 _SHIFTS = {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}
@@ -66,24 +66,35 @@ def gpu_vms(facts: dict[str, Any], gpus: list[dict[str, Any]], peers: ha.Peers) 
 def _guest(guest: dict[str, Any], subject: str, gpus: list[dict[str, Any]], facts: dict[str, Any]) -> dict[str, Any]:
     return {"id": guest["id"], "subject": subject, "name": guest["name"], "running": guest["running"],
             "gpus": [{"bdf": gpu["bdf"], "numa_node": gpu["numa_node"]} for gpu in gpus],
-            "pinned": guest["pinned"], "cpus": guest["cpus"], **_placing(guest["cpus"], gpus, facts["numa"]["nodes"])}
+            "pinned": guest["pinned"] or guest.get("memory_nodes") is not None, "cpus": guest["cpus"],
+            **_placing(guest, gpus, facts["numa"]["nodes"])}
 
 
-def _placing(cpus: str | None, gpus: list[dict[str, Any]], nodes: list[dict[str, Any]]) -> dict[str, Any]:
-    """Which of its GPUs are at a node of which a guest has no CPU, and the CPUs beside its GPUs.
-
-    A GPU that does not know its node is beside no CPU and far from none.
+def _placing(guest: dict[str, Any], gpus: list[dict[str, Any]], nodes: list[dict[str, Any]]) -> dict[str, Any]:
+    """To what a guest is bound, which of its GPUs are at another node than its CPUs or its memory, and what is beside
+    its GPUs. Lost where a list is no list, or where the firmware does not tell the node of a GPU.
     """
-    own = _cpus(cpus)
     beside = {node["id"]: node["cpus"] for node in nodes}
-    at = {gpu["bdf"]: value(gpu["numa_node"]) for gpu in gpus}
-    far = [f"{bdf} is at node{node} ({beside[node]})" for bdf, node in at.items()
-           if node in beside and own and not own & _cpus(beside[node])]
-    wanted = [beside[node] for node in dict.fromkeys(at.values()) if node in beside]
-    return {"far": far, "near_cpus": ",".join(wanted) or None}
+    known_nodes = {gpu["bdf"]: node for gpu in gpus if (node := value(gpu["numa_node"])) in beside}
+    on_cpus, on_nodes = guest["cpus"], guest.get("memory_nodes")
+    cpus, memory = _numbers(on_cpus), _numbers(on_nodes)
+    far = [f"{bdf} is at node{node} ({beside[node]})" for bdf, node in known_nodes.items()
+           if cpus and not cpus & _numbers(beside[node])]
+    far += [f"{bdf} is at node{node}, the memory at node {on_nodes}" for bdf, node in known_nodes.items()
+            if memory and node not in memory]
+    no_list = [text for text, found in ((on_cpus, cpus), (on_nodes, memory)) if text and not found]
+    nowhere = [gpu["bdf"] for gpu in gpus if gpu["bdf"] not in known_nodes]
+    lacking = (f"{no_list[0]!r} is no list" if no_list
+               else f"nobody knows at which node {', '.join(nowhere)} is" if nowhere and not far else None)
+    bound = f"CPUs {on_cpus} and memory of node {on_nodes}" if on_cpus and on_nodes else on_cpus
+    near = list(dict.fromkeys(known_nodes.values()))
+    return {"bound": bound or (f"memory of node {on_nodes}" if on_nodes else None), "far": lost(lacking) if lacking else known(far),
+            "near_cpus": ",".join(beside[node] for node in near) or None,
+            "near_nodes": ";".join(map(str, near)) if near and on_nodes else None}
 
 
-def _cpus(text: str | None) -> set[int]:
+def _numbers(text: str | None) -> set[int]:
+    """The numbers of a list as `0-3,8`; none for text that is no such list."""
     try:
         return set(parse_cpulist(text or ""))
     except ValueError:

@@ -22,7 +22,7 @@ from ansible_collections.gpuhost.tuning.plugins.module_utils._nvidia.proc import
     parse_parameters,
     parse_version,
 )
-from ansible_collections.gpuhost.tuning.plugins.module_utils._pve import config
+from ansible_collections.gpuhost.tuning.plugins.module_utils._pve import config, device_rules
 from ansible_collections.gpuhost.tuning.plugins.module_utils._pve.guest_state import parse_command_sockets
 from ansible_collections.gpuhost.tuning.plugins.module_utils._system.memory import parse_arcstats, parse_shm
 from ansible_collections.gpuhost.tuning.plugins.module_utils._system.network import parse_softnet
@@ -41,7 +41,7 @@ TEXT = st.one_of(st.text(max_size=200), st.lists(WORDS, max_size=30).map("".join
 def _everything_of_a_guest(text):
     for section in config.parse_sections(text).values():
         config.container_devices(section)
-        config.container_rules(section)
+        device_rules.parse_rules(section)
         for key, value in section:
             config.claimed_addresses(key, value, {"rtx": []})
 

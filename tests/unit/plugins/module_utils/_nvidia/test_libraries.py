@@ -32,8 +32,8 @@ def guests(*containers):
 
 
 def versions(host, **processes):
-    found = libraries.read_container_libraries(host, ok({name.replace("_", ":"): pid
-                                                         for name, pid in processes.items()}))
+    found = libraries.read_containers(host, ok({name.replace("_", ":"): pid for name, pid in processes.items()}))[
+        "container_libraries"]
     return {one["name"]: one["versions"] for one in found.value}
 
 
@@ -102,7 +102,7 @@ def test_what_cannot_be_told_is_not_taken_for_nothing(host):
     denied = Reading("denied", None, "needs root")
     assert libraries.find_processes(host, guests(), denied).status == "denied"
     assert libraries.find_processes(host, {"containers": Reading("unparsable")}, ok([])).status == "unparsable"
-    assert libraries.read_container_libraries(host, denied).status == "denied"
+    assert {answer.status for answer in libraries.read_containers(host, denied).values()} == {"denied"}
 
 
 # -- inside -----------------------------------------------------------------------------------------------------------
@@ -225,7 +225,7 @@ def test_a_real_process_with_a_root_of_its_own(tree, monkeypatch):
     try:
         os.read(ready, 1)
         monkeypatch.setattr(libraries, "parse_container", lambda text: "101")
-        assert libraries.read_container_libraries(Host(), ok({"lxc:101": child})).value == [
+        assert libraries.read_containers(Host(), ok({"lxc:101": child}))["container_libraries"].value == [
             {"name": "lxc:101", "versions": ok(["1.2.3"])}]
     finally:
         os.close(ready)
@@ -238,5 +238,7 @@ def test_this_machine(capfd):
     """The process that runs the tests stands for a container: its root folder is that of the host."""
     host = Host()
     name = libraries.container_name("")
-    assert libraries._look_inside(host, name, os.getpid()).status in ("ok", "absent")
+    versions_here, nodes_here = libraries._look_inside(host, name, os.getpid())
+    assert versions_here.status in ("ok", "absent")
+    assert nodes_here.status == "ok"
     assert capfd.readouterr().out == ""

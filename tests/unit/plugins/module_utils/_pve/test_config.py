@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.gpuhost.tuning.plugins.module_utils._pve import config as pve
+from ansible_collections.gpuhost.tuning.plugins.module_utils._pve import device_rules
 
 CONTAINER = """\
 # GPUs:
@@ -144,13 +145,16 @@ def test_mapping_with_a_path_that_is_no_address():
 
 def test_paths_a_container_is_given():
     assert pve.container_devices(pve.parse_sections(CONTAINER)[""]) == [
-        ("dev0", "/dev/nvidia0", False, True), ("dev1", "/dev/nvidia-uvm", False, True),
-        ("lxc.mount.entry", "/dev/nvidiactl", True, True), ("mp0", "/dev/dri", False, True)]
+        ("dev0", "/dev/nvidia0", False, True, "/dev/nvidia0"),
+        ("dev1", "/dev/nvidia-uvm", False, True, "/dev/nvidia-uvm"),
+        ("lxc.mount.entry", "/dev/nvidiactl", True, True, "/dev/nvidiactl"),
+        ("mp0", "/dev/dri", False, True, "/dev/dri")]
 
 
 def test_odd_paths_a_container_is_given():
     text = "dev0: mode=0666\nlxc.mount.entry:\nlxc.mount.entry: /dev/my\\040gpu x none bind\ndev1: /device/x\nmp0:\n"
-    assert pve.container_devices(pve.parse_sections(text)[""]) == [("lxc.mount.entry", "/dev/my gpu", False, True)]
+    assert pve.container_devices(pve.parse_sections(text)[""]) == [
+        ("lxc.mount.entry", "/dev/my gpu", False, True, "/x")]
 
 
 @pytest.mark.parametrize(("options", "writable"), [
@@ -178,42 +182,10 @@ def test_size_of_a_tmpfs(entry, size):
     assert pve.mount_option([("lxc.mount.entry", entry)], "dev/shm", "size") == size
 
 
-@pytest.mark.parametrize(("lines", "everything"), [
-    ([], False), (["allow a"], True), (["deny a", "allow c 195:* rwm"], False), (["allow a", "deny a"], False),
-    (["deny a", "allow a"], True), (["allow a", "deny c 195:* rwm"], True), (["allow a *:* rwm"], False)])
-def test_the_last_rule_for_all_devices_counts(lines, everything):
-    settings = [tuple(f"lxc.cgroup2.devices.{line}".split(" ", 1)) for line in lines]
-    assert pve.allows_everything(settings) is everything
-
-
-@pytest.mark.parametrize(("value", "rule"), [
-    ("c 195:* rwm", ("c", 195, None)), ("c 511:0 r", ("c", 511, 0)), ("c *:* rwm", ("c", None, None)),
-    ("a", ("a", None, None)), ("a *:* rwm", ("a", None, None)), ("b 8:0 rwm", ("b", 8, 0)),
-    ("c 195:*", ("c", 195, None)),
-    ("rubbish", (None, None, None)), ("c 195", (None, None, None)), ("", (None, None, None))])
-def test_rules_of_the_allow_list(value, rule):
-    [found] = pve.container_rules([("lxc.cgroup2.devices.allow", value)])
-    assert (found.kind, found.major, found.minor) == rule
-    assert found.value == value
-
-
-def test_rules_of_both_versions_and_no_other_key():
-    keys = [rule.key for rule in pve.container_rules(pve.parse_sections(CONTAINER)[""])]
-    assert keys == ["lxc.cgroup2.devices.allow", "lxc.cgroup.devices.allow"]
-    assert pve.container_rules([("lxc.cgroup2.devices.deny", "a")]) == []
-    assert [rule.value for rule in pve.container_rules([("lxc.cgroup2.devices.deny", "a")], "deny")] == ["a"]
-
-
-@pytest.mark.parametrize(("value", "access"), [("c 195:* rwm", "rwm"), ("c 195:*", "rwm"), ("a", "rwm"),
-                                               ("c *:* m", "m"), ("c 195 rwm", "")])
-def test_access_of_a_rule(value, access):
-    assert pve.container_rules([("lxc.cgroup2.devices.allow", value)])[0].access == access
-
-
 def test_containers_from_the_field(field_files):
     def rules_and_devices(name):
         settings = pve.parse_sections((field_files / "lxc" / name).read_text())[""]
-        return ([(rule.major, rule.minor) for rule in pve.container_rules(settings)],
+        return ([(rule.major, rule.minor) for rule in device_rules.parse_rules(settings)],
                 [device.path for device in pve.container_devices(settings)])
 
     assert rules_and_devices("ollama106_desc-urlencoded_gh-repo.conf") == (        # A-73

@@ -221,9 +221,9 @@ def test_container_with_two_gpus(tree, host):
     assert found == {
         "id": "101", "name": "llm", "running": True, "lock": None, "onboot": False, "unprivileged": False,
         "gpu_devices": ["/dev/nvidia-uvm", "/dev/nvidia0", "/dev/nvidia1"],
-        "devices": [{"key": "dev0", "path": "/dev/nvidia0", "optional": False, "writable": True},
-                    {"key": "dev1", "path": "/dev/nvidia1", "optional": False, "writable": True},
-                    {"key": "dev2", "path": "/dev/nvidia-uvm", "optional": False, "writable": True}],
+        "devices": [{"key": key, "path": path, "optional": False, "writable": True, "target": path} for key, path in (
+            ("dev0", "/dev/nvidia0"), ("dev1", "/dev/nvidia1"), ("dev2", "/dev/nvidia-uvm"))],
+        "unreadable_rules": [], "trailing_text": [], "other_sections": [], "memory_nodes": None,
         "allow": [], "deny": [], "allows_everything": False, "hook": False, "libraries": [], "memlock": None,
         "shm_size": None, "ignored": [], "cpus": None, "pinned": False}
 
@@ -260,7 +260,7 @@ def test_node_that_the_host_lacks(tree, host):
     """A-71: it would start without CUDA, as `optional` says."""
     found = container(tree, host, "lxc.mount.entry: /dev/nvidia-uvm dev/nvidia-uvm none bind,optional,create=file\n")
     assert found["devices"] == [{"key": "lxc.mount.entry", "path": "/dev/nvidia-uvm", "optional": True,
-                                "writable": True}]
+                                 "writable": True, "target": "/dev/nvidia-uvm"}]
 
 
 def test_gpus_by_minor_and_not_by_place(tree, host):
