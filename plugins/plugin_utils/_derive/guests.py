@@ -88,7 +88,8 @@ def _placing(guest: dict[str, Any], gpus: list[dict[str, Any]], nodes: list[dict
                else f"nobody knows at which node {', '.join(nowhere)} is" if nowhere and not far else None)
     bound = f"CPUs {on_cpus} and memory of node {on_nodes}" if on_cpus and on_nodes else on_cpus
     near = list(dict.fromkeys(known_nodes.values()))
-    return {"bound": bound or (f"memory of node {on_nodes}" if on_nodes else None), "far": lost(lacking) if lacking else known(far),
+    return {"bound": bound or (f"memory of node {on_nodes}" if on_nodes else None),
+            "far": lost(lacking) if lacking else known(far),
             "near_cpus": ",".join(beside[node] for node in near) or None,
             "near_nodes": ";".join(map(str, near)) if near and on_nodes else None}
 
