@@ -29,7 +29,6 @@ CATALOGUE = {
     "clocksource": "P1 kernel_doc",
     "cmdline_configured": "info P2 vendor",
     "cmdline_ignored": "info P2 kernel_doc",
-    "cmdline_ignored": "P2 kernel_doc",
     "container_nodes": "P1 P0 vendor",
     "cpu_boost": "P1 kernel_doc",
     "cpu_consistency": "P2 community",
