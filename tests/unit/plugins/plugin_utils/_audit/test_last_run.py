@@ -62,7 +62,7 @@ def test_one_process_is_one_run():
 def finding(check, priority, verdict="fail", waived=None):
     return {"check": check, "priority": priority, "verdict": verdict, "waived": waived, "subject": None, "actual": 1,
             "recommended": 2, "reason": None,
-            "fix": {"class": "manual", "change": None, "how": "do it", "planned": False, "not_planned": None}}
+            "fix": {"class": "manual", "change": None, "how": "do it", "planned": False, "not_planned_because": None}}
 
 
 FOUND = [finding("acs", "P0"), finding("governor", "P1"), finding("watchdog", "info"),
