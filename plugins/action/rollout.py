@@ -7,8 +7,10 @@ import time
 from typing import Any
 
 from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure
+from ansible.template import Templar
 
 from ..plugin_utils._action.guarded import GuardedAction, failure_of
+from ..plugin_utils._ansible import variables
 from ..plugin_utils._ansible.untag import untag
 from ..plugin_utils._answers.facts import take_packed
 from ..plugin_utils._records import host_folder
@@ -49,6 +51,7 @@ class ActionModule(GuardedAction):
         hosts, batch = untag(task_vars["ansible_play_hosts_all"]), untag(task_vars["ansible_play_batch"])
         folder = self._under_way(hosts[:hosts.index(batch[0])], task_vars)
         if folder is None:
+            self._require_sound_variables(hosts, task_vars)
             rollout = rollout_state.start(arguments["report_dir"], arguments["run_id"] or host_folder.new_run_id(),
                                           hosts, bool(self._task.check_mode))
         else:
@@ -60,6 +63,19 @@ class ActionModule(GuardedAction):
             self._say(f"rollout {rollout.run_id}, batch {len(rollout.batches)}: {count(len(batch), 'host')}, "
                       f"{len(rollout.reached)} of {len(hosts)} with it")
         return {"run_id": rollout.run_id, "folder": str(rollout.folder), "batch": len(rollout.batches)}
+
+    def _require_sound_variables(self, hosts: list[str], task_vars: dict[str, Any]) -> None:
+        """Those of every host of the play, before the first one is changed. Only names of ours are templated."""
+        found: dict[str, list[str]] = {}
+        for host in hosts:
+            known = task_vars["hostvars"].raw_get(host)
+            templar = Templar(loader=self._loader, variables=known)
+            for line in variables.problems(known, templar.template):
+                found.setdefault(line, []).append(host)
+        if found:
+            raise ValueError("nothing was changed: " + "; ".join(
+                line if len(named) == len(hosts) else f"{line} (of {', '.join(named)})"
+                for line, named in found.items()))
 
     @staticmethod
     def _under_way(earlier: list[str], task_vars: dict[str, Any]) -> str | None:

@@ -94,3 +94,14 @@ def test_variables_that_are_no_lists_of_names_are_shown_as_they_should_be(contro
 def test_what_a_variable_says_is_held_against_the_type_of_the_option(controller, story):
     run = controller.play("audit.yml", {"pve1": story}, variables={"audit_fail_on": "P9"}).failed()
     assert "value of fail_on must be one of" in run.one("pve1", action="audit")["msg"]
+
+
+def test_values_that_cannot_be_meant_are_found_on_every_host_before_the_first_is_changed(controller, make_tree):
+    hosts = {name: {"gpuhost_sysroot": str(story_before(make_tree(name)).root)} for name in ("pve1", "pve2")}
+    hosts["pve2"] |= {"gpuhost_dedicated": "perhaps", "gpuhost_link_samples": 1000, "gpuhost_only": TYPO}
+    run = controller.play("tune_runtime.yml", hosts, variables={"gpuhost_soak_seconds": "3O"}).failed()
+    assert ("nothing was changed: gpuhost_soak_seconds: wanted a whole number of seconds, at least 0, found '3O'; "
+            "gpuhost_dedicated: wanted true or false, found 'perhaps' (of pve2); gpuhost_link_samples: wanted a whole "
+            "number from 0 to 100, found 1000 (of pve2)") in " ".join(run.output.split())
+    assert not (make_tree("pve1").root / "run/gpuhost").exists()
+    assert not (controller.reports / "pve1").exists()

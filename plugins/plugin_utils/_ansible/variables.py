@@ -16,6 +16,7 @@ from typing import Any, Final, NamedTuple
 from ansible.errors import AnsibleActionFail, AnsibleError, AnsibleValueOmittedError
 from ansible.utils.display import Display
 
+from . import variable_types
 from .untag import untag
 
 PREFIX = "gpuhost_"
@@ -59,10 +60,28 @@ def check(variables: Mapping[str, Any], resolve: Resolve, roles: Collection[str]
     for name in [name for name in variables if name.startswith(PREFIX)]:
         word = name.removeprefix(PREFIX)
         if word in looked_at:
-            _resolved(name, variables, resolve)
+            wrong = variable_types.problem(word, _resolved(name, variables, resolve))
+            if wrong:
+                raise ValueError(f"{name}: {wrong}")
         elif word not in KNOWN:
             warnings.append(_unknown(name, word))
     return warnings
+
+
+def problems(variables: Mapping[str, Any], resolve: Resolve) -> list[str]:
+    """What cannot be meant among the variables of a host that is not at its turn yet, a line each.
+
+    What does not resolve may do so when it is: that is left to check().
+    """
+    found = []
+    for name in [name for name in variables if name.startswith(PREFIX) and name.removeprefix(PREFIX) in KNOWN]:
+        try:
+            wrong = variable_types.problem(name.removeprefix(PREFIX), _resolved(name, variables, resolve))
+        except ValueError:
+            continue
+        if wrong:
+            found.append(f"{name}: {wrong}")
+    return found
 
 
 class Chosen(NamedTuple):
