@@ -107,7 +107,7 @@ def _read_cpus(host: Host, folder: str) -> list[int] | None:
 
 
 def read_headroom(host: Host, cpus: list[int], switches: tuple[Reading, ...]) -> Reading:
-    """Whether a core has a performance level above its nominal one, which is what boost is (cppc_cpufreq.c).
+    """By how many percent a core's highest performance level is above its nominal one: what boost is (cppc_cpufreq.c).
 
     Documentation/admin-guide/acpi/cppc_sysfs.rst. Only asked where a switch of boost is off: two reads a policy.
     """
@@ -119,7 +119,7 @@ def read_headroom(host: Host, cpus: list[int], switches: tuple[Reading, ...]) ->
         if not highest.ok or not nominal.ok:
             return nominal if highest.ok else highest
         if nominal.value:
-            return ok(highest.value > nominal.value)
+            return ok(round(100 * (highest.value - nominal.value) / nominal.value, 1))
     return Reading(ABSENT, None, "firmware says nothing of the performance levels")
 
 

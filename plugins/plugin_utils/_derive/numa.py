@@ -21,23 +21,22 @@ def numa(nodes: list[dict[str, Any]], cpu: dict[str, Any]) -> dict[str, Any]:
     L3 as NUMA; Intel calls it SNC.
     """
     with_cpus = [node for node in nodes if node["cpus"]]
-    nodes_in_words = f"{count(len(with_cpus), 'node')} with CPUs"
-    on = f" on {count(cpu['sockets'], 'socket')}" if cpu["sockets"] else ""
-    layout = {"with_cpus": len(with_cpus), "layout": nodes_in_words + on}
-    status = hidden(node["memory_kib"] for node in nodes)
-    if status or not with_cpus:
-        return {**layout,
-                **dict.fromkeys(("per_socket", "without_memory", "uneven"), lost(status or "absent"))}
-    sizes = {node["node"]: value(node["memory_kib"]) or 0 for node in with_cpus}
-    filled = {name: size for name, size in sizes.items() if size}
     sockets = cpu["sockets"]
-    even = sockets and len(with_cpus) % sockets == 0
-    return {
-        **layout,
-        "per_socket": known(len(with_cpus) // sockets) if even else lost("absent"),
-        "without_memory": known([f"{name} (CPUs {_cpus(with_cpus, name)})" for name in sizes if name not in filled]),
-        "uneven": known(_uneven(filled)),
-    }
+    on = f" on {count(sockets, 'socket')}" if sockets else ""
+    found = {"with_cpus": len(with_cpus), "layout": f"{count(len(with_cpus), 'node')} with CPUs{on}",
+             **dict.fromkeys(("per_socket", "without_memory", "uneven"), lost("absent"))}
+    status = hidden(node["memory_kib"] for node in nodes)
+    if status:
+        return {**found, **dict.fromkeys(("per_socket", "without_memory", "uneven"), lost(status))}
+    if sockets and with_cpus and len(with_cpus) % sockets == 0:
+        found["per_socket"] = known(len(with_cpus) // sockets)
+    sizes = {node["node"]: value(node["memory_kib"]) for node in with_cpus}
+    if with_cpus and None not in sizes.values():        # a node whose meminfo is missing is not one without memory
+        filled = {name: size for name, size in sizes.items() if size}
+        found["without_memory"] = known([f"{name} (CPUs {_cpus(with_cpus, name)})" for name in sizes
+                                         if name not in filled])
+        found["uneven"] = known(_uneven(filled))
+    return found
 
 
 def _cpus(nodes: list[dict[str, Any]], name: str) -> str:

@@ -700,8 +700,10 @@ def test_boost_switches(boost, no_turbo, policies, switches):
 
 
 @pytest.mark.parametrize("headroom, switches", [
-    ((False, False), []),                       # nothing above the nominal level: the switch decides nothing
-    ((False, True), ["boost"]),                 # some cores have something
+    ((0.0, 0.0), []),                           # nothing above the nominal level: the switch decides nothing
+    ((1.9, 2.7), []),                           # next to nothing
+    ((0.0, 20.8), ["boost"]),                   # some cores have something
+    ((5.0,), ["boost"]),
     ((None, None), ["boost"]),                  # firmware does not tell: the switch counts
 ])
 def test_b01_a_switch_without_anything_to_boost_is_none(headroom, switches):

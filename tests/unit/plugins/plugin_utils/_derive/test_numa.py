@@ -48,6 +48,13 @@ def test_b18_nodes_of_a_gpu_are_not_counted_on_sockets():
     assert (found["per_socket"], found["without_memory"], found["uneven"]) == (ok(1), ok([]), ok([]))
 
 
+def test_a_node_of_which_nobody_knows_the_memory_is_not_one_without():
+    some = nodes(503, 503)
+    some[1]["memory_kib"] = ABSENT
+    found = numa(some, {"sockets": 2})
+    assert (found["per_socket"], found["without_memory"], found["uneven"]) == (ok(1), ABSENT, ABSENT)
+
+
 def test_a_kernel_without_numa():
     assert numa([], {"sockets": 1})["per_socket"] == lacking("absent")
 
