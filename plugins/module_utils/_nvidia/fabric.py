@@ -63,6 +63,8 @@ def read_daemons(host: Host, users: Reading) -> list[dict]:
         name = service["service"]
         installed = service["installed"] or (name == SUBNET_MANAGER and host.exists(NVLSM))
         running = True if name in commands else service["running"]
+        if running is False and not users.ok:       # not every process may be looked at: it may run all the same
+            running = None
         found.append({**service, "installed": installed, "running": running})
     return found
 

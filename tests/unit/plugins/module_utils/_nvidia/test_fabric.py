@@ -4,7 +4,7 @@
 """The daemons of an NVSwitch fabric by unit and by process, and NVLinks by what nvidia-smi prints."""
 from __future__ import annotations
 
-from ansible_collections.gpuhost.tuning.plugins.module_utils._host.reading import ABSENT, Reading, ok
+from ansible_collections.gpuhost.tuning.plugins.module_utils._host.reading import ABSENT, DENIED, Reading, ok
 from ansible_collections.gpuhost.tuning.plugins.module_utils._nvidia import fabric
 
 from hosts import managers
@@ -38,6 +38,13 @@ def test_a_fabric_manager_in_a_container_is_found_by_its_process(tree, host):
     managers.plant_systemd(tree)
     user = {"pid": 900, "command": "nv-fabricmanage", "container": "0123456789ab", "nodes": ["/dev/nvidiactl"]}
     assert daemons(host, ok([user]))["nvidia-fabricmanager"] == (False, False, True)
+
+
+def test_without_root_a_daemon_that_is_not_seen_may_run_all_the_same(tree, host):
+    hgx_h100(tree)
+    hidden = Reading(DENIED, None, "/proc/<pid>/fd of 40 processes may not be read: needs root")
+    assert daemons(host, hidden) == {"nvidia-fabricmanager": (True, True, True), "nvlsm": (False, False, None),
+                                     "nvidia-imex": (False, False, None)}
 
 
 def test_without_control_groups_nobody_can_tell(host):
