@@ -55,6 +55,9 @@ lint: dev-environment ## run ruff, yamllint, shellcheck and ansible-lint
 docs: dev-environment ## check the documentation of plugins and roles, and the changelog
 	@tools/docs.sh
 
+gpu-check: run-environment ## on a machine with an NVIDIA GPU, as root: try what only a stand-in was tried with
+	@PYTHONPATH=tools .venv/bin/python -m gpu_check $(ARGS)
+
 check-pages: run-environment ## write docs/checks/ anew from the catalogue of checks
 	PYTHONPATH=tools:.ansible/collections .venv/bin/python -m pages
 
