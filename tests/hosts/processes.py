@@ -18,6 +18,12 @@ def plant_process(tree: Tree, pid: int, command: str, files: tuple[str, ...] = (
     return tree
 
 
+def plant_persistenced(tree: Tree, pid: int, files: tuple[str, ...]) -> Tree:
+    """NVIDIA's persistence daemon as its unit starts it, holding `files` open."""
+    plant_process(tree, pid, "nvidia-persistenced", files, cgroup="0::/system.slice/nvidia-persistenced.service")
+    return tree.link(f"/proc/{pid}/exe", "/usr/bin/nvidia-persistenced")
+
+
 def plant_limits(tree: Tree, pid: int, *, locked: int | None, capabilities: int = 0) -> Tree:
     """What a process may lock, in bytes, None for unlimited, and its effective capabilities."""
     limit = "unlimited" if locked is None else str(locked)
@@ -33,15 +39,22 @@ def plant_kernel_thread(tree: Tree, pid: int, name: str) -> Tree:
     return tree.folder(f"/proc/{pid}/fd")
 
 
+def plant_record(tree: Tree, container: str) -> Tree:
+    """What Proxmox VE writes when it starts a container: its configuration for LXC."""
+    return tree.file(f"/var/lib/lxc/{container}/config", f"lxc.uts.name = ct{container}")
+
+
 def plant_container_init(tree: Tree, pid: int, container: str) -> str:
     """The first process of a running container, which lxc puts into a group of its own; where its root folder is."""
     plant_process(tree, pid, "systemd", cgroup=f"0::/lxc/{container}/ns/init.scope")
+    plant_record(tree, container)
     tree.file(f"/sys/fs/cgroup/lxc/{container}/ns/init.scope/cgroup.procs", pid)
     return f"/proc/{pid}/root"
 
 
 def plant_container_process(tree: Tree, pid: int, command: str, container: str, files: tuple[str, ...] = ()) -> Tree:
     """A process inside a Proxmox container, as the host sees it."""
+    plant_record(tree, container)
     return plant_process(tree, pid, command, files, cgroup=f"0::/lxc/{container}/ns/system.slice/{command}.service")
 
 

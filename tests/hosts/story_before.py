@@ -135,7 +135,7 @@ def plant_node(tree: Tree, uvm_major: int, *, swap: bool = False, vms: dict[str,
             **{f"/dev/nvidia{minor}": (195, minor) for minor in range(first, first + 4)},
             "/dev/nvidiactl": (195, 255), "/dev/nvidia-uvm": (uvm_major, 0)})
     tree.file("/etc/systemd/system/nvidia-nodes.service", NODES_UNIT)
-    processes.plant_process(tree, 1201, "nvidia-persistenced",
+    processes.plant_persistenced(tree, 1201,
                             ("/dev/nvidiactl", *map("/dev/nvidia{}".format, range(8))))
 
 

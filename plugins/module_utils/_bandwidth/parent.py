@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from .._host.host import Host
 from .._host.program import GRACE, PATH
 from .._kernel import cpulist
-from .._kernel.device_users import parse_container
+from .._kernel.containers import parse_container
 from . import (
     child,
     cuda_copies,

@@ -93,6 +93,13 @@ class Paths(Sysroot):
         except OSError:
             return None
 
+    def owner(self, path: str) -> int | None:
+        """The user id of a file's owner, None where it cannot be looked at."""
+        try:
+            return os.stat(self.local(path)).st_uid
+        except OSError:
+            return None
+
     def modified(self, path: str) -> str | None:
         """When a file was last written, `2026-11-29T18:30:00Z`, None where it cannot be looked at."""
         try:

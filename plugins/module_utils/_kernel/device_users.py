@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import re
 
+from .._host.asked import ask_each
 from .._host.host import Host
-from .._host.reading import DENIED, Reading, ok
+from .._host.reading import ABSENT, DENIED, Reading, ok
+from .containers import container_of
 from .device_majors import read_majors
 
 _NODE = re.compile(r"/dev/(nvidia\S*|kfd|dri/\S+)")
@@ -23,30 +25,16 @@ _NVIDIA_GPU_MINORS = range(248)
 _CAP_IPC_LOCK = 14              # include/uapi/linux/capability.h
 
 # Sets a GPU up and keeps it so; no work of it is lost. The kernel cuts a command's name at 15 characters.
-PERSISTENCED = "nvidia-persistenced"[:15]
-
-_CONTAINER = (
-    re.compile(r"/lxc(?:\.payload)?[./](?!monitor)([^/.\s]+)"),                 # Proxmox VE and plain LXC
-    re.compile(r"(?:^|[/-])([0-9a-f]{12})[0-9a-f]{52}(?:\.scope)?(?:/|$)"),      # Docker, Podman, containerd, CRI-O
-)
-
-
-def parse_container(text: str) -> str | None:
-    """The container of /proc/<pid>/cgroup: an LXC id, or the first 12 digits as `docker ps` prints them; None for none.
-
-    One inside another is named by the outer one.
-    """
-    for pattern in _CONTAINER:
-        for line in text.splitlines():
-            found = pattern.search(line.split(":", 2)[-1])
-            if found is not None:
-                return found[1]
-    return None
+_PERSISTENCED = "nvidia-persistenced"
+_UNIT = re.compile(rf"^0::/system\.slice/{_PERSISTENCED}\.service$|"
+                   rf"^\d+:(?:name=systemd|[\w,]+):/system\.slice/{_PERSISTENCED}\.service$", re.MULTILINE)
 
 
 def read_users(host: Host) -> Reading:
-    """The processes that hold GPU nodes: `[{pid, command, container, nodes, rdma}]` by pid; `container` is None on the
-    host, `rdma` says whether a process holds an RDMA device's node too.
+    """The processes that hold GPU nodes: `[{pid, command, container, nodes, rdma, persistenced}]` by pid.
+
+    `container` is None on the host, `rdma` says whether a process holds an RDMA device's node too, `persistenced`
+    whether it is NVIDIA's daemon.
 
     Denied where a process's files may not be looked at, for then a GPU may be in use unseen. Kernel threads have no
     files. Nodes are the host's (`/dev/nvidia0`), also where a container calls them otherwise.
@@ -57,30 +45,61 @@ def read_users(host: Host) -> Reading:
     pids = host.read_list("/proc")
     if not pids.ok:
         return pids
-    found, hidden = [], 0
+    opened, hidden = {}, 0
     for pid in sorted(int(name) for name in pids.value if name.isdecimal()):
         files = host.read_links(f"/proc/{pid}/fd")
-        if files.status == DENIED:
-            hidden += 1
-        nodes = {_node(host, pid, number, text) for number, text in (files.value or {}).items() if _NODE.match(text)}
-        if nodes:
-            found.append({**_user(host, pid, nodes), "rdma": any(map(_RDMA_NODE.match, files.value.values()))})
+        hidden += files.status == DENIED
+        if any(map(_NODE.match, (files.value or {}).values())):
+            opened[pid] = files.value
     if hidden:
         return Reading(DENIED, None, f"/proc/<pid>/fd of {hidden} processes may not be read: needs root")
-    return ok(found)
+    minors = _read_minors(host, opened)
+    return ok([_user(host, pid, files, minors) for pid, files in opened.items()])
 
 
-def _user(host: Host, pid: int, nodes: set[str]) -> dict:
-    return {"pid": pid, "command": host.read(f"/proc/{pid}/comm").value or "?",
-            "container": parse_container(host.read(f"/proc/{pid}/cgroup").value or ""), "nodes": sorted(nodes)}
+def _user(host: Host, pid: int, files: dict[str, str], minors: dict[str, int]) -> dict:
+    command = host.read(f"/proc/{pid}/comm").value or "?"
+    cgroup = host.read(f"/proc/{pid}/cgroup").value or ""
+    nodes = {f"/dev/nvidia{minors[f'{pid}/{number}']}" if f"{pid}/{number}" in minors else text
+             for number, text in files.items() if _NODE.match(text)}
+    return {"pid": pid, "command": command, "container": container_of(host, cgroup), "nodes": sorted(nodes),
+            "rdma": any(map(_RDMA_NODE.match, files.values())),
+            "persistenced": command[:15] == _PERSISTENCED[:15] and is_persistenced(host, pid, cgroup)}
 
 
-def _node(host: Host, pid: int, number: str, text: str) -> str:
-    """The host's name of an open node: a container may have GPU 3 as its /dev/nvidia0."""
-    node = host.device_node(f"/proc/{pid}/fd/{number}")
-    if node is not None and node["major"] == _NVIDIA_MAJOR and node["minor"] in _NVIDIA_GPU_MINORS:
-        return f"/dev/nvidia{node['minor']}"
-    return text
+def is_persistenced(host: Host, pid: int, cgroup: str) -> bool:
+    """Whether a process is NVIDIA's persistence daemon: started from root's file, in the control group of its unit.
+
+    Any user's process may call itself so; only root may put one into that group.
+    """
+    if not _UNIT.search(cgroup):
+        return False
+    program = host.read_link(f"/proc/{pid}/exe")
+    if program.status == ABSENT and not host.live:
+        return True         # a recording that was made before this was looked at
+    name = (program.value or "").removesuffix(" (deleted)").rpartition("/")[2]
+    if name != _PERSISTENCED:
+        return False
+    owner = ask_each(host, ["exe"], lambda _name: [host.owner(f"/proc/{pid}/exe")])["exe"] if host.live else [0]
+    return owner == [0]
+
+
+def _read_minors(host: Host, opened: dict[int, dict[str, str]]) -> dict[str, int]:
+    """`{pid/descriptor: minor}` of the open GPU nodes: a container may have GPU 3 as its /dev/nvidia0.
+
+    What a container calls /dev/nvidia0 may be a file of its own that never answers: a child looks.
+    """
+    asked = [f"{pid}/{number}" for pid, files in opened.items() for number, text in files.items() if _NODE.match(text)]
+
+    def look(name: str) -> list:
+        pid, _slash, number = name.partition("/")
+        node = host.device_node(f"/proc/{pid}/fd/{number}")
+        gpu = node is not None and node["major"] == _NVIDIA_MAJOR and node["minor"] in _NVIDIA_GPU_MINORS
+        return [node["minor"] if gpu else None]
+
+    # Files of a folder that mirrors a host answer.
+    answers = ask_each(host, asked, look) if host.live else {name: look(name) for name in asked}
+    return {name: answer[0] for name, answer in answers.items() if isinstance(answer, list) and answer[0] is not None}
 
 
 def read_locking(host: Host, users: Reading) -> Reading:
@@ -137,4 +156,4 @@ def users_of(users: Reading, nodes: list[str]) -> Reading:
         return Reading(users.status, None, users.detail)
     wanted = set(nodes)
     return ok([{key: user[key] for key in ("pid", "command", "container")} for user in users.value
-               if wanted.intersection(user["nodes"]) and user["command"][:15] != PERSISTENCED])
+               if wanted.intersection(user["nodes"]) and not user["persistenced"]])

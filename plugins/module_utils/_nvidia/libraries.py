@@ -9,19 +9,16 @@ of a container is opened: what counts is the name of the file to which a library
 """
 from __future__ import annotations
 
-import json
 import os
 import re
-import select
-import signal
 import stat
-import time
 from collections.abc import Callable
 
+from .._host.asked import ask_each
 from .._host.host import Host
 from .._host.reading import ABSENT, UNPARSABLE, Reading, from_error, ok
 from .._host.sysroot import Sysroot
-from .._kernel.device_users import parse_container
+from .._kernel.containers import parse_container
 from .container_nodes import read_nodes_inside
 from .proc import parse_version
 
@@ -33,7 +30,6 @@ _VERSIONED = re.compile(r"(lib[a-z-]+\.so)\.(\d{1,6}(?:\.\d{1,6}){1,3})", re.ASC
 _GROUPS = ("/sys/fs/cgroup/lxc/{}", "/sys/fs/cgroup/systemd/lxc/{}")
 _BELOW = ("/ns/init.scope", "/ns", "/init.scope", "")
 TIME_LIMIT = 2.0        # seconds for a container whose file system may never answer
-HANGING_LIMIT = 3       # containers that do not answer, after which no further one is asked
 
 
 def read_library_version(root: Sysroot, library: str) -> Reading:
@@ -109,56 +105,12 @@ def read_containers(host: Host, processes: Reading) -> dict[str, Reading]:
     """
     if not processes.ok:
         return {"container_libraries": processes, "container_nodes": processes}
-    answers: dict[str, tuple[Reading, Reading]] = {}
-    waiting = dict(processes.value)
-    for _try in range(HANGING_LIMIT):
-        answers.update(_ask_child(host, waiting))
-        waiting = {name: pid for name, pid in waiting.items() if name not in answers}
-        if not waiting:
-            break
-        hanging = next(iter(waiting))
-        answers[hanging] = (Reading(UNPARSABLE, None, f"its file system did not answer within {TIME_LIMIT:g} s"),) * 2
-        del waiting[hanging]
-    not_asked = Reading(UNPARSABLE, None, "not asked: too many others did not answer")
-    answers.update(dict.fromkeys(waiting, (not_asked, not_asked)))
-    return {"container_libraries": ok([{"name": name, "versions": answers[name][0]} for name in sorted(answers)]),
-            "container_nodes": ok([{"name": name, "nodes": answers[name][1]} for name in sorted(answers)])}
-
-
-def _ask_child(host: Host, processes: dict[str, int]) -> dict[str, tuple[Reading, Reading]]:
-    """What a child says of the containers one after the other, as far as it came in time."""
-    if not processes:
-        return {}
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        _be_child(host, processes, writer)
-    os.close(writer)
-    try:
-        text = _read_until(reader, time.monotonic() + TIME_LIMIT, len(processes))
-    finally:
-        os.close(reader)
-        os.kill(child, signal.SIGKILL)
-        _reap(child)
-    answers = {}
-    for name, (versions, nodes), told in map(json.loads, text.split(b"\n")[:-1]):
-        answers[name] = Reading(*versions), Reading(*nodes)
-        host.hear(told)
-    return answers
-
-
-def _be_child(host: Host, processes: dict[str, int], writer: int) -> None:
-    """Never returns. Holds none of the parent's streams, so that nobody waits for them if it hangs."""
-    try:
-        nothing = os.open(os.devnull, os.O_RDONLY)
-        for stream in (0, 1, 2):
-            os.dup2(nothing, stream)
-        for name, pid in processes.items():
-            host.tell()
-            answer = _look_inside(host, name, pid)
-            os.write(writer, json.dumps([name, answer, host.tell()]).encode() + b"\n")
-    finally:
-        os._exit(0)
+    answers = {name: tuple(Reading(*part) for part in answer) if isinstance(answer, list) else
+               (Reading(UNPARSABLE, None, answer),) * 2
+               for name, answer in sorted(ask_each(host, processes.value, lambda name: _look_inside(
+                   host, name, processes.value[name]), TIME_LIMIT).items())}
+    return {"container_libraries": ok([{"name": name, "versions": answer[0]} for name, answer in answers.items()]),
+            "container_nodes": ok([{"name": name, "nodes": answer[1]} for name, answer in answers.items()])}
 
 
 def _look_inside(host: Host, name: str, pid: int) -> tuple[Reading, Reading]:
@@ -187,23 +139,3 @@ def _read_versions(root: Sysroot) -> Reading:
     found = [read_library_version(root, library) for library in (MANAGEMENT, CUDA)]
     failed = next((reading for reading in found if reading.status not in ("ok", ABSENT)), None)
     return failed or ok(sorted({reading.value for reading in found if reading.ok}))
-
-
-def _read_until(reader: int, deadline: float, lines: int) -> bytes:
-    """What the child wrote, until it has said all, ended, or stayed silent for too long."""
-    text = b""
-    while text.count(b"\n") < lines:
-        ready, _none, _either = select.select([reader], [], [], max(0.0, deadline - time.monotonic()))
-        piece = os.read(reader, 1 << 16) if ready else b""
-        if not piece:
-            break
-        text += piece
-    return text
-
-
-def _reap(child: int) -> None:
-    """A killed child ends at once, unless it hangs in the kernel; then it is left behind."""
-    for _try in range(50):
-        if os.waitpid(child, os.WNOHANG)[0]:
-            return
-        time.sleep(0.002)

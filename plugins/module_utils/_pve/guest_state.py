@@ -28,10 +28,12 @@ def read_running_containers(host: Host) -> Reading:
     groups = host.read_list("/sys/fs/cgroup")
     if not sockets.ok and not groups.ok:
         return Reading(ABSENT, None, "neither /proc/net/unix nor /sys/fs/cgroup can be read")
-    found = set(sockets.value or ())
-    for folder in _CGROUP_FOLDERS:
-        found.update(name for name in host.list(folder) if name.isdecimal() and _populated(host, f"{folder}/{name}"))
-    return ok(found)
+    folders = [(folder, names.value) for folder in _CGROUP_FOLDERS for names in (host.read_list(folder),) if names.ok]
+    if not folders:
+        return ok(set(sockets.value or ()))
+    # Any user may listen on a socket of that name; only root makes control groups there.
+    return ok({name for folder, names in folders for name in names
+               if name.isdecimal() and _populated(host, f"{folder}/{name}")})
 
 
 def _populated(host: Host, group: str) -> bool:

@@ -14,7 +14,7 @@ from .._change.hung_gpus import list_hung
 from .._host.host import Host
 from .._host.reading import ASLEEP, GONE
 from .._kernel.bracketed import chosen
-from .._kernel.device_users import PERSISTENCED, read_users
+from .._kernel.device_users import read_users
 from .._kernel.modules import read_modules
 from .._nvidia import driver, smi
 from .._pci.address import DEVICES
@@ -42,7 +42,7 @@ def read_conditions(host: Host) -> dict[str, Any]:
         "memory_available_mib": host.read("/proc/meminfo").map(parse_available).value,
         "users": None if not users.ok else [
             {key: user[key] for key in ("pid", "command", "container")} for user in users.value
-            if user["command"][:15] != PERSISTENCED],
+            if not user["persistenced"]],
         "gpus": read_gpus(host),
     }
 

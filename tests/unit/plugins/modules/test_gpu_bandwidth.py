@@ -24,7 +24,7 @@ from bandwidth_fixtures import SIZES, A, B, C, hasten, plant
 from hosts.config_space import all_ones
 from hosts.nvidia import Gpu, plant_hung, plant_libraries, plant_nvidia
 from hosts.pci import bind, device_path, suspend, write_config
-from hosts.processes import plant_process
+from hosts.processes import plant_persistenced, plant_process
 from hosts.proxmox import plant_proxmox
 
 
@@ -303,7 +303,7 @@ def test_busy(measure, tree):
 
 
 def test_persistenced_keeps_nobody_busy(measure, tree):
-    plant_process(tree, 99, "nvidia-persistenced", ("/dev/nvidia0", "/dev/nvidia1"))
+    plant_persistenced(tree, 99, ("/dev/nvidia0", "/dev/nvidia1"))
     assert verdicts(measure(pairs=False)) == dict.fromkeys((A, B, C), "healthy")
 
 

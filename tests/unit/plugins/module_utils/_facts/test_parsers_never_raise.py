@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.gpuhost.tuning.plugins.module_utils._host.reading import ok
+from ansible_collections.gpuhost.tuning.plugins.module_utils._kernel.containers import parse_container
 from ansible_collections.gpuhost.tuning.plugins.module_utils._kernel.device_majors import parse_devices
 from ansible_collections.gpuhost.tuning.plugins.module_utils._kernel.device_users import (
-    parse_container,
     parse_locked_limit,
     parse_may_lock,
 )

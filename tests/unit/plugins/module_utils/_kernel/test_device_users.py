@@ -5,14 +5,16 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 
 import pytest
+from ansible_collections.gpuhost.tuning.plugins.module_utils._host import asked
 from ansible_collections.gpuhost.tuning.plugins.module_utils._host.host import Host
 from ansible_collections.gpuhost.tuning.plugins.module_utils._host.reading import DENIED, Reading, ok
 from ansible_collections.gpuhost.tuning.plugins.module_utils._kernel import device_users
+from ansible_collections.gpuhost.tuning.plugins.module_utils._kernel.containers import parse_container
 from ansible_collections.gpuhost.tuning.plugins.module_utils._kernel.device_users import (
     nodes_of_gpu,
-    parse_container,
     parse_locked_limit,
     parse_may_lock,
     read_locking,
@@ -21,7 +23,14 @@ from ansible_collections.gpuhost.tuning.plugins.module_utils._kernel.device_user
 )
 
 from hosts.modules import plant_char_devices
-from hosts.processes import plant_container_process, plant_kernel_thread, plant_limits, plant_process
+from hosts.processes import (
+    plant_container_process,
+    plant_kernel_thread,
+    plant_limits,
+    plant_persistenced,
+    plant_process,
+    plant_record,
+)
 
 DIGITS = "0123456789abcdef" * 4
 
@@ -33,8 +42,9 @@ def test_process_of_the_host_and_of_a_container(tree, host):
     plant_kernel_thread(tree, 2, "kthreadd")
     assert read_users(host).value == [
         {"pid": 812, "command": "python3", "container": None,
-         "nodes": ["/dev/nvidia-uvm", "/dev/nvidia0", "/dev/nvidiactl"], "rdma": False},
-        {"pid": 4711, "command": "vllm", "container": "101", "nodes": ["/dev/nvidia1"], "rdma": False}]
+         "nodes": ["/dev/nvidia-uvm", "/dev/nvidia0", "/dev/nvidiactl"], "rdma": False, "persistenced": False},
+        {"pid": 4711, "command": "vllm", "container": "101", "nodes": ["/dev/nvidia1"], "rdma": False,
+         "persistenced": False}]
 
 
 def test_who_keeps_which_gpu_busy(tree, host):
@@ -51,12 +61,65 @@ def test_who_keeps_which_gpu_busy(tree, host):
 
 def test_persistenced_keeps_no_gpu_busy(tree, host):
     """The kernel cuts its name; it is still listed among those that hold the node (A-31)."""
-    plant_process(tree, 700, "nvidia-persistenced", ("/dev/nvidia0", "/dev/nvidia1", "/dev/nvidiactl"))
+    plant_persistenced(tree, 700, ("/dev/nvidia0", "/dev/nvidia1", "/dev/nvidiactl"))
     users = read_users(host)
     assert users.value[0]["command"] == "nvidia-persiste"
     assert users_of(users, ["/dev/nvidia0"]) == ok([])
     tree.file("/proc/700/comm", "nvidia-persistenced")
     assert users_of(read_users(host), ["/dev/nvidia0"]) == ok([])
+
+
+@pytest.mark.parametrize("change", [
+    lambda tree: tree.file("/proc/700/cgroup", "0::/user.slice/user-1000.slice/session-3.scope"),
+    lambda tree: tree.file("/proc/700/cgroup", "0::/user.slice/x/system.slice/nvidia-persistenced.service"),
+    lambda tree: tree.file("/proc/700/cgroup", "0::/system.slice/nvidia-persistenced.service/nested"),
+    lambda tree: tree.link("/proc/700/exe", "/home/mallory/python3"),
+    lambda tree: tree.file("/proc/700/comm", "python3"),
+])
+def test_who_only_calls_itself_so_keeps_a_gpu_busy(tree, host, change):
+    plant_persistenced(tree, 700, ("/dev/nvidia0",))
+    change(tree)
+    assert [user["pid"] for user in users_of(read_users(host), ["/dev/nvidia0"]).value] == [700]
+
+
+@pytest.mark.parametrize("cgroup", [
+    "0::/lxc/666", "0::/lxc/666/ns/init.scope", "0::/lxc.payload.evil", "0::/lxc/..",
+    "0::/user.slice/user-1000.slice/user@1000.service/lxc/101",
+    f"0::/user.slice/user-1000.slice/user@1000.service/app.slice/docker-{DIGITS}.scope",
+    "0::/system.slice/ssh.service/lxc/101",
+])
+def test_a_group_that_a_user_made_is_no_container(tree, host, cgroup):
+    plant_record(tree, "101")
+    plant_process(tree, 812, "python3", ("/dev/nvidia0",), cgroup=cgroup)
+    assert read_users(host).value[0]["container"] is None
+
+
+@pytest.mark.parametrize(("cgroup", "record", "name"), [
+    ("0::/lxc/101/ns/init.scope", "/etc/pve/lxc/101.conf", "101"),
+    ("0::/lxc.payload.web", "/var/lib/lxc/web/config", "web"),
+    ("0::/lxc.payload.my.web/system.slice", "/var/lib/incus/containers/my.web/metadata.yaml", "my.web"),
+    ("0::/lxc.payload.web", "/var/snap/lxd/common/lxd/containers/web/backup.yaml", "web"),
+    (f"0::/system.slice/docker-{DIGITS}.scope", "/etc/hostname", "0123456789ab"),
+])
+def test_a_container_that_somebody_keeps_a_record_of(tree, host, cgroup, record, name):
+    tree.file(record, "x")
+    plant_process(tree, 812, "python3", ("/dev/nvidia0",), cgroup=cgroup)
+    assert read_users(host).value[0]["container"] == name
+
+
+def test_a_file_that_never_answers_is_left_behind():
+    """On this machine: a node that a container made may be of a file system that its owner answers for."""
+    host = Host("/")
+
+    def look(name):
+        if name == "hangs":
+            signal.pause()
+        return [name]
+
+    answers = asked.ask_each(host, ["first", "hangs", "last"], look, 0.3)
+    assert answers == {"first": ["first"], "hangs": "its file system did not answer within 0.3 s", "last": ["last"]}
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)          # no child is left
 
 
 def test_amd_nodes(tree, host):
@@ -82,7 +145,7 @@ def test_host_without_a_gpu_driver_is_not_searched(tree, host):
 def test_process_without_name_or_group(tree, host):
     tree.link("/proc/55/fd/7", "/dev/nvidia0").folder("/proc/self/fd")
     assert read_users(host).value == [{"pid": 55, "command": "?", "container": None, "nodes": ["/dev/nvidia0"],
-                                       "rdma": False}]
+                                       "rdma": False, "persistenced": False}]
 
 
 def test_what_processes_may_lock(tree, host):

@@ -21,7 +21,7 @@ from hosts.faulty import FaultyHost
 from hosts.kernel import plant_kernel
 from hosts.nvidia import plant_hung, plant_nvidia
 from hosts.pci import DEVICES, bind, device_path, plant_device, plant_gpu, plant_root_port, suspend, write_config
-from hosts.processes import plant_container_process, plant_process
+from hosts.processes import plant_container_process, plant_persistenced, plant_process
 from hosts.proxmox import plant_proxmox
 
 GPUS = [f"0000:{bus:02x}:00.0" for bus in (0x01, 0x21, 0x41, 0x61, 0x81, 0xA1, 0xC1, 0xE1)]
@@ -391,7 +391,7 @@ def test_busy_and_allowed_to_be(tree, host):
 
 def test_persistenced_is_no_use(tree, host):
     plant_eight(tree)
-    plant_process(tree, 900, "nvidia-persistenced", tuple(f"/dev/nvidia{number}" for number in range(8)))
+    plant_persistenced(tree, 900, tuple(f"/dev/nvidia{number}" for number in range(8)))
     assert run(host, {GPU: 4096})["changes"][0]["outcome"] == "changed"
 
 

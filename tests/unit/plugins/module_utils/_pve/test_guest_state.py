@@ -31,10 +31,15 @@ def test_command_sockets_of_containers():
     assert parse_command_sockets("") == set()
 
 
-def test_container_by_either_sign(tree, host):
+def test_a_container_by_its_socket_where_control_groups_are_not_seen(tree, host):
+    tree.file("/proc/net/unix", SOCKETS)
+    assert read_running_containers(host).value == {"101", "102"}
+
+
+def test_a_socket_that_any_user_may_make_is_no_sign_of_a_container(tree, host):
     tree.file("/proc/net/unix", SOCKETS)
     tree.file("/sys/fs/cgroup/lxc/104/cgroup.events", "populated 1\nfrozen 0")
-    assert read_running_containers(host).value == {"101", "102", "104"}
+    assert read_running_containers(host).value == {"104"}
 
 
 def test_control_group_that_was_left_behind(tree, host):

@@ -13,7 +13,7 @@ from ansible_collections.gpuhost.tuning.plugins.module_utils._workload.condition
 
 from hosts.instinct import instinct
 from hosts.nvidia import Gpu, plant_hung, smi_xml
-from hosts.processes import plant_container_process, plant_process
+from hosts.processes import plant_container_process, plant_persistenced
 from hosts.story_before import GPUS, all_ones_on, asleep, story_before
 from hosts.tree import Tree
 
@@ -28,7 +28,7 @@ def planted(tmp_path_factory):
     gpus = [Gpu(*gpu, smi=message if gpu[0] == FIRST else {"temperature": "N/A"}) for gpu in GPUS.items()]
     tree.program("nvidia-smi.xml", smi_xml(gpus, "570.133.20")).file("/proc/loadavg", "1.25 0.80 0.50 2/1234 5678")
     plant_container_process(tree, 4711, "vllm", "101", ("/dev/nvidia0",))
-    plant_process(tree, 700, "nvidia-persistenced", ("/dev/nvidia0",))
+    plant_persistenced(tree, 700, ("/dev/nvidia0",))
     return tree
 
 
