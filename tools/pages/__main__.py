@@ -1,7 +1,7 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`python -m pages` writes the pages of docs/checks, with --check it only compares them with the catalogue."""
+"""`python -m pages` writes the pages of docs/checks and docs/reference, with --check it only compares them."""
 from __future__ import annotations
 
 import pathlib
@@ -15,6 +15,7 @@ from ansible_collections.gpuhost.tuning.plugins.plugin_utils._checks.catalogue i
 
 from .index import index_page
 from .page import check_page
+from .reference import reference_pages
 
 HOW = "write them anew with: make check-pages"
 
@@ -45,13 +46,15 @@ def write(folder: pathlib.Path, wanted: dict[str, str]) -> None:
 
 def main(arguments: list[str]) -> str | None:
     """What is wrong, None where nothing is."""
-    folder = pathlib.Path(__file__).parents[2] / "docs" / "checks"
-    wanted = pages()
+    docs = pathlib.Path(__file__).parents[2] / "docs"
+    made = {"checks": pages(), "reference": reference_pages()}
     if arguments != ["--check"]:
-        write(folder, wanted)
+        for folder, wanted in made.items():
+            write(docs / folder, wanted)
         return None
-    stale = differences(folder, wanted)
-    return f"docs/checks: not as the catalogue has it: {', '.join(stale)}; {HOW}" if stale else None
+    stale = {folder: differences(docs / folder, wanted) for folder, wanted in made.items()}
+    named = "; ".join(f"docs/{folder}: {', '.join(names)}" for folder, names in stale.items() if names)
+    return f"not as the catalogue and the documentation have it: {named}; {HOW}" if named else None
 
 
 if __name__ == "__main__":

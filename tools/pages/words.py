@@ -16,7 +16,7 @@ from ansible_collections.gpuhost.tuning.plugins.plugin_utils._render.text import
 
 from .facts import description
 
-OPEN, CLOSE = "\ue000", "\ue001"        # private use: no text of a catalogue has them
+OPEN, CLOSE = "\u27e6", "\u27e7"        # brackets of mathematics: no text of a catalogue has them
 COMMANDS = ("cat", "echo", "for", "grep", "modprobe", "mount", "mv", "nvidia-smi", "prlimit", "rmmod", "setpci",
             "sysctl", "systemctl")
 # What a command line does not have and a sentence does.

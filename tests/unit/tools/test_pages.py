@@ -8,6 +8,7 @@ import pytest
 import yaml
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._checks.catalogue import load_file, load_profile
 from pages import __main__ as program
+from pages import reference
 from pages.facts import description
 from pages.index import index_page
 from pages.page import check_page
@@ -155,13 +156,29 @@ def test_stale_pages_are_named_with_the_command_that_writes_them(tmp_path, monke
     folder = tmp_path / "docs" / "checks"
     monkeypatch.setattr(program, "__file__", str(tmp_path / "tools" / "pages" / "__main__.py"))
     monkeypatch.setattr(program, "pages", lambda: {"one.md": "one\n", "two.md": "two\n"})
+    monkeypatch.setattr(program, "reference_pages", lambda: {"parts.md": "parts\n"})
     assert program.main(["--check"]) == (
-        "docs/checks: not as the catalogue has it: one.md, two.md; write them anew with: make check-pages")
+        "not as the catalogue and the documentation have it: docs/checks: one.md, two.md; docs/reference: parts.md; "
+        "write them anew with: make check-pages")
     assert program.main([]) is None
     assert program.main(["--check"]) is None
     (folder / "one.md").write_text("by hand\n")
     (folder / "gone.md").write_text("of a check that is no more\n")
-    assert program.main(["--check"]).startswith("docs/checks: not as the catalogue has it: gone.md, one.md; ")
+    assert program.main(["--check"]).startswith(
+        "not as the catalogue and the documentation have it: docs/checks: gone.md, one.md; write")
     program.main([])
     assert sorted(path.name for path in folder.iterdir()) == ["one.md", "two.md"]
     assert (folder / "one.md").read_text() == "one\n"
+
+
+def test_the_reference_says_of_a_variable_what_its_roles_say():
+    known = reference.variables()
+    assert known["gpuhost_force"]["roles"] == ["restore"]
+    assert known["gpuhost_fail_on"]["roles"] == ["audit"]
+    assert known["gpuhost_link_samples"]["default"] == 0
+    assert known["gpuhost_serial"]["roles"] == ["playbook tune_runtime"]
+    assert ("lookup", "hosts", "A pattern of hosts that is known to match some") in reference.parts()
+
+
+def test_markup_of_documentation_becomes_markdown():
+    assert reference.plain(["Writes C(audit.json),", "see O(report_dir)."]) == "Writes `audit.json`, see `report_dir`."
