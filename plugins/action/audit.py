@@ -14,7 +14,7 @@ from ansible.utils.color import stringc
 from ansible.utils.display import Display
 
 from ..plugin_utils._action.guarded import GuardedAction, failure_of
-from ..plugin_utils._ansible import piped_reader, variables
+from ..plugin_utils._ansible import next_step, piped_reader, variables
 from ..plugin_utils._ansible.untag import untag
 from ..plugin_utils._answers.facts import take_packed
 from ..plugin_utils._answers.limits import OutOfTime, memory_limit
@@ -23,7 +23,7 @@ from ..plugin_utils._audit.audit import PROBLEMS, Audit
 from ..plugin_utils._experiment.record import cut_short
 from ..plugin_utils._records.host_folder import RecordError
 from ..plugin_utils._render.changes import outcome_counts
-from ..plugin_utils._render.text import clean, one_line
+from ..plugin_utils._render.text import clean, count, one_line
 from ..plugin_utils._report.terminal import full_report, no_paint, short_line
 from ..plugin_utils._rollout import rollout
 
@@ -143,11 +143,28 @@ class ActionModule(GuardedAction):
         if alone or Display().verbosity > 0:
             paint = stringc if self.console.prints else no_paint
             self.console.show(full_report(audit.document, audit.paths(), paint))
+            for text in _next_steps(audit, outcome) if alone else ():
+                self.console.show(text)
         else:
             given = audit.arguments
             changes = {"before": outcome.get("planned"), "after": given["changes"]}.get(given["stage"])
             self.console.show(short_line(audit.document) if changes is None
                               else clean(f"{audit.host}: {outcome_counts(changes)}"))
+
+
+def _next_steps(audit: Audit, outcome: dict[str, Any]) -> list[str]:
+    """What the user may do now: the commands for the same hosts."""
+    stage, given = audit.arguments["stage"], audit.arguments
+    planned = sum(finding["fix"]["planned"] for finding in audit.document["findings"])
+    if stage == "audit" and planned and audit.document["facts"]["identity"]["kind"] != "container":
+        return [f"Next, to see the {count(planned, 'change')} that a tune would make at run time, and can take back:",
+                f"  {next_step.command('tune_runtime', '--check', '--diff')}"]
+    if stage == "before" and given["check"] and outcome["plan"]:
+        return ["Next, to make these changes:", f"  {next_step.command('tune_runtime')}"]
+    if stage == "after" and any(change["outcome"] == "changed" for change in given["changes"]):
+        return ["Next, to see later whether it is still so, and to take it back:",
+                f"  {next_step.command('verify')}", f"  {next_step.command('restore')}"]
+    return []
 
 
 def _note_end(hosts: list[str], host: str, arguments: dict[str, Any], state: str) -> None:

@@ -46,7 +46,7 @@ class ActionModule(GuardedAction):
             lines, message = self._compare(journal, folder, arguments, task_vars)
             lines += drift.driver_lines(journal["driver_mismatch"])
             reboot = self._after_reboot(journal["boot_id"], folder, arguments, task_vars)
-            note_verify(folder, arguments["run_id"], drift.tally(lines) + (f" ({message})" if message else ""))
+            note_verify(folder, arguments["run_id"], drift.summary(lines, message))
         except (RecordError, ValueError) as problem:
             raise AnsibleActionFail(str(problem)) from problem
         return {**result, "changed": False, **self._answer(host, lines, message, reboot)}
@@ -56,6 +56,8 @@ class ActionModule(GuardedAction):
         if journal["status"] not in ("ok", "absent"):
             raise ValueError(f"the journal of the host cannot be read: {journal['detail']}")
         if not journal["expected_values"]:
+            if drift.all_is_back(journal, arguments["run_id"]):
+                return [], drift.BACK
             return drift.without_journal(folder, arguments["run_id"], journal["boot_id"])
         changes = []
         for kind, values in journal["expected_values"].items():
@@ -85,7 +87,7 @@ class ActionModule(GuardedAction):
 
     def _answer(self, host: str, lines: list[dict[str, Any]], message: str | None,
                 reboot: dict[str, Any]) -> dict[str, Any]:
-        shown = [f"{host}: {drift.tally(lines)}" + (f" ({message})" if message else "")]
+        shown = [f"{host}: {message if message == drift.BACK else drift.summary(lines, message)}"]
         shown += [f"  {drift.describe(line)}" for line in lines if line["state"] != drift.FINE]
         broken = [text for one in reboot["broken"] for text in plan_reboot.describe(**one)]
         if reboot["since"]:

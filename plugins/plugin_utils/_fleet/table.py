@@ -16,6 +16,7 @@ from .._rollout import rollout as rollout_state
 from .._rollout.gate import describe
 
 WIDTH = 100
+_NARROWEST = 20    # characters for a reason
 SHOWN = 40      # hosts in a table; those that are fine are left out beyond that
 
 
@@ -72,12 +73,17 @@ def _shown(rows: Sequence[tuple[str, ...]], fine: set[str], every: bool) -> list
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Columns of equal width, the last one cut where the line would be too long."""
+    """Columns of equal width; a reason that is too long for its line goes on below it, and no word of it is lost."""
     lines = [tuple(map(clean, row)) for row in [tuple(head), *rows]]
     widths = [max(len(line[column]) for line in lines) for column in range(len(head) - 1)]
-    room = max(20, WIDTH - sum(widths) - 2 * len(widths))
-    return ["  ".join([*(cell.ljust(width) for cell, width in zip(line, widths)),
-                       textwrap.shorten(line[-1], room, placeholder=" ...")]).rstrip() for line in lines]
+    indent = sum(widths) + 2 * len(widths)
+    return [text for line in lines for text in _row(line, widths, min(indent, WIDTH - _NARROWEST))]
+
+
+def _row(line: Sequence[str], widths: Sequence[int], indent: int) -> list[str]:
+    first, *rest = textwrap.wrap(line[-1], WIDTH - indent, break_on_hyphens=False) or [""]
+    cells = [cell.ljust(width) for cell, width in zip(line, widths)]
+    return ["  ".join([*cells, first]).rstrip(), *(" " * indent + text for text in rest)]
 
 
 def _tally(words: Any) -> str:

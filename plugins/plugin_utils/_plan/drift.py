@@ -15,6 +15,7 @@ from typing import Any
 from .._records.host_folder import HostFolder, RecordError, read_json
 from .._render.text import count, show
 
+BACK = "everything that was set in this boot is back at what it was before"
 FINE, DRIFT, EXPIRED, UNKNOWN = "fine", "drift", "expired", "unknown"
 STATES = (DRIFT, UNKNOWN, EXPIRED, FINE)
 
@@ -109,6 +110,16 @@ def tally(lines: Iterable[dict[str, Any]]) -> str:
     lines = list(lines)
     counts = [(sum(line["state"] == state for line in lines), state) for state in STATES]
     return ", ".join(f"{number} {state}" for number, state in counts if number) or "nothing to verify"
+
+
+def summary(lines: Iterable[dict[str, Any]], message: str | None) -> str:
+    return tally(lines) + (f" ({message})" if message else "")
+
+
+def all_is_back(journal: dict[str, Any], run_id: str | None) -> bool:
+    """Whether the host was changed in this boot, by that run or any, and nothing of it is left."""
+    runs = [run for run in journal["runs"] if run["this_boot"] and run_id in (None, run["run_id"])]
+    return bool(runs) and not journal["expected_values"] and not journal["left_alone"]
 
 
 def describe(line: dict[str, Any]) -> str:

@@ -1,0 +1,75 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""The command for the next step, for the same hosts by the same way as the command that runs now."""
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import shlex
+import sys
+from collections.abc import Iterator, Sequence
+
+PLAYBOOKS = ("audit", "tune_runtime", "verify", "restore")
+_COLLECTION = "gpuhost.tuning."
+# Which hosts, and how to reach them. Other words may hold a password, or belong to the step that runs now.
+_TAKEN = ("-i", "--inventory", "--inventory-file", "-l", "--limit", "-u", "--user")
+_TAKEN_ALONE = ("-K", "--ask-become-pass", "-k", "--ask-pass", "-b", "--become")
+_VARIABLES = ("-e", "--extra-vars")
+_OF_THIS_RUN = ("gpuhost_run_id", "gpuhost_fail_on")
+
+
+def command(playbook: str, *words: str, argv: Sequence[str] | None = None) -> str:
+    """`ansible-playbook -i hosts.yml -l pve1 gpuhost.tuning.verify WORDS`, as the user would type it.
+
+    Of the words of `argv`, this process' own by default, those are taken that say which hosts and how; of variables
+    only ours, without those that belong to this run.
+    """
+    argv = sys.argv if argv is None else argv
+    program, *given = argv
+    return shlex.join([_program(program), *_taken(given), _playbook(playbook, given), *words])
+
+
+def _program(path: str) -> str:
+    """The program by its name, or by its path from here where it is one of a checkout that is not on PATH."""
+    name = os.path.basename(path)
+    if name != "ansible-playbook":
+        return "ansible-playbook"       # python -m ansible playbook
+    here = os.path.relpath(path)
+    in_checkout = here.startswith(".venv" + os.sep)
+    return here if in_checkout else path if os.sep in path and not os.path.isabs(path) else name
+
+
+def _playbook(name: str, given: Sequence[str]) -> str:
+    """The playbook beside the one that runs; by its full name where that is the user's own."""
+    for word in given:
+        path = pathlib.PurePath(word)
+        if path.suffix in (".yml", ".yaml") and path.stem in PLAYBOOKS and path.parent.name == "playbooks":
+            return str(path.with_name(f"{name}.yml"))
+    return _COLLECTION + name
+
+
+def _taken(given: Sequence[str]) -> Iterator[str]:
+    words = iter(given)
+    for word in words:
+        option, equals, value = word.partition("=")
+        if word in _TAKEN_ALONE:
+            yield word
+        elif option in _TAKEN or option in _VARIABLES:
+            value = value if equals else next(words, "")
+            if option in _TAKEN or _is_ours(value):
+                yield from (f"{option}={value}",) if equals else (option, value)
+        elif word[:2] in ("-i", "-l", "-u") and not word.startswith("--"):
+            yield word
+
+
+def _is_ours(variables: str) -> bool:
+    """Whether the text, JSON or `name=value` words, has no variable but ours, and none that belongs to this run."""
+    try:
+        given = json.loads(variables) if variables.startswith("{") else dict(
+            word.partition("=")[::2] for word in shlex.split(variables))
+    except ValueError:
+        return False
+    return all(name.startswith("gpuhost_") and name not in _OF_THIS_RUN for name in given)
