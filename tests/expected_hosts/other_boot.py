@@ -18,7 +18,7 @@ COMMON = {
     "lxc_survives_reboot": 'fail info: ["c 509:* rwm is nvidia-uvm in this boot only"] -> empty true',
 }
 
-HOSTS = (
+OF_A_CONTAINER = (
     Expected(other_boot,
              {**COMMON,
               "container_nodes": 'fail P0: ["/dev/nvidia-uvm is 508:0 in it, 509:0 on the host"] -> empty true'},

@@ -88,6 +88,9 @@ def plant_rig(tree: Tree, *, flavour: str = "open", parameters: dict | None = No
         for number, card in enumerate(CARDS)])
     plant_proxmox(tree, containers={"101": CONTAINER}, running=("101",))
     plant_libraries(tree, DRIVER, processes.plant_container_init(tree, 5101, "101"))
+    processes.plant_container_nodes(tree, 5101, {
+        **{f"/dev/nvidia{number}": (195, number) for number in range(len(CARDS))},
+        "/dev/nvidiactl": (195, 255), "/dev/nvidia-uvm": (511, 0)})
     tree.file("/etc/udev/rules.d/70-nvidia.rules", UVM_RULE)
     return tree
 

@@ -67,6 +67,8 @@ def node_with_one_left(tree: Tree) -> Tree:
         Gpu(CARDS[3], 0, "NVIDIA L40S", 46068, 65536, smi={"power_limit": 350, "default_power_limit": 350})])
     plant_proxmox(tree, version="9.0.11", containers={"101": CONTAINER}, vms=_vms(), running=("101", "200", "201"))
     plant_libraries(tree, DRIVER, processes.plant_container_init(tree, 5101, "101"))
+    processes.plant_container_nodes(tree, 5101, {
+        "/dev/nvidia0": (195, 0), "/dev/nvidiactl": (195, 255), "/dev/nvidia-uvm": (511, 0)})
     return tree.file("/etc/udev/rules.d/70-nvidia.rules", UVM_RULE)
 
 

@@ -9,7 +9,7 @@ import functools
 import pytest
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._checks.judge import summary
 
-from expected_hosts.other_boot import HOSTS
+from expected_hosts.other_boot import OF_A_CONTAINER
 from hosts.other_boot import NODES, OWN_NODES, PIDS, other_boot, this_boot
 from hosts.processes import plant_container_nodes
 from hosts.story_before import CONTAINERS, UVM_MAJOR, story_before
@@ -46,7 +46,7 @@ def of_101(facts, check="container_nodes"):
     return finding["verdict"], finding["priority"], finding["reason"]
 
 
-@pytest.mark.parametrize("host", HOSTS, ids=lambda host: host.plant.__name__)
+@pytest.mark.parametrize("host", OF_A_CONTAINER, ids=lambda host: host.plant.__name__)
 def test_a_container_with_nodes_of_another_boot(facts_of, host):
     """Everything that fails about the container, written down before; the rest is the story's."""
     found = judged(facts_of(host.plant))

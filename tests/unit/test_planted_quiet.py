@@ -40,7 +40,7 @@ _OF_NVIDIA = ("nvidia_persistence", "nvidia_power_limit", "nvidia_slowdown", "nv
 _OF_GUESTS = ("lxc_gpu_access", "lxc_stale_rules", "lxc_overbroad_rules", "lxc_ignored_settings", "lxc_library_mounts",
               "lxc_memlock", "lxc_shm_size", "lxc_survives_reboot", "guest_cpus", "vm_hostpci", "container_nodes",
               "lxc_unreadable_rules", "guest_pending_devices",
-              "iommu_for_guests", "vm_survives_reboot", "ha_guests")
+              "iommu_for_guests", "vm_survives_reboot", "ha_guests", "vm_gpu_conflict")
 # Settings that a distribution leaves alone and that only matter to who serves from GPUs.
 _OF_SERVING = ("numa_balancing", "nmi_watchdog", "sched_autogroup_enabled", "swappiness", "rmem_max", "wmem_max",
                "max_map_count", "pcie_maxreadreq")

@@ -114,12 +114,13 @@ def test_a_gpu_that_nvidia_smi_lacks_is_named_and_not_judged_by_it(facts_of, sto
 MAPPING = "gpu4\n\tmap id=10de:2bb5,iommugroup=64,node=pve1,path=0000:41:00.0,subsystem-id=10de:204e\n"
 
 
-def vm_200(*problems):
+def vm_200(*problems, takes=True):
     """What is said of the VM's devices; there was none before."""
     line = f"fail P1: {json.dumps(problems)} -> empty true" if problems else "pass P1: []"
     return {("vm_hostpci", None): None, ("vm_hostpci", "vm:200"): line,
             ("vm_survives_reboot", None): None, ("vm_survives_reboot", "vm:200"): "pass info: []",
-            ("iommu_for_guests", None): "pass P1: true"}
+            ("iommu_for_guests", None): "pass P1: true",
+            **({("vm_gpu_conflict", ODD): "pass info: 1"} if takes else {})}
 
 
 @pytest.mark.parametrize("config, mapping, key", [
@@ -158,7 +159,7 @@ def test_what_no_vm_names_changes_nothing(facts_of, story, config, told):
     ("hostpci0: 0001:41:00", None, "the host has no device 0001:41:00"),
 ])
 def test_a_device_that_this_node_has_not_is_the_vms_trouble_alone(facts_of, story, config, mapping, problem):
-    assert changes(story, judged(facts_of(with_vm(config, mapping)))) == vm_200(f"hostpci0: {problem}")
+    assert changes(story, judged(facts_of(with_vm(config, mapping)))) == vm_200(f"hostpci0: {problem}", takes=False)
 
 
 # -- the plan, with seven others in it --------------------------------------------------------------------------------
@@ -201,6 +202,7 @@ def test_a_virtual_function_and_its_parent_are_skipped(facts_of, story):
         ("pcie_maxreadreq", ODD): "fail P2: 512 -> 4096",
         **{(check, FUNCTION): f"not_applicable {priority}" for check, priority in {**REGISTERS, **SMI}.items()},
         ("gpu_driver", FUNCTION): "not_applicable P1", ("gpu_one_owner", FUNCTION): "not_applicable P1",
+        ("vm_gpu_conflict", FUNCTION): "not_applicable info",
         ("gpu_runtime_pm", FUNCTION): "not_applicable P2", ("gpu_interrupts", FUNCTION): "not_applicable P2",
         ("gpu_numa_node", FUNCTION): "pass P1: 1",
         ("nvidia_flavour", FUNCTION): "pass P1: open",
@@ -231,6 +233,8 @@ def test_claims_that_cannot_be_read_leave_every_gpu_alone(facts_of, story):
         ("lxc_shm_size", None): "unknown P1", ("vm_hostpci", None): "unknown P1",
         ("iommu_for_guests", None): "unknown P1",
         ("vm_survives_reboot", None): "unknown info", ("ha_guests", None): "unknown P1",
+        **{("gpu_one_owner", gpu): "unknown P1" for gpu in GPUS},
+        **{("vm_gpu_conflict", gpu): "unknown info" for gpu in GPUS},
         **{("pcie_maxreadreq", gpu): "fail P2: 512 -> 4096" for gpu in GPUS}}
     assert set(skipped(facts, found, "pcie_maxreadreq")) == set(GPUS)
 

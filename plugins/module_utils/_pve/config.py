@@ -10,9 +10,11 @@ parse_vm_config() in PVE/QemuServer.pm and PVE/Mapping/PCI.pm. Nothing is read h
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import NamedTuple
 
 from .._pci.address import kernel_address
+from . import arguments
 
 PENDING = "PENDING"     # section of a VM's changes that wait for its next start
 
@@ -23,7 +25,6 @@ _MAP_LINE = re.compile(r"\s+map\s+(\S.*)")
 _LIBRARY = re.compile(r"lib(?:cuda|cudadebugger|nvcuvid|nvidia-[\w-]+|nvoptix|(?:EGL|GLX|GLESv\d_CM|GLESv\d)_nvidia)"
                       r"\.so\.(\d{3}\.\d+(?:\.\d+)?)")
 _TRUE = ("1", "on", "yes", "true")
-_ADDRESS_INSIDE = re.compile(r"(?<![0-9a-f:])(?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}(?:\.[0-7])?", re.IGNORECASE)
 
 
 class Device(NamedTuple):
@@ -118,14 +119,15 @@ def parse_addresses(text: str) -> list[str]:
     return found
 
 
-def claimed_addresses(key: str, value: str, mapping: dict[str, list[str]] | None) -> list[str] | None:
-    """The PCI addresses that `hostpciN` or `args` of a VM names; None where the form is not understood.
+def claimed_addresses(key: str, value: str, mapping: dict[str, list[str]] | None,
+                      parent_of: Callable[[str], str | None] = lambda _path: None) -> list[str] | None:
+    """The PCI addresses that `hostpciN` or `args` of a VM names; None where that cannot be told.
 
     A mapping that is not defined for this node names nothing here: such a VM does not start. `mapping` None means
-    that the mappings could not be read.
+    that the mappings could not be read. `parent_of` as in arguments.addresses().
     """
     if key == "args":
-        return _addresses_of_arguments(value)
+        return arguments.addresses(value, parent_of)
     properties = parse_properties(value, "host")
     if "mapping" in properties:
         return None if mapping is None else mapping.get(properties["mapping"], [])
@@ -133,18 +135,6 @@ def claimed_addresses(key: str, value: str, mapping: dict[str, list[str]] | None
         return parse_addresses(properties.get("host", ""))
     except ValueError:
         return None
-
-
-def _addresses_of_arguments(value: str) -> list[str] | None:
-    """The addresses in QEMU's own `-device vfio-pci,host=0000:41:00.0`; None for one without an address."""
-    found = []
-    for word in value.split():
-        if "vfio-pci" in word:
-            address = _ADDRESS_INSIDE.search(word)
-            if address is None:
-                return None
-            found.append(kernel_address(address[0]))
-    return found
 
 
 def container_devices(settings: list[tuple[str, str]]) -> list[Device]:

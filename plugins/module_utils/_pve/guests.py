@@ -12,7 +12,7 @@ import re
 
 from .._host.host import Host
 from .._host.reading import ABSENT, OK, UNPARSABLE, Reading, ok
-from .._pci.address import DEVICES, covers
+from .._pci.address import DEVICES, covers, kernel_address
 from . import config as pve
 from .guest_state import read_vm_running
 from .lxc import read_containers
@@ -21,6 +21,7 @@ from .sections import other_sections
 PROXMOX = "proxmox"
 NONE = "none"
 
+_TRUE = ("1", "on", "yes", "true")
 _CONF = re.compile(r"(\d+)\.conf")
 _PROGRAM = "/usr/bin/pveversion"
 
@@ -108,7 +109,7 @@ def _vm(host: Host, number: str, sections: dict, mapping: dict | None) -> dict:
     numa = [value for key, value in settings if re.fullmatch(r"numa\d+", key)]
     return {
         "id": number, "name": last.get("name"), "running": read_vm_running(host, number),
-        "lock": last.get("lock"), "onboot": last.get("onboot") in ("1", "on", "yes", "true"),
+        "lock": last.get("lock"), "onboot": last.get("onboot") in _TRUE, "template": last.get("template") in _TRUE,
         "hostpci": [_hostpci(host, key, value, claim, mapping) for key, value, claim in named],
         "other_sections": other_sections(sections),
         "cpus": last.get("affinity"), "memory_nodes": _memory_nodes(numa),
@@ -123,9 +124,20 @@ def _memory_nodes(numa: list[str]) -> str | None:
 
 
 def _hostpci(host: Host, key: str, value: str, claim: str, mapping: dict | None) -> dict:
-    bdfs = pve.claimed_addresses(key, value, mapping)
+    bdfs = pve.claimed_addresses(key, value, mapping, lambda path: read_mediated_parent(host, path))
     return {"key": key + claim, "value": value, "mapping": pve.parse_properties(value, "host").get("mapping"),
             "bdfs": bdfs, "missing": [bdf for bdf in bdfs or [] if not _exists(host, bdf)]}
+
+
+def read_mediated_parent(host: Host, path: str) -> str | None:
+    """The PCI device below which a mediated device was made: /sys/bus/mdev/devices/<uuid> is a link to a folder of it
+    (Documentation/driver-api/vfio-mediated-device.rst). None for one that is not there now."""
+    try:
+        folders = host.resolve(path).split("/")
+    except OSError:
+        return None
+    addresses = [kernel_address(folder) for folder in folders]
+    return next((address for address in reversed(addresses) if address and host.exists(f"{DEVICES}/{address}")), None)
 
 
 def _exists(host: Host, address: str) -> bool:
@@ -149,15 +161,21 @@ def _section(status: Reading, containers: Reading, vms: Reading) -> dict:
 def claims(guests: dict, bdf: str) -> Reading:
     """Who names the PCI function `bdf`: `[{vm, key, value}]`, of the section that read() gave.
 
-    Whatever hides a claim (an unreadable configuration, a form that is not understood) makes the answer unknown.
+    Claims that are known count. Where there is none, whatever may hide one (an unreadable configuration, a device
+    that cannot be told) makes the answer unknown.
     """
     if not guests["vms"].ok:
         return Reading(guests["vms"].status, None, guests["vms"].detail)
-    found = []
+    found, untold = [], []
     for vm in guests["vms"].value:
         for named in vm["hostpci"]:
+            claim = {"vm": vm["id"], "key": named["key"], "value": named["value"]}
             if named["bdfs"] is None:
-                return Reading(UNPARSABLE, None, f"VM {vm['id']}: {named['key']}: {named['value']} is not understood")
-            if any(covers(address, bdf) for address in named["bdfs"]):
-                found.append({"vm": vm["id"], "key": named["key"], "value": named["value"]})
+                untold.append(claim)
+            elif any(covers(address, bdf) for address in named["bdfs"]):
+                found.append(claim)
+    if untold and not found:
+        one = untold[0]
+        return Reading(UNPARSABLE, None, f"VM {one['vm']}: {one['key']}: {one['value']}: which devices that names "
+                                         "cannot be told")
     return Reading(OK, found)

@@ -15,6 +15,7 @@ from typing import Any
 from .acs_parameter import clear_redirection
 from .alike import compare_alike
 from .boot import boot
+from .claims import claims
 from .cmdline import pci_options
 from .coherent import coherent
 from .container_nodes import container_nodes
@@ -181,6 +182,7 @@ def _of_gpu(gpu: dict[str, Any], facts: dict[str, Any], ports: dict[str, dict], 
         "unusable": unusable,
         "write_obstacle": write_obstacle(gpu, unusable),
         "coherent": coherent(gpu),
+        **claims(gpu, facts),
         "hung": hung(nvidia, gpu["bdf"]),
         **path,
         **smi_facts(gpu, nvidia["smi"], path["idle"]),

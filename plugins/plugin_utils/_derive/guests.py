@@ -12,6 +12,7 @@ from ...module_utils._kernel.cpulist import parse_cpulist
 from ...module_utils._pci.address import covers
 from . import containers as rules
 from . import ha
+from .claims import untold_devices
 from .reading import known, lost, value
 
 _SIZE = re.compile(r"(\d+)([kmgt]?)", re.IGNORECASE)
@@ -56,7 +57,8 @@ def gpu_vms(facts: dict[str, Any], gpus: list[dict[str, Any]], peers: ha.Peers) 
         subject = f"vm:{vm['id']}"
         managed = ha.managed(facts, subject)
         found.append({
-            **_guest(vm, subject, own, facts), "problems": _problems(vm),
+            **_guest(vm, subject, own, facts), "problems": _problems(vm), "untold": untold_devices(vm),
+            "devices": _devices(vm),
             "managed": managed is not None,
             "ha": managed and {**managed, "elsewhere": ha.vm_elsewhere(vm, facts, managed["nodes"], peers)},
         })
@@ -100,6 +102,12 @@ def _numbers(text: str | None) -> set[int]:
         return set(parse_cpulist(text or ""))
     except ValueError:
         return set()
+
+
+def _devices(vm: dict[str, Any]) -> dict[str, Any]:
+    """A reading of what keeps the VM from starting; where nothing does, a device that cannot be told still may."""
+    problems, untold = _problems(vm), untold_devices(vm)
+    return lost(untold) if untold and not problems else known(problems)
 
 
 def _problems(vm: dict[str, Any]) -> list[str]:

@@ -106,11 +106,25 @@ def test_mapping_that_cannot_be_read_is_unknown():
     ("-device vfio-pci,host=0000:41:00.0,id=x -cpu host,kvm=off", ["0000:41:00.0"]),
     ("-device vfio-pci,host=41:00.0 -device vfio-pci,host=81:00.0", ["0000:41:00.0", "0000:81:00.0"]),
     ("-device vfio-pci,sysfsdev=/sys/bus/pci/devices/0000:C1:00.0", ["0000:c1:00.0"]),
+    ("-device vfio-pci,id=x,sysfsdev=/sys/devices/pci0000:40/0000:40:01.1/0000:41:00.0/", ["0000:41:00.0"]),
+    ("""-device '{"driver": "vfio-pci", "host": "0000:41:00.0", "id": "x"}' -cpu host""", ["0000:41:00.0"]),
+    ("--device=vfio-pci-nohotplug,host=81:00.0,bus=ich9-pcie-port-1", ["0000:81:00.0"]),
+    ("-device virtio-net,mac=52:54:00:41:00.0 -device vfio-pci,host=0000:41:00.1", ["0000:41:00.1"]),
     ("-cpu host -smbios type=0", []),
     ("-device vfio-pci,id=x", None),
 ])
 def test_device_among_the_arguments(value, addresses):
     assert pve.claimed_addresses("args", value, {}) == addresses
+
+
+@pytest.mark.parametrize("parent", ["0000:75:00.0", None])
+def test_b13_a_mediated_device_is_asked_for_by_its_path(parent):
+    """B-13: no address is in the arguments, and that of the port before the GPU in the path is not the GPU's."""
+    folder = "/sys/devices/pci0000:70/0000:70:01.1/0000:75:00.0/00000000-aaaa-4bbb-8ccc-000000000205"
+    asked = []
+    found = pve.claimed_addresses("args", f"-device 'vfio-pci,sysfsdev={folder}' -cpu host", {},
+                                  lambda path: asked.append(path) or parent)
+    assert (found, asked) == (parent and [parent], [folder])
 
 
 MAPPING = """\

@@ -150,6 +150,7 @@ CATALOGUE = {
     "thp_shmem": "P2 kernel_doc",
     "thp_size": "P1 kernel_doc",
     "uncore_frequency": "P2 kernel_doc",
+    "vm_gpu_conflict": "info P1 vendor",
     "vm_hostpci": "P1 P0 vendor",
     "vm_survives_reboot": "info vendor",
     "wmem_max": "P2 kernel_doc *",
@@ -550,7 +551,7 @@ def test_numa_balancing_is_planned_only_where_guests_are_pinned(containers, dedi
     ({}, None),
     ({"users": ok([{"pid": 4242, "command": "vllm", "container": "101"}])},
      "vllm (process 4242) uses the GPU: stop it first"),
-    ({"claimed_by": lacking("unparsable")}, "claimed_by could not be read: what was read makes no sense"),
+    ({"claimed_by": lacking("unparsable")}, "derived.claims could not be read: what was read makes no sense"),
     ({"virtual_functions": 2}, "the GPU has virtual functions enabled, whose guests share its link"),
 ])
 def test_when_a_read_request_is_not_changed(change, because):
