@@ -61,6 +61,9 @@ gpu-check: run-environment ## on a machine with an NVIDIA GPU, as root: try what
 check-pages: run-environment ## write docs/checks/ anew from the catalogue of checks
 	PYTHONPATH=tools:.ansible/collections .venv/bin/python -m pages
 
+check-checks: run-environment ## run the examples of checks of your own: FILES='my-checks.yml ...'
+	@PYTHONPATH=tools:tests/support:.ansible/collections .venv/bin/python -m check_checks $(FILES)
+
 sanity: dev-environment ## run ansible-test sanity
 	@tools/sanity.sh
 
@@ -98,6 +101,6 @@ link:
 	@mkdir -p $(dir $(LINK))
 	@[ -L $(LINK) ] || ln -s ../../../.. $(LINK)
 
-.PHONY: help audit fleet-report setup test unit pytest newest molecule vm test-vm lint docs check-pages sanity bench soak \
+.PHONY: help audit fleet-report setup test unit pytest newest molecule vm test-vm lint docs check-pages check-checks sanity bench soak \
 	build lock clean \
 	run-environment test-environment dev-environment bench-environment link
