@@ -155,9 +155,9 @@ PEERMEM = "nvidia-peermem nv_get_p2p_free_callback:127 ERROR detected invalid co
      "the kernel held back 23 messages about them, as there were too many"),
     ((f"NVRM: API mismatch: the client 'python3' (pid 4711)\nNVRM: has the version 570.133.20, but\nNVRM: this kernel "
       f"module has the version {DRIVER}.  Please",), "nvidia_library", None, "P0",
-     f"the log of this boot says: python3 is 570.133.20, the loaded driver {DRIVER}"),
+     f"the log of this boot says: python3 is 570.133.20, the loaded driver is {DRIVER}"),
     ((f"nvidia-modeset: Version mismatch: nvidia.ko({DRIVER}) nvidia-modeset.ko(570.133.20)",), "nvidia_library", None,
-     "P0", f"the log of this boot says: nvidia-modeset.ko is 570.133.20, the loaded driver {DRIVER}"),
+     "P0", f"the log of this boot says: nvidia-modeset.ko is 570.133.20, the loaded driver is {DRIVER}"),
 ])
 def test_one_fault_more_is_one_finding_more(facts_of, sound, texts, check, subject, priority, reason):
     findings = judged(facts_of(logged(*texts)))
@@ -166,7 +166,7 @@ def test_one_fault_more_is_one_finding_more(facts_of, sound, texts, check, subje
     assert (finding["verdict"], finding["priority"], finding["reason"]) == ("fail", priority, reason)
 
 
-def test_a_refusal_by_a_driver_that_is_no_longer_loaded_is_history(facts_of, sound):
+def test_a_refusal_of_what_is_loaded_now_is_history(facts_of, sound):
     texts = ("NVRM: API mismatch: the client 'python3' (pid 4711)\nNVRM: has the version 580.95.05, but\nNVRM: this "
              "kernel module has the version 570.133.20.  Please",
              "nvidia-modeset: Version mismatch: nvidia.ko(570.133.20) nvidia-modeset.ko(580.95.05)")

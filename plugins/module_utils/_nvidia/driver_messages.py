@@ -28,6 +28,7 @@ _HAS = re.compile(r"has the version (\d[\w.-]*\w)")
 _MODESET = re.compile(r"nvidia-modeset: Version mismatch")
 _PAIR = re.compile(r"nvidia\.ko\(([^)]*)\),? nvidia-modeset\.ko\(([^)]*)\)")
 _RESET = re.compile(r"NVRM: .*(?:NV_ERR_RESET_REQUIRED|\breset (?:is )?required\b"
+                    r"|\brequires (?:an? )?(?:\w+ )?(?:reset|reboot)\b"
                     r"|requiring (?:os )?(?:reboot|reset) to recover)", re.IGNORECASE)
 _XID = re.compile(r"\bXid \(")
 # Modules that help the driver: a message of them is no verdict on the GPU.

@@ -73,17 +73,18 @@ def nvme_errors(facts: dict[str, Any]) -> list[str]:
 
 
 def mismatches(nvidia: dict[str, Any]) -> list[str]:
-    """Parts of NVIDIA's driver that the log says do not fit, as long as the module that refused them is loaded."""
+    """Parts of NVIDIA's driver that the log says do not fit, unless the driver of what was refused is loaded since."""
     loaded = value(nvidia["driver_version"])
-    return [_mismatch(entry) for entry in value(nvidia["mismatches"]) or []
-            if loaded is None or entry["module_version"] in (None, loaded)]
+    return [_mismatch(entry, loaded) for entry in value(nvidia["mismatches"]) or []
+            if entry["client_version"] is None or entry["client_version"] != loaded]
 
 
-def _mismatch(entry: dict[str, Any]) -> str:
+def _mismatch(entry: dict[str, Any], loaded: str | None) -> str:
     who = "nvidia-modeset.ko" if entry["what"] == "modeset" else entry["client"] or "a program"
     if entry["client_version"] is None or entry["module_version"] is None:
         return entry["text"]
-    return f"{who} is {entry['client_version']}, the loaded driver {entry['module_version']}"
+    when = "the loaded driver is" if entry["module_version"] == loaded else "the driver then was"
+    return f"{who} is {entry['client_version']}, {when} {entry['module_version']}"
 
 
 def resets_required(nvidia: dict[str, Any]) -> dict[str, list[str]]:

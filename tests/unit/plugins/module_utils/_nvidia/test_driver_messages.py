@@ -58,8 +58,10 @@ def test_a_reset_that_is_due():
     assertion = "NVRM: GPU0 nvAssertOkFailedNoLog: Assertion failed: Reset required [NV_ERR_RESET_REQUIRED] (0x62)"
     fatal = "NVRM: nvGpuOpsReportFatalError: uvm encountered global fatal error 0x60, requiring os reboot to recover."
     xid = "NVRM: Xid (PCI:0000:01:00): 154, GPU recovery action changed from 0x0 (None) to 0x1 (GPU Reset Required)"
+    requires = "NVRM: GPU 0000:01:00.0: GPU requires a reset"
     assert parse_resets(lines(assertion, fatal, xid, assertion, "NVRM: loading NVIDIA UNIX Open Kernel Module",
-                              "usb 1-2: reset required")) == [assertion, fatal]
+                              "NVRM: installed in this system requires use of the NVIDIA open kernel modules.",
+                              "usb 1-2: reset required", requires)) == [assertion, fatal, requires]
 
 
 def test_a_helper_that_says_the_same_hundreds_of_times():

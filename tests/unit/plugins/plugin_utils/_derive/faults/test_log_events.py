@@ -105,13 +105,14 @@ def refused(module_version, client_version="570.1", what="api", client="python3"
 
 
 @pytest.mark.parametrize("entry, sentences", [
-    (refused("580.2"), ["python3 is 570.1, the loaded driver 580.2"]),
-    (refused("560.1"), []),
-    (refused("580.2", client=None), ["a program is 570.1, the loaded driver 580.2"]),
+    (refused("580.2"), ["python3 is 570.1, the loaded driver is 580.2"]),
+    (refused("560.1"), ["python3 is 570.1, the driver then was 560.1"]),
+    (refused("560.1", client_version="580.2"), []),
+    (refused("580.2", client=None), ["a program is 570.1, the loaded driver is 580.2"]),
     (refused(None, None), ["NVRM: API mismatch"]),
-    (refused("580.2", what="modeset", client=None), ["nvidia-modeset.ko is 570.1, the loaded driver 580.2"]),
+    (refused("580.2", what="modeset", client=None), ["nvidia-modeset.ko is 570.1, the loaded driver is 580.2"]),
 ])
-def test_a_refusal_holds_while_the_module_that_refused_is_loaded(entry, sentences):
+def test_a_refusal_holds_until_the_driver_of_what_was_refused_is_loaded(entry, sentences):
     assert log_events.mismatches({"driver_version": ok("580.2"), "mismatches": ok([entry])}) == sentences
 
 
