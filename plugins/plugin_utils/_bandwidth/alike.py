@@ -32,10 +32,15 @@ def outliers(rates: Mapping[Hashable, float], percent: float) -> dict[Hashable, 
 
 
 def of_pairs(pairs: list[dict[str, Any]], percent: float) -> dict[tuple[str, str, str], Outlier]:
-    """By from, to and way (write, read), among the pairs of a record that have the same path and expectation."""
-    return _by_kind({(pair["from"], pair["to"], way): ((way, pair["path"], pair["expected_gb_s"], pair["verdict"]),
-                                                       pair[way]["gb_s"])
+    """By from, to and way (write, read), among the pairs of a record that have the same path and expectation; among
+    those of which nothing is expected for the same reason, as of all that NVLink joins."""
+    return _by_kind({(pair["from"], pair["to"], way): ((way, *_path(pair), pair["verdict"]), pair[way]["gb_s"])
                      for pair in pairs for way in ("write", "read") if pair[way]}, percent)
+
+
+def _path(pair: dict[str, Any]) -> tuple[Any, str]:
+    nothing = pair["expected_gb_s"] is None
+    return pair["expected_gb_s"], pair["expected_why"] if nothing else pair["path"]
 
 
 def of_gpus(gpus: list[dict[str, Any]], percent: float) -> dict[tuple[str, str], Outlier]:
