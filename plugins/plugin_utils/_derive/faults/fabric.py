@@ -81,7 +81,7 @@ def _service(service: dict[str, Any], kind: str, up: bool | None) -> dict[str, A
     problems, broken = [], False
     name, running = service["service"], service["running"]
     starts_itself = name == _SUBNET_MANAGER         # the fabric manager's unit starts it
-    if running is None and up is not True:
+    if running is None and (up is not True or kind == RACK):
         return {**service, "broken": False, "problems": lost("no control group of systemd and no process is seen")}
     if not running and (up is not True or kind == RACK):
         problems.append("not installed" if not service["installed"] else "masked" if service["masked"]
