@@ -46,10 +46,11 @@ options:
     description: Instead of O(devices), the GPUs that are bound to this driver, for example V(nvidia).
     type: str
   bytes:
-    description: The size for O(devices), for those that O(vendor), O(class) and O(driver) select together, or without
-      any of them for all GPUs.
-    type: int
-    choices: [128, 256, 512, 1024, 2048, 4096]
+    description:
+      - The size for O(devices), for those that O(vendor), O(class) and O(driver) select together, or without any of
+        them for all GPUs.
+      - One of V(128), V(256), V(512), V(1024), V(2048) and V(4096), spelled so. O(values) takes the same.
+    type: raw
   values:
     description:
       - Wanted sizes by address, instead of O(bytes). An address has its domain and is quoted.
@@ -183,6 +184,15 @@ import_once.install()
 from ..module_utils._change.setter import ARGUMENTS, find_tunables, run_setter
 from ..module_utils._host.host import Host
 from ..module_utils._kinds.maxreadreq import MaxReadRequestKind, select
+from ..module_utils._tunables.maxreadreq import parse_size
+
+
+def size_of_all(value: object) -> int:
+    """The option `bytes`, held to what `values` takes."""
+    try:
+        return parse_size(value)
+    except ValueError as bad:
+        raise ValueError(f"bytes: {bad}") from None
 
 
 def main() -> None:
@@ -193,7 +203,7 @@ def main() -> None:
             "vendor": {"type": "str"},
             "class": {"type": "str"},
             "driver": {"type": "str"},
-            "bytes": {"type": "int", "choices": [128, 256, 512, 1024, 2048, 4096]},
+            "bytes": {"type": "raw"},       # an int would take 512.0 and 5_12, which `values` does not
             "allow_busy": {"type": "bool", "default": False},
         },
         mutually_exclusive=[("bytes", "values"), ("devices", "vendor"), ("devices", "class"), ("devices", "driver")],
@@ -209,7 +219,8 @@ def main() -> None:
     values = params["values"]
     if params["bytes"] is not None:
         try:
-            values = {tunable.bdf: params["bytes"] for tunable in find_tunables(kind, names)}
+            size = size_of_all(params["bytes"])
+            values = {tunable.bdf: size for tunable in find_tunables(kind, names)}
         except ValueError as bad:
             module.fail_json(msg=str(bad))
     run_setter(module, kind, host, names, values)

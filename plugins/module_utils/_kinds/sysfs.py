@@ -58,6 +58,8 @@ class Attribute(TextFile):
             return False
         if self.rule is not None and self.rule.form == NUMBER:
             return super().same(one, other)
+        if self.rule is not None and self.rule.form == BRACKETED:
+            return one.rstrip() == other.rstrip()       # the kernel compares the word from its first sign on
         return one.strip() == other.strip()
 
     def predict(self, now: str, target: str, peers: dict[str, Any]) -> str:

@@ -12,7 +12,6 @@ from .._host.host import Host
 from .._host.reading import UNPARSABLE, Reading
 from .._pci.address import parse_address
 from .._pci.device import express_of, read_config
-from .wanted import scalar
 
 SIZES = (128, 256, 512, 1024, 2048, 4096)       # PCI_EXP_DEVCTL_READRQ in include/uapi/linux/pci_regs.h
 _NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?", re.ASCII)
@@ -27,8 +26,11 @@ def check_address(address: Any) -> None:
 
 
 def parse_size(value: Any) -> int:
-    """A MaxReadReq in bytes, as a number or its digits. Raises ValueError for anything but one of SIZES."""
-    text = scalar(value)
+    """A MaxReadReq in bytes, as a number or its digits. Raises ValueError for anything but one of SIZES.
+
+    No other spelling is taken, whatever Python or Ansible would make of it: 512.0, 0x200, 5_12, 512 B.
+    """
+    text = str(value).strip("\n") if type(value) in (int, str) else None
     if text not in map(str, SIZES):
         raise ValueError(f"{value!r} is none of {', '.join(map(str, SIZES))}")
     return int(text)

@@ -103,6 +103,19 @@ def test_wrong_sizes_are_rejected_before_anything_is_touched(call, root, tree, s
     assert not tree.path("/run/gpuhost").exists()
 
 
+@pytest.mark.parametrize("size", ["512 B", "0x200", "512.0", "5_12", 512.0, "", True])
+def test_every_other_spelling_has_one_message_in_both_options(call, root, size):
+    wrong = f"{size!r} is none of 128, 256, 512, 1024, 2048, 4096"
+    assert call("pcie_maxreadreq", {"sysroot": root, "bytes": size})["msg"] == f"bytes: {wrong}"
+    assert call("pcie_maxreadreq", {"sysroot": root, "values": {GPUS[0]: size}})["msg"] == f"{GPUS[0]}: {wrong}"
+
+
+@pytest.mark.parametrize("size", [512, "512"])
+def test_a_number_and_its_digits_are_taken_in_both_options(call, root, size):
+    for wanted in ({"devices": [GPUS[0]], "bytes": size}, {"values": {GPUS[0]: size}}):
+        assert call("pcie_maxreadreq", {"sysroot": root, **wanted})["changes"][0]["wanted"] == 512
+
+
 @pytest.mark.parametrize("arguments", [
     {"values": {"2460.0": 4096}}, {"values": {"60.0": 4096}}, {"devices": [2460.0]},
     {"devices": [2460.0], "bytes": 4096}])

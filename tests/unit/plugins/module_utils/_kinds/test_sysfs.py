@@ -71,6 +71,15 @@ def test_a_word_the_kernel_does_not_offer_is_refused_before_the_write(tree, host
     assert host.writes == []
 
 
+def test_a_leading_blank_is_refused_as_the_kernel_would(tree, host):
+    """sysfs_streq() compares from the first sign on: ' madvise' is no choice, whatever is in force."""
+    plant_thp(tree, enabled="madvise")
+    change = run(host, {f"{THP}/enabled": " madvise"})["changes"][0]
+    assert (change["outcome"], change["error"]) == ("refused", "EINVAL (Invalid argument)")
+    assert "' madvise' is none of always, madvise, never" in change["reason"]
+    assert host.writes == []
+
+
 def test_an_offered_word_is_certain(tree, host):
     plant_thp(tree)
     assert run(host, {f"{THP}/enabled": "never"}, check_mode=True)["changes"][0]["certainty"] == "certain"
