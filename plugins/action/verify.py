@@ -44,7 +44,7 @@ class ActionModule(GuardedAction):
             journal = take_answer("journal", self._ask("gpuhost.tuning.journal_info", {"run_id": arguments["run_id"]},
                                                        arguments, task_vars))
             lines, message = self._compare(journal, folder, arguments, task_vars)
-            lines += drift.driver_lines(journal["driver_mismatch"])
+            lines = drift.name_origins(lines, folder) + drift.driver_lines(journal["driver_mismatch"])
             reboot = self._after_reboot(journal["boot_id"], folder, arguments, task_vars)
             note_verify(folder, arguments["run_id"], drift.summary(lines, message))
         except (RecordError, ValueError) as problem:

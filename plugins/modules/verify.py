@@ -52,7 +52,8 @@ EXAMPLES = r"""
 
 RETURN = r"""
 drift:
-  description: Tunables that somebody else changed, each with C(address), C(expected), C(found) and C(reason).
+  description: Tunables that somebody else changed, each with C(address), C(expected), C(found), C(reason) and
+    C(origin), who wanted the value and in which run.
   returned: always
   type: list
   elements: dict

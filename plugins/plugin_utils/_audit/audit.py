@@ -41,7 +41,8 @@ class Audit:
         self.catalogue = catalogue.load(arguments["checks"])
         self.profile = catalogue.load_profile(arguments["profile"], self.catalogue)
         self.choices = {name: arguments[name] for name in ("overrides", "only", "skip", "include")}
-        checks_judge.resolve(self.catalogue, self.profile, waivers=self.waivers, **self.choices)
+        checks, _waivers = checks_judge.resolve(self.catalogue, self.profile, waivers=self.waivers, **self.choices)
+        self.origins = {one.check.id: one.origin for one in checks}
         self.measured = measured.read_measured(self.folder.path)
         self.document: dict[str, Any] = {}
 
@@ -93,7 +94,9 @@ class Audit:
                 "record": host_folder.shown_path(self.folder.path / "audit.json")}
 
     def _plan(self) -> plan_module.Plan:
-        return plan_module.plan(self.document["findings"], self.values, self.document["facts"])
+        given = self.arguments["values"]
+        return plan_module.plan(self.document["findings"], self.values, self.document["facts"], self.origins,
+                                f"gpuhost_values ({given})" if isinstance(given, str) else "gpuhost_values")
 
     def _write_plan(self) -> dict[str, Any]:
         plan = self._plan()

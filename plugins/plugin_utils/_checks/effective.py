@@ -5,12 +5,13 @@
 """What holds for each check in one run, from the profile and the user's choices; mistakes in them are found here."""
 from __future__ import annotations
 
+import pathlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from .._expressions.errors import CatalogueError, nearest
 from .._expressions.expression import Expression
-from .catalogue import Profile
+from .catalogue import FOLDER, Profile
 from .check import Check
 from .findings import PRIORITIES
 
@@ -28,6 +29,7 @@ class EffectiveCheck(NamedTuple):
     priority: str
     escalates: bool                 # nobody set another priority
     left_out: str | None            # why a change is not planned by choice; None: it may be planned
+    origin: str                     # who wants the value, for whoever meets it later
 
 
 def select(checks: Sequence[Check], only: Collection[str], skip: Collection[str]) -> list[Check]:
@@ -77,7 +79,22 @@ def _terms(check: Check, profile: Profile, override: Mapping[str, Any], included
     if priority is not None:
         check.allow_priority(priority, _OVERRIDES if "priority" in override else profile.file)
     return EffectiveCheck(check, value, wanted, source, priority or check.priority, priority is None,
-                 _left_out(check, profile, override, included))
+                 _left_out(check, profile, override, included), _origin(check, profile, override, included))
+
+
+def _origin(check: Check, profile: Profile, override: Mapping[str, Any], included: bool) -> str:
+    """Where the wanted value is written down, and who has it planned."""
+    shipped = pathlib.Path(profile.file).parent == FOLDER / "profiles"
+    named = f"the profile {profile.name}" + ("" if shipped else f" ({profile.file})")
+    if "value" in override:
+        return _OVERRIDES
+    if check.id in profile.values:
+        return named
+    if included:
+        return f"check {check.id}, which gpuhost_include plans"
+    if override.get("plan"):
+        return f"check {check.id}, which {_OVERRIDES} plans"
+    return f"check {check.id}" + (f", which {named} plans" if check.id in profile.plan else "")
 
 
 def _left_out(check: Check, profile: Profile, override: Mapping[str, Any], included: bool) -> str | None:

@@ -81,6 +81,19 @@ def without_journal(folder: HostFolder, run_id: str | None, boot_id: str | None)
              "reason": reason} for change in planned], message
 
 
+def name_origins(lines: list[dict[str, Any]], folder: HostFolder) -> list[dict[str, Any]]:
+    """The lines, those that are not fine with `origin`: who wanted the value, of the last run that planned it."""
+    plans = {}
+    for run_id in folder.runs():
+        try:
+            plans[run_id] = read_json(folder.run(run_id) / "plan.json")["changes"]
+        except (RecordError, KeyError):     # a run that only measured has none
+            continue
+    said = {change["address"]: f"{change.get('origin') or 'a plan that does not say who'}, run {run_id}"
+            for run_id, changes in plans.items() for change in changes if change["outcome"] == "would_change"}
+    return [line if line["state"] == FINE else {**line, "origin": said.get(line["address"])} for line in lines]
+
+
 def force(values: dict[str, dict[str, Any]], addresses: Iterable[str]) -> dict[str, dict[str, Any]]:
     """Restore values without the guard `only_from` for the addresses that the user named.
 
@@ -123,9 +136,10 @@ def all_is_back(journal: dict[str, Any], run_id: str | None) -> bool:
 
 
 def describe(line: dict[str, Any]) -> str:
-    """`sysctl:vm.swappiness: drift: wanted 10, found 35: ...`."""
+    """`sysctl:vm.swappiness: drift: wanted 10, found 35: somebody else changed it; wanted by ...`."""
     parts = [line["address"], line["state"], f"wanted {show(line['expected'])}, found {show(line['found'])}"]
-    return ": ".join(parts + ([line["reason"]] if line["reason"] else []))
+    origin = f"; wanted by {line['origin']}" if line.get("origin") else ""
+    return ": ".join(parts + ([line["reason"]] if line["reason"] else [])) + origin
 
 
 def to_restore(values: dict[str, dict[str, Any]]) -> str:

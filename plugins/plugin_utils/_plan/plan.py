@@ -37,10 +37,12 @@ class Plan(NamedTuple):
 
 
 def plan(findings: Iterable[dict[str, Any]], extra: Mapping[str, Any] | None = None,
-         facts: Mapping[str, Any] | None = None) -> Plan:
+         facts: Mapping[str, Any] | None = None, origins: Mapping[str, str] | None = None,
+         named_in: str = "gpuhost_values") -> Plan:
     """The plan that follows from `findings` and from what the user named beyond them, which wins.
 
     `extra` has the shape of values, or is a record with `values`; `facts` tell what is, where no finding does.
+    Where `origins` are given, who wants a value by check, every change says who wants its own, `named_in` for `extra`.
     """
     named = desired_values(extra)
     changes: dict[str, dict[str, Any]] = {}
@@ -52,6 +54,10 @@ def plan(findings: Iterable[dict[str, Any]], extra: Mapping[str, Any] | None = N
         address = f"{kind}:{name}"
         changes[address] = _of_user(address, value, changes.get(address), facts or {})
     _yield_to_user(changes, named.get("sysctl", {}))
+    if origins is not None:
+        by_user = {f"{kind}:{name}" for kind, name, _value in entries(named)}
+        for address, change in changes.items():
+            change["origin"] = named_in if address in by_user else origins[change["check"]]
     planned = [change for change in changes.values() if change["outcome"] == WOULD_CHANGE]
     return Plan(_shape((one["address"], one["wanted"]) for one in planned),
                 _shape((one["address"], one["before"]) for one in planned if one["before"] is not None),

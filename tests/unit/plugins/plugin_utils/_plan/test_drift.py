@@ -41,6 +41,29 @@ def test_a_line_names_address_wanted_found_and_reason():
     assert drift.describe(line) == "sysctl:vm.swappiness: drift: wanted 10, found 35: somebody else changed it"
 
 
+def planned(folder, run_id, origin):
+    folder.run(run_id).mkdir(parents=True)
+    (folder.run(run_id) / "plan.json").write_text(json.dumps({"boot_id": "b", "changes": [
+        {"address": "sysctl:vm.swappiness", "wanted": "10", "outcome": "would_change", "origin": origin}]}))
+
+
+def test_a_line_says_who_wanted_the_value_in_the_last_run_that_planned_it(tmp_path):
+    folder = HostFolder(str(tmp_path), "pve1")
+    planned(folder, "20261129T183000Z-4f2a", "check swappiness")
+    planned(folder, "20261130T183000Z-77aa", "gpuhost_values (own.yml)")
+    folder.run("20261201T183000Z-0001").mkdir()         # it only measured
+    drifted, fine = drift.name_origins(compare(change("refused"), change("unchanged", before="10")), folder)
+    assert drift.describe(drifted) == (
+        "sysctl:vm.swappiness: drift: wanted 10, found 35: somebody else changed it; wanted by gpuhost_values "
+        "(own.yml), run 20261130T183000Z-77aa")
+    assert "origin" not in fine
+
+
+def test_a_value_of_which_no_plan_is_left_has_no_origin(tmp_path):
+    line, = drift.name_origins(compare(change("refused")), HostFolder(str(tmp_path), "pve1"))
+    assert drift.describe(line) == "sysctl:vm.swappiness: drift: wanted 10, found 35: somebody else changed it"
+
+
 def test_another_device_keeps_the_setters_reason():
     line, = compare(change("refused", "another device sits there", before="10"))
     assert (line["state"], line["reason"]) == ("drift", "another device sits there")
