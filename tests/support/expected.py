@@ -334,7 +334,7 @@ SICK = {
     "gpu_consistency": {
         (DEGRADED,): 'fail P2: ["MaxReadReq is 256, of the others 512", "MaxPayload is 512, of the others 256", '
                      '"extended tags is off, of the others on", '
-                     '"link width is 8, of the others 16", "largest BAR is 268435456, of the others 137438953472", '
+                     '"largest BAR is 268435456, of the others 137438953472", '
                      '"power limit in watts is 400.0, of the others 600.0", '
                      '"VBIOS is 98.02.52.00.02, of the others 98.02.67.00.0A"] -> empty true',
         (OLD_SLOT,): 'fail P2: ["ASPM is l1, of the others disabled", '

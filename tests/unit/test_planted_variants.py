@@ -76,8 +76,7 @@ def story(facts_of):
 
 
 @pytest.mark.parametrize("change, lines, of_others", [
-    (narrow, {"pcie_link_width": "fail P1: 8 -> at_least 16",
-              "gpu_consistency": 'fail P2: ["link width is 8, of the others 16"] -> empty true'}, {}),
+    (narrow, {"pcie_link_width": "fail P1: 8 -> at_least 16"}, {}),
     (all_ones_on, {**{check: f"unknown {priority}" for check, priority in REGISTERS.items()}, **UNANSWERED,
                    "pcie_bar_assigned": "not_applicable P1", "gpu_driver": 'fail P0: gone -> one_of ["nvidia"]'},
      {**UNANSWERED, "nvidia_gpu_count": "unknown P0"}),

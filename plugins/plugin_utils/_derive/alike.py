@@ -60,6 +60,8 @@ def _disagreement(fact: str, gpus: list[dict]) -> dict[str, Any] | None:
 def _fact(fact: str, gpu: dict) -> Any:
     if fact == "slot_speed_gts":
         return gpu["derived"]["expected_speed_gts"]
+    if fact == "width":
+        return _width(gpu["derived"])
     if fact in _DEVICE:
         seen = gpu[fact]
         return value(seen) if isinstance(seen, dict) else seen
@@ -72,6 +74,12 @@ def _fact(fact: str, gpu: dict) -> Any:
     if registers is None:
         return None
     return registers[fact] if fact in _REGISTERS else (registers["link"] or {}).get(fact)
+
+
+def _width(derived: dict[str, Any]) -> int | None:
+    """The lanes of a link, None where some may be saved at rest: twins that work have all of theirs then."""
+    whole = derived["seen_width"] == derived["expected_width"]
+    return derived["seen_width"] if derived["width_sure"] or whole else None
 
 
 def _sentence(entry: dict[str, Any], seen: Any) -> str:

@@ -57,7 +57,7 @@ def ignored_parameters(facts: dict[str, Any]) -> dict[str, Any]:
     found: dict[str, str] = {}
     for entry in kernel["parameters"]:
         name, message = entry["name"].replace("-", "_"), entry["value"]
-        why = _no_effect(name, message, facts["cpu"]["vendor"])
+        why = _no_effect(name, message, facts["cpu"]["vendor"]) or _of_x86_alone(name, message, facts["cpu"])
         if why:
             found.setdefault(entry["name"] if message is None else f"{entry['name']}={message}", why)
     found.update(_overruled(kernel["parameters"]))
@@ -82,6 +82,14 @@ def _no_effect(name: str, message: str | None, vendor: str | None) -> str | None
     if (name, message) == ("intel_idle.max_cstate", "0"):
         return "it takes the driver intel_idle away, not the idle states: acpi_idle offers those of the firmware then"
     return None
+
+
+def _of_x86_alone(name: str, message: str | None, cpu: dict[str, Any]) -> str | None:
+    """What kernels for other processors do not know. Those of x86 name a vendor in /proc/cpuinfo, the others do not."""
+    if name != "iommu" or cpu["vendor"] is not None or cpu["model_name"] is None:
+        return None
+    instead = {"pt": "1", "nopt": "0"}.get(message or "")
+    return "a parameter of x86 alone" + (f": here it is iommu.passthrough={instead}" if instead else "")
 
 
 def _overruled(parameters: list[dict[str, Any]]) -> dict[str, str]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from ...module_utils._pci.address import kernel_address
 from .reading import value
 
 ASK = "nvidia-smi topo -p2p r"
@@ -40,7 +41,7 @@ def ability(gpu: dict[str, Any], nvidia: dict[str, Any], served: bool) -> Abilit
     seen = next((one for one in nvidia["smi"]["gpus"] if one["bdf"] == gpu["bdf"]), None)
     if seen is not None and seen["mig"] == _MIG_ON:
         return Ability(False, _MIG)
-    forced = forced_by_keys(nvidia["parameters"])
+    forced = forced_by_keys(nvidia["parameters"], gpu["bdf"])
     if forced is False:
         return Ability(False, _SWITCHED_OFF)
     if "GeForce RTX" not in (gpu["model"] or "") or forced:
@@ -50,9 +51,9 @@ def ability(gpu: dict[str, Any], nvidia: dict[str, Any], served: bool) -> Abilit
     return Ability(None, _NOT_TOLD)
 
 
-def forced_by_keys(parameters: dict[str, Any]) -> bool | None:
-    """What the registry keys in force say of transfers between GPUs; None where they leave it to the driver."""
-    keys = registry_keys(parameters)
+def forced_by_keys(parameters: dict[str, Any], bdf: str = "") -> bool | None:
+    """What the registry keys in force say of a GPU's transfers with others; None where they leave it to the driver."""
+    keys = {**registry_keys(parameters), **keys_of_device(parameters, bdf)}
     override, force = (_number(keys.get(name)) for name in ("PeerMappingOverride", "ForceP2P"))
     fields = [] if force is None else [force >> shift & _FIELD for shift in (_READ, _WRITE)]
     if override or _ON in fields:
@@ -62,9 +63,24 @@ def forced_by_keys(parameters: dict[str, Any]) -> bool | None:
 
 def registry_keys(parameters: dict[str, Any]) -> dict[str, str]:
     """The running RegistryDwords, `Key=1;Other=0x2`, by key."""
+    return dict(_pairs(parameters, "RegistryDwords"))
+
+
+def keys_of_device(parameters: dict[str, Any], bdf: str) -> dict[str, str]:
+    """Those of RegistryDwordsPerDevice, `pci=0000:41:00.0;Key=1;pci=...`, for one GPU (nv-reg.h)."""
+    found, here = {}, False
+    for key, text in _pairs(parameters, "RegistryDwordsPerDevice"):
+        if key == "pci":
+            here = kernel_address(text) == bdf
+        elif here:
+            found[key] = text
+    return found
+
+
+def _pairs(parameters: dict[str, Any], name: str) -> list[tuple[str, str]]:
     names = {one["name"]: one["value"] for one in value(parameters) or []}
-    entries = (entry.strip() for entry in names.get("RegistryDwords", "").strip('"').split(";"))
-    return dict(entry.partition("=")[::2] for entry in entries if entry)
+    entries = (entry.strip() for entry in names.get(name, "").strip('"').split(";"))
+    return [tuple(part.strip() for part in entry.partition("=")[::2]) for entry in entries if entry]
 
 
 def _number(text: str | None) -> int | None:

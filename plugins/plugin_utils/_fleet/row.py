@@ -153,7 +153,7 @@ def _traits(facts: dict[str, Any]) -> dict[str, str]:
         "sockets": _read(facts, "cpu", "sockets"),
         "CPUs": _read(facts, "cpu", "logical"),
         "memory": None if kib is None else binary_size(kib * 1024),
-        "GPUs": len(facts["gpus"]),
+        "GPUs": sum(not gpu["virtual_function"] for gpu in facts["gpus"]),
         "NVIDIA driver": _read(facts, "nvidia", "driver_version"),
     }
     return {name: _text(show(found)) for name, found in known.items() if found is not None}

@@ -166,6 +166,9 @@ def test_the_risk_of_a_reboot_names_the_other_kernel_and_the_majors():
     ("hugepagesz=1G hugepages=4 hugepagesz=2M hugepages=8 console=tty0 console=ttyS0", "AuthenticAMD", {}),
     ("amd_iommu=off iommu=pt", "AuthenticAMD", {"iommu=pt": "no IOMMU to pass anything through with amd_iommu=off"}),
     ("iommu=pt -- amd_iommu=on", "AuthenticAMD", {}),
+    # A processor without a vendor in /proc/cpuinfo is none of x86.
+    ("iommu=pt iommu.passthrough=1", None, {"iommu=pt": "x86 alone: here it is iommu.passthrough=1"}),
+    ("iommu=off", None, {"iommu=off": "a parameter of x86 alone"}), ("iommu.passthrough=0", None, {}),
 ])
 def test_parameters_without_effect(words, vendor, ignored):
     message = derived(f"{GRUB_LINE} {words}", vendor=vendor)["ignored"]["value"]

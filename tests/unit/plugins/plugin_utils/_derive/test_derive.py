@@ -452,9 +452,15 @@ def test_gpus_out_of_reach_are_not_compared(odd):
 
 
 def test_slots_and_switches_are_part_of_the_comparison():
-    facts = alike({}, {}, {"pcie": {"value": {"relaxed_ordering": False, "link": {"width": 8}}}})
+    seen = {**looks(32.0, 32.0, width=8), "max_width": 8}
+    facts = alike({}, {}, {"pcie": {"value": {"relaxed_ordering": False, "link": {"width": 8}}}, "link_samples": seen})
     assert facts["gpus"][2]["derived"]["differs"] == [
         "relaxed ordering is off, of the others on", "link width is 8, of the others 16"]
+
+
+def test_lanes_that_may_be_saved_at_rest_are_not_compared():
+    facts = alike({}, {}, {"pcie": {"value": {"link": {"width": 8}}}})
+    assert facts["gpus"][2]["derived"]["differs"] == []
 
 
 def test_partitions_of_amd_gpus_are_compared():

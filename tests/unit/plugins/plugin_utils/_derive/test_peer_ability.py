@@ -49,6 +49,14 @@ def test_what_lies_straight_is_right_whatever_the_modules_offer():
     assert p2p(GEFORCE, iommu="identity")["outcome"] == ok("direct")
 
 
+def test_keys_for_one_device_are_for_that_one():
+    keys = "pci=0000:03:00.0;ForceP2P=0x11;pci=00000000:04:00.0; ForceP2P=0x00"
+    parameters = ok([{"name": "RegistryDwordsPerDevice", "value": keys}, {"name": "RegistryDwords", "value": ""}])
+    assert [forced_by_keys(parameters, bdf) for bdf in ("0000:03:00.0", SECOND, "0000:05:00.0")] == [True, False, None]
+    found = p2p(GEFORCE, parameters=parameters)
+    assert (found["gpus"], found["perhaps"]) == (1, 1)
+
+
 def test_unreadable_parameters_may_hide_a_key():
     found = p2p(GEFORCE, flavour="proprietary", parameters=lacking("denied"))
     assert (found["none"], found["outcome"]["value"]) == (None, None)
