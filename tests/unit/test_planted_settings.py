@@ -164,6 +164,15 @@ def test_only_that_setting_changes(facts_of, story, change, lines):
     assert found == expand(lines)
 
 
+def test_b24_saptune_sets_what_a_tune_sets(facts_of):
+    """B-24: it was enabled, and "no other program that tunes is installed" was said of the host."""
+    found = judged(facts_of(variant(saptune)))
+    assert found["other_managers", "saptune"]["reason"] == (
+        "saptune is started at boot: it sets sysctls, huge pages, governors and the energy preference as its notes and "
+        "solution say")
+    assert found["other_managers", "sapconf"]["verdict"] == "pass"
+
+
 def test_settings_in_words(facts_of):
     def message(change, check, subject=None):
         return judged(facts_of(variant(change)))[check, subject]["reason"]
@@ -179,9 +188,6 @@ def test_settings_in_words(facts_of):
         "tuned runs with the profile throughput-performance: it sets governors, sysctls and huge pages as its profile "
         "says")
     assert message(tuned_reads_no_file, "sysctl_at_boot") == "tuned runs, and what decides is its profile"
-    assert message(saptune, "other_managers", "saptune") == (
-        "saptune is started at boot: it sets sysctls, huge pages, governors and the energy preference as its notes and "
-        "solution say")
     assert message(set_by_hand, "sysctl_at_boot", "vm.dirty_ratio") == (
         "/etc/sysctl.d/50-x.conf, line 1, sets 5 at boot; now it is 20")
     assert message(real_time, "kernel_preemption") == f"a PREEMPT_RT kernel runs: {RT}"
