@@ -7,8 +7,8 @@
                       not_applicable={check: reason}),)
 
 `fails` has every finding that fails or is unknown, as a line of verdicts.py, or lines by subjects; whatever is not in
-it must neither fail nor be unknown. `first` are the first three things to do in the order of the reports. Whatever
-fails above `info` has a source here: on a host that is sound it must be more than an opinion.
+it must neither fail nor be unknown. `first` are the first three things to do above `info`, in the order of the
+reports. Whatever fails above `info` has a source here: on a host that is sound it must be more than an opinion.
 """
 from __future__ import annotations
 

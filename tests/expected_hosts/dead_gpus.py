@@ -35,7 +35,7 @@ STATUS_6 = "nvidia-smi ended with status 6: No devices were found; the kernel lo
 FIRST = ALL[0]
 
 HOSTS = (
-    Expected(eight_gpus, {"pcie_maxreadreq": {ALL: READ_REQUEST}, **IDLE}, ("pcie_maxreadreq", "cstate_latency"),
+    Expected(eight_gpus, {"pcie_maxreadreq": {ALL: READ_REQUEST}, **IDLE}, (),
              SETTINGS),
     Expected(
         wrong_flavour,
@@ -44,7 +44,7 @@ HOSTS = (
             f"of the NVIDIA open kernel modules. / NVRM: GPU {FIRST}: RmInitAdapter failed! (0x22:0x56:884)"),
          "nvidia_flavour": {ALL: 'fail P0: proprietary -> one_of ["open"]'},
          "pcie_maxreadreq": {ALL: LEFT_ALONE}, **unanswered(*ALL), **IDLE},
-        ("nvidia_flavour", "nvidia_gpu_count", "pcie_maxreadreq"),
+        ("nvidia_flavour", "nvidia_gpu_count"),
         {**SETTINGS, "nvidia_gpu_count": "NVIDIA/open-gpu-kernel-modules#862",
          "nvidia_flavour": "NVIDIA/open-gpu-kernel-modules#862"}),
     Expected(
@@ -52,14 +52,14 @@ HOSTS = (
         {"nvidia_gpu_count": all_of(f"{STATUS_6}NVRM: RmInitAdapter: Cannot initialize GSP firmware RM / "
                                     f"NVRM: GPU {FIRST}: RmInitAdapter failed! (0x62:0x65:1792)"),
          "pcie_maxreadreq": {ALL: LEFT_ALONE}, **unanswered(*ALL), **IDLE},
-        ("nvidia_gpu_count", "pcie_maxreadreq", "cstate_latency"),
+        ("nvidia_gpu_count",),
         {**SETTINGS, "nvidia_gpu_count": "NVIDIA/open-gpu-kernel-modules#789"}),
     Expected(
         no_answer,
         {"nvidia_gpu_count": all_of("timeout: nvidia-smi did not end within 20 s; the kernel log says: "
                                     f"NVRM: GPU {FIRST}: RmInitAdapter failed! (0x26:0xffff:1482)"),
          "pcie_maxreadreq": {ALL: LEFT_ALONE}, **unanswered(*ALL), **IDLE},
-        ("nvidia_gpu_count", "pcie_maxreadreq", "cstate_latency"),
+        ("nvidia_gpu_count",),
         {**SETTINGS, "nvidia_gpu_count": "NVIDIA/dcgm-exporter#604"}),
     Expected(
         one_dead,
@@ -68,6 +68,6 @@ HOSTS = (
             "unexpected WPR2 already up, cannot proceed with booting GSP / NVRM: GPU7 RmInitAdapter: Cannot initialize "
             f"GSP firmware RM / NVRM: GPU {LAST}: RmInitAdapter failed! (0x62:0x40:2119)"),
          "pcie_maxreadreq": {UP: READ_REQUEST, (LAST,): LEFT_ALONE}, **unanswered(LAST), **IDLE},
-        ("nvidia_gpu_count", "pcie_maxreadreq", "cstate_latency"),
+        ("nvidia_gpu_count",),
         {**SETTINGS, "nvidia_gpu_count": "microsoft/pai#4344"}),
 )

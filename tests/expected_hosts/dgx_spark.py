@@ -16,7 +16,7 @@ HOSTS = (
         dgx_spark,
         {"swappiness": "fail P2: 60 -> at_most 10, planned", **SOCKETS, **AUTOGROUP,
          "rdma_maxreadreq": {NAMES: "fail P2: 512 -> at_least 4096"}},
-        ("swappiness", "rmem_max", "wmem_max"),
+        ("swappiness", "rdma_maxreadreq"),
         {**sources("rmem_max", "wmem_max"),
          "swappiness": "Linux, Documentation/admin-guide/sysctl/vm.rst: swappiness, with a swap file in use",
          "rdma_maxreadreq": "NVIDIA (Mellanox), Understanding PCIe Configuration for Maximum Performance: PCIe Max "

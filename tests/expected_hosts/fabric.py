@@ -25,14 +25,14 @@ STOCK = {**NMI_WATCHDOG, **DIRTY, **SOCKETS, **AUTOGROUP, **MAP_COUNT}
 STOCK_SOURCES = sources("nmi_watchdog", "dirty_ratio", "dirty_background_ratio", "rmem_max", "wmem_max")
 
 HOSTS = (
-    Expected(hgx_h100, C6, ("cstate_latency",)),
+    Expected(hgx_h100, C6, ()),
     Expected(
         hgx_h100_without_fabric_manager,
         {"nvidia_fabric_services": {FABRIC_MANAGER: f'fail P0: ["not running", "{NOT_ENABLED}"] -> empty true'},
          "nvidia_fabric": {H100: WAITS}, **BALANCING, **C6},
         ("nvidia_fabric_services", "nvidia_fabric", "numa_balancing"),
         {"nvidia_fabric_services": GUIDE, "nvidia_fabric": GUIDE, **sources("numa_balancing")}),
-    Expected(hgx_b200, C2, ("cstate_latency",),
+    Expected(hgx_b200, C2, (),
              not_applicable={"nvidia_peermem": "kernel 6.8.0-60-generic and the open modules register GPU memory by "
                                                "DMA-BUF, which NVIDIA recommends over nvidia_peermem"}),
     Expected(
@@ -40,7 +40,7 @@ HOSTS = (
         {"nvidia_fabric_services": {FABRIC_MANAGER: 'fail P0: ["not running"] -> empty true',
                                     NVLSM: 'fail P0: ["not installed"] -> empty true'},
          "nvidia_fabric": {B200: WAITS}, **C2},
-        ("nvidia_fabric_services", "nvidia_fabric", "cstate_latency"),
+        ("nvidia_fabric_services", "nvidia_fabric"),
         {"nvidia_fabric_services": GUIDE, "nvidia_fabric": GUIDE}),
     Expected(gb200, NO_EDAC, ()),
     # A tray starts no fabric manager: its daemon is nvidia-imex, without which the tray itself works.
@@ -54,7 +54,7 @@ HOSTS = (
          "nvidia_fabric_services": "NVIDIA, IMEX Service for NVLink Networks", **sources("numa_balancing")}),
     Expected(eight_instincts, {**STOCK, **NO_EDAC, "cstate_latency": {("state2",): "fail info: false -> true"},
                                "netdev_max_backlog": "unknown P2"},
-             ("nmi_watchdog", "dirty_ratio", "dirty_background_ratio"), STOCK_SOURCES),
+             (), STOCK_SOURCES),
     Expected(
         eight_instincts_with_errors,
         {"amdgpu_errors": {
@@ -65,5 +65,5 @@ HOSTS = (
                          'Source:  4"] -> empty true'},
          **STOCK, **NO_EDAC, "cstate_latency": {("state2",): "fail info: false -> true"},
          "netdev_max_backlog": "unknown P2"},
-        ("amdgpu_errors", "nmi_watchdog", "dirty_ratio"), {**STOCK_SOURCES, "amdgpu_errors": f"{RAS}; {RESET}"}),
+        ("amdgpu_errors",), {**STOCK_SOURCES, "amdgpu_errors": f"{RAS}; {RESET}"}),
 )

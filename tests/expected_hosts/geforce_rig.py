@@ -28,14 +28,14 @@ HOSTS = (
     Expected(
         geforce_with_peer_keys,
         {**COMMON, "iommu_acs": "fail P0: translated and redirected -> direct", "nvidia_registry_keys": KEYS},
-        ("iommu_acs", "cpu_scaling_driver", "nmi_watchdog"),
+        ("iommu_acs", "cpu_scaling_driver", "nvidia_registry_keys"),
         {**SETTINGS,
          "iommu_acs": "NVIDIA, CUDA C++ Programming Guide: IOMMU on Linux (silent device memory corruption)",
          "nvidia_registry_keys": "NVIDIA, open-gpu-kernel-modules, nvrm_registry.h: ForceP2P"}),
     # Nobody can tell patched modules from stock ones: what would be wrong with them is unknown, and how to ask is said.
     Expected(geforce_stock, {**COMMON, "iommu_acs": "unknown P2"},
-             ("cpu_scaling_driver", "nmi_watchdog", "dirty_ratio"), SETTINGS),
-    Expected(geforce_proprietary, COMMON, ("cpu_scaling_driver", "nmi_watchdog", "dirty_ratio"), SETTINGS,
+             ("cpu_scaling_driver",), SETTINGS),
+    Expected(geforce_proprietary, COMMON, ("cpu_scaling_driver",), SETTINGS,
              {"iommu_acs": "NVIDIA's own modules offer GeForce RTX cards no transfers between each other"}),
-    Expected(geforce_passed_through, COMMON, ("cpu_scaling_driver", "nmi_watchdog", "dirty_ratio"), SETTINGS),
+    Expected(geforce_passed_through, COMMON, ("cpu_scaling_driver",), SETTINGS),
 )

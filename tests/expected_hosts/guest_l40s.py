@@ -11,7 +11,7 @@ from .settings import AUTOGROUP, SOCKETS, sources
 
 HOSTS = (
     Expected(
-        guest_with_l40s, {**SOCKETS, **AUTOGROUP}, ("rmem_max", "wmem_max", "sched_autogroup_enabled"),
+        guest_with_l40s, {**SOCKETS, **AUTOGROUP}, (),
         sources("rmem_max", "wmem_max"),
         {"pcie_maxreadreq": "the hypervisor's to decide: vfio passes the write through to the device "
                             "(gpuhost_include: [pcie_maxreadreq] judges it here all the same)",

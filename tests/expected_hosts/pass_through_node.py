@@ -15,7 +15,7 @@ NOBODY = "no GPU serves from this host"
 HOSTS = (
     # What is advised for serving is no advice to a host that serves nothing; memory is its own, whoever has the GPUs.
     Expected(
-        node_of_vms, {**DIRTY, **DEEP_IDLE}, ("dirty_ratio", "dirty_background_ratio", "cstate_latency"),
+        node_of_vms, {**DIRTY, **DEEP_IDLE}, (),
         sources("dirty_ratio", "dirty_background_ratio"),
         dict.fromkeys(("numa_balancing", "nmi_watchdog", "sched_autogroup_enabled", "rmem_max", "wmem_max",
                        "max_map_count"), NOBODY)),
@@ -23,7 +23,7 @@ HOSTS = (
         node_with_one_left,
         {**NMI_WATCHDOG, **DIRTY, **SOCKETS, **AUTOGROUP, **MAP_COUNT, **DEEP_IDLE,
          "numa_balancing": "fail P1: 1 -> 0, planned", "pcie_maxreadreq": {CARDS[3:]: READ_REQUEST}},
-        ("numa_balancing", "nmi_watchdog", "dirty_ratio"),
+        ("numa_balancing",),
         sources("numa_balancing", "nmi_watchdog", "dirty_ratio", "dirty_background_ratio", "rmem_max", "wmem_max",
                 "pcie_maxreadreq")),
 )

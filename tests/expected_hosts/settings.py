@@ -7,14 +7,14 @@ What a host has of them depends on its release, its memory and whether a GPU ser
 """
 from __future__ import annotations
 
-NMI_WATCHDOG = {"nmi_watchdog": "fail P2: 1 -> 0, planned"}
-DIRTY = {"dirty_ratio": "fail P2: 20 -> at_most 10, planned",
-         "dirty_background_ratio": "fail P2: 10 -> at_most 5, planned"}
-SOCKETS = {"rmem_max": "fail P2: 212992 -> at_least 16777216, planned",
-           "wmem_max": "fail P2: 212992 -> at_least 16777216, planned"}
+NMI_WATCHDOG = {"nmi_watchdog": "fail info: 1 -> 0, planned"}
+DIRTY = {"dirty_ratio": "fail info: 20 -> at_most 10, planned",
+         "dirty_background_ratio": "fail info: 10 -> at_most 5, planned"}
+SOCKETS = {"rmem_max": "fail info: 212992 -> at_least 16777216, planned",
+           "wmem_max": "fail info: 212992 -> at_least 16777216, planned"}
 AUTOGROUP = {"sched_autogroup_enabled": "fail info: 1 -> 0, planned"}
 MAP_COUNT = {"max_map_count": "fail info: 65530 -> at_least 262144"}
-READ_REQUEST = "fail P2: 512 -> 4096, planned"
+READ_REQUEST = "fail info: 512 -> 4096, planned"
 
 SOURCES = {
     "nmi_watchdog": "Linux, Documentation/admin-guide/lockup-watchdogs.rst: a perf event on every CPU",

@@ -33,7 +33,7 @@ FUNCTION = "0000:41:00.4"
 CORES = 1           # nothing here is about processors
 
 # What is read from the GPU's own registers, with the priority of each check.
-REGISTERS = {"pcie_maxreadreq": "P2", "pcie_maxpayload": "P1", "pcie_link_width": "P1", "pcie_link_speed": "P1",
+REGISTERS = {"pcie_maxreadreq": "info", "pcie_maxpayload": "P1", "pcie_link_width": "P1", "pcie_link_speed": "P1",
              "pcie_bottleneck": "P2", "gpu_consistency": "P2", "pcie_bar_size": "P1", "pcie_bar_assigned": "P1",
              "pcie_extended_tags": "P2"}
 # What is said of each container.
@@ -80,13 +80,13 @@ def story(facts_of):
     (all_ones_on, {**{check: f"unknown {priority}" for check, priority in REGISTERS.items()}, **UNANSWERED,
                    "pcie_bar_assigned": "not_applicable P1", "gpu_driver": 'fail P0: gone -> one_of ["nvidia"]'},
      {**UNANSWERED, "nvidia_gpu_count": "unknown P0"}),
-    (other_read_request, {"pcie_maxreadreq": "fail P2: 256 -> 4096, planned",
+    (other_read_request, {"pcie_maxreadreq": "fail info: 256 -> 4096, planned",
                           "gpu_consistency": 'fail P2: ["MaxReadReq is 256, of the others 512"] -> empty true'}, {}),
     (given_to_vfio, GIVEN_AWAY, {}),
     (asleep, {**{check: f"not_applicable {priority}" for check, priority in {**REGISTERS, **SMI}.items()},
               "gpu_runtime_pm": 'fail P2: suspended -> none_of ["suspended", "suspending"]'},
      {**UNANSWERED, "nvidia_gpu_count": "unknown P0"}),
-    (in_use, {"pcie_maxreadreq": "fail P2: 512 -> 4096"}, {}),
+    (in_use, {"pcie_maxreadreq": "fail info: 512 -> 4096"}, {}),
 ], ids=lambda value: getattr(value, "__name__", ""))
 def test_only_the_odd_gpu_changes(facts_of, story, change, lines, of_others):
     expected = {**expand({check: text if check == "nvidia_gpu_count" else {OTHERS: text}
@@ -104,7 +104,7 @@ def test_a_gpu_that_nvidia_smi_lacks_is_named_and_not_judged_by_it(facts_of, sto
     found = judged(facts_of(variant(lost_to_nvidia_smi)))
     assert changes(story, found) == {
         ("nvidia_gpu_count", None): f'fail P0: ["{ODD} is with the driver and not in nvidia-smi"] -> empty true',
-        ("pcie_maxreadreq", ODD): "fail P2: 512 -> 4096",
+        ("pcie_maxreadreq", ODD): "fail info: 512 -> 4096",
         **{(check, ODD): text for check, text in UNANSWERED.items()}}
     assert found["nvidia_recovery", ODD]["reason"] == (
         "derived.nvidia_smi could not be read: nvidia-smi does not list this GPU")
@@ -198,7 +198,7 @@ def test_a_virtual_function_and_its_parent_are_skipped(facts_of, story):
         ODD: "the GPU has virtual functions enabled, whose guests share its link",
         FUNCTION: "not applicable: a virtual function of 0000:41:00.0: the physical function decides"}
     assert changes(story, found) == {
-        ("pcie_maxreadreq", ODD): "fail P2: 512 -> 4096",
+        ("pcie_maxreadreq", ODD): "fail info: 512 -> 4096",
         **{(check, FUNCTION): f"not_applicable {priority}" for check, priority in {**REGISTERS, **SMI}.items()},
         ("gpu_driver", FUNCTION): "not_applicable P1", ("gpu_one_owner", FUNCTION): "not_applicable P1",
         ("vm_gpu_conflict", FUNCTION): "not_applicable info",
@@ -234,7 +234,7 @@ def test_claims_that_cannot_be_read_leave_every_gpu_alone(facts_of, story):
         ("vm_survives_reboot", None): "unknown info", ("ha_guests", None): "unknown P1",
         **{("gpu_one_owner", gpu): "unknown P1" for gpu in GPUS},
         **{("vm_gpu_conflict", gpu): "unknown info" for gpu in GPUS},
-        **{("pcie_maxreadreq", gpu): "fail P2: 512 -> 4096" for gpu in GPUS}}
+        **{("pcie_maxreadreq", gpu): "fail info: 512 -> 4096" for gpu in GPUS}}
     assert set(skipped(facts, found, "pcie_maxreadreq")) == set(GPUS)
 
 

@@ -12,8 +12,8 @@ from ansible_collections.gpuhost.tuning.plugins.plugin_utils._checks.effective i
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._checks.findings import PRIORITIES
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._render.text import code, table
 
-from .page import CLASSES, EVIDENCE, TOPICS
-from .words import escape, prose
+from .page import CLASSES, EVIDENCE, TOPICS, name
+from .words import escape
 
 
 def index_page(checks: Sequence[Check], profiles: Sequence[Profile]) -> str:
@@ -33,10 +33,10 @@ def link(check: Check) -> str:
 def _by_subject(checks: Sequence[Check]) -> list[str]:
     lines = ["## By subject", ""]
     for topic, heading in TOPICS.items():
-        rows = [(link(check), prose(check.title, check), _priority(check), check.fix.kind, check.evidence)
+        rows = [(link(check), name(check), _priority(check), check.fix.kind, check.evidence)
                 for check in checks if check.topic == topic]
         if rows:
-            head = ("check", "what is wanted", "priority", "fix", "evidence")
+            head = ("check", "name", "priority", "fix", "evidence")
             lines += [f"### {heading}", "", *table(head, rows), ""]
     for column, meanings in (("fix", CLASSES), ("evidence", EVIDENCE)):
         lines.append(f"- {column}: " + "; ".join(f"{code(word)} {text}" for word, text in meanings.items()))

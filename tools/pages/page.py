@@ -36,11 +36,33 @@ EFFECTS = {
 
 def check_page(check: Check, profiles: Sequence[Profile]) -> str:
     """The Markdown of the page; `profiles` in the order in which they are shown."""
-    message = [f"# {prose(check.title, check)}", "", *_head(check), "## Why", "", prose(check.why, check), "",
+    message = [f"# {name(check)}", "", *_sentences(check), *_head(check), "## Why", "", prose(check.why, check), "",
             *_reading(check), *_applicability(check), *_recommended(check, profiles), *_fix(check),
-            *_contested(check), "## Sources", "", *(f"- {escape(source)}" for source in check.sources), "",
+            *_contested(check), "## Sources", "", *_sources(check), "",
             "[All checks](README.md)"]
     return "\n".join(message) + "\n"
+
+
+def name(check: Check) -> str:
+    """What the check is called, as Markdown."""
+    return escape(check.name) if check.name else prose(check.title, check)
+
+
+def _sentences(check: Check) -> list[str]:
+    """What a report says where the check fails and where it passes."""
+    if check.problem is None:
+        return []
+    texts = lines(check.problem, check)
+    fails = [f"Where it fails: {texts[0]}."] if len(texts) == 1 else ["Where it fails, one of these:", "", *texts]
+    return [*fails, "", f"Where it passes: {prose(check.title, check)}.", ""]
+
+
+def _sources(check: Check) -> list[str]:
+    """The sources, each as a link where there is one for each."""
+    if len(check.source_links) != len(check.sources):
+        return [f"- {escape(text)}" for text in (*check.sources, *check.source_links)]
+    return [f"- [{escape(source)}](<{link}>)" if link.startswith("http") else f"- {escape(source)}: {code(link)}"
+            for source, link in zip(check.sources, check.source_links)]
 
 
 def _head(check: Check) -> list[str]:
@@ -48,7 +70,10 @@ def _head(check: Check) -> list[str]:
     for escalation in check.escalations:
         priority += f", {escalation.priority} where {code(escalation.condition.text)}"
     rows = [("id", code(check.id)), ("subject", TOPICS[check.topic]), ("priority", priority),
-            ("evidence", EVIDENCE[check.evidence]), ("fix", CLASSES[check.fix.kind])]
+            ("evidence", EVIDENCE[check.evidence])]
+    if check.effect.source:
+        rows.append(("expected effect", f"{check.effect.size}: {escape(check.effect.source)}"))
+    rows.append(("fix", CLASSES[check.fix.kind]))
     if check.fix.kind != "none":
         rows.append(("a change is felt", EFFECTS[check.takes_effect]))
     return [*table(("", ""), rows), ""]

@@ -54,9 +54,18 @@ class Escalation(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class Effect:
+    """What serving gains from the fix, and where that is from."""
+
+    size: str                       # one of EFFECTS
+    source: str | None              # None: the check does not say
+
+
+@dataclass(frozen=True, slots=True)
 class Check:
     id: str
     file: str
+    name: str | None                # None: it is shown by its title
     title: Template
     topic: str
     priority: str
@@ -72,11 +81,14 @@ class Check:
     plan: bool
     plan_if: tuple[Condition, ...]
     why: Template
+    problem: Template | None
+    effect: Effect
     on_fail: Template | None
     on_pass: Template | None
     evidence: str
     contested: dict | None
     sources: list[str]
+    source_links: list[str]
     takes_effect: str
     fix: Fix
     examples: dict[str, Any]
@@ -115,8 +127,9 @@ class Check:
         """Every text, with its key."""
         fix = self.fix
         named = [("title", self.title), ("otherwise", self.otherwise), ("absent.reason", self.absent_reason),
-                 ("why", self.why), ("fail", self.on_fail), ("pass", self.on_pass), ("fix.tunable", fix.tunable),
-                 ("fix.value", fix.value), ("fix.risk", fix.risk), ("fix.persist", fix.persist),
+                 ("why", self.why), ("problem", self.problem), ("fail", self.on_fail), ("pass", self.on_pass),
+                 ("fix.tunable", fix.tunable), ("fix.value", fix.value), ("fix.risk", fix.risk),
+                 ("fix.persist", fix.persist),
                  *(("fix.how", text) for text in (fix.how.templates() if fix.how else ())),
                  *(("fix.undo", text) for text in (fix.undo.templates() if fix.undo else ())),
                  *(("plan_if", condition.otherwise) for condition in self.plan_if)]
@@ -138,6 +151,9 @@ class _Builder:
         check = Check(
             id=self.id, file=self.file, topic=data["topic"], priority=data["priority"], evidence=data["evidence"],
             contested=data.get("contested"), sources=data["sources"], takes_effect=data["takes_effect"],
+            source_links=data.get("source_links", []),
+            name=data.get("name"), problem=self.text("problem", data.get("problem")),
+            effect=Effect(**data.get("effect", {"size": "unknown", "source": None})),
             title=self.text("title", data["title"]), why=self.text("why", data["why"]),
             otherwise=self.text("otherwise", data.get("otherwise")),
             applies=self.expression("applies", data.get("applies")), each=self.expression("each", data.get("each")),

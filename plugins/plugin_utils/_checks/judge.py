@@ -20,6 +20,7 @@ from .effective import EffectiveCheck, effective_checks, select
 from .findings import PRIORITIES, VERDICTS
 from .fix import describe_fix
 from .operators import compare, parse_wanted, recommended
+from .order import ordered
 from .things import tally
 from .waivers import Waiver, counting, expired, parse_waivers
 
@@ -42,8 +43,7 @@ def judge(facts: Mapping[str, Any], checks: Sequence[Check], profile: Profile, *
     in_force = counting(accepted, host, today or datetime.date.today())
     known = {**(facts if "derived" in facts else derive(dict(facts), peers)), "dedicated": bool(dedicated),
              "allow_busy": bool(allow_busy), "included": list(include)}
-    findings = [finding for one in effective for finding in _Judge(known, one, in_force).findings()]
-    return sorted(findings, key=lambda one: (PRIORITIES.index(one["priority"]), VERDICTS.index(one["verdict"])))
+    return ordered(finding for one in effective for finding in _Judge(known, one, in_force).findings())
 
 
 def resolve(checks: Sequence[Check], profile: Profile, *, overrides: Mapping[str, Any] | None = None,
@@ -158,14 +158,22 @@ class _Judge:
         waived = next((waiver.as_finding_says() for waiver in self.waivers if waiver.covers(check.id, subject)), None)
         scope = self._scope(it, actual, value)
         return {
-            "check": check.id, "subject": subject, "topic": check.topic, "title": self.show(check.title, scope),
+            "check": check.id, "subject": subject, "topic": check.topic,
+            "name": check.name or self.show(check.title, scope), "title": self.show(check.title, scope),
             "verdict": verdict, "priority": self._priority(verdict, it), "actual": actual,
             "recommended": None if value is None and check.expect.source else recommended(check.expect.op, value),
             "reason": reason, "why": self.show(check.why, scope), "evidence": check.evidence,
             "contested": check.contested, "takes_effect": check.takes_effect,
             "fix": describe_fix(self.effective, verdict, reason, waived, subject, scope, self.show),
             "sources": check.sources, "waived": waived, "measured_here": [],
+            **(self._of_a_fault(scope) if verdict == "fail" else {}),
         }
+
+    def _of_a_fault(self, scope: dict[str, Any]) -> dict[str, Any]:
+        """What only a finding that fails has: hundreds pass, and an audit document is kept for each run."""
+        effect = self.check.effect
+        return {"problem": self.show(self.check.problem, scope),
+                "effect": {"size": effect.size, "source": effect.source}, "source_links": self.check.source_links}
 
     def _subject(self, it: Any) -> str | None:
         if it is None or self.check.subject is None:

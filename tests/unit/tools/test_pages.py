@@ -134,7 +134,7 @@ def test_a_check_that_only_informs(checks, profiles):
 
 def test_the_index(checks, profiles):
     page = index_page(checks, profiles)
-    assert ("### CPU and power\n\n| check | what is wanted | priority | fix | evidence |\n| --- | --- | --- | --- | "
+    assert ("### CPU and power\n\n| check | name | priority | fix | evidence |\n| --- | --- | --- | --- | "
             "--- |\n| [governor](governor.md) | It is fast \\| always | P2, or P1 | runtime | vendor |\n") in page
     assert "| P1 | - | [governor](governor.md) |\n| P2 | [governor](governor.md) | - |\n| info | [informs]" in page
     assert "| [governor](governor.md) | a user; another | yes | no | no |" in section(page, "Contested")
@@ -182,3 +182,23 @@ def test_the_reference_says_of_a_variable_what_its_roles_say():
 
 def test_markup_of_documentation_becomes_markdown():
     assert reference.plain(["Writes C(audit.json),", "see O(report_dir)."]) == "Writes `audit.json`, see `report_dir`."
+
+
+NAMED = {**INFORMS, "id": "named", "name": "Swappiness", "title": "Swap is left alone (vm.swappiness)",
+         "problem": "vm.swappiness is {actual}", "effect": {"size": "small", "source": "published: two percent"},
+         "source_links": ["https://example.org/one"]}
+
+
+def test_a_check_with_a_name_says_its_sentences_and_its_effect(tmp_path, profiles):
+    (tmp_path / "named.yml").write_text(yaml.safe_dump([NAMED]))
+    page = check_page(load_file(tmp_path / "named.yml")[0], profiles)
+    assert page.splitlines()[:5] == ["# Swappiness", "", "Where it fails: vm.swappiness is `<actual>`.", "",
+                                     "Where it passes: Swap is left alone (vm.swappiness)."]
+    assert "| expected effect | small: published: two percent |" in page
+    assert section(page, "Sources").startswith("- [one](<https://example.org/one>)\n")
+
+
+def test_a_file_and_symbol_is_no_link(tmp_path, profiles):
+    (tmp_path / "named.yml").write_text(yaml.safe_dump([{**NAMED, "source_links": ["linux@v6.12:mm/vmscan.c:swappy"]}]))
+    page = check_page(load_file(tmp_path / "named.yml")[0], profiles)
+    assert section(page, "Sources").startswith("- one: `linux@v6.12:mm/vmscan.c:swappy`\n")

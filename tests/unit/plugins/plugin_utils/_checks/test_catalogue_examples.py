@@ -43,8 +43,8 @@ CATALOGUE = {
     "cpu_smt": "info kernel_doc *",
     "cpus_offline": "P2 kernel_doc",
     "cstate_latency": "info vendor *",
-    "dirty_background_ratio": "P2 kernel_doc *",
-    "dirty_ratio": "P2 kernel_doc *",
+    "dirty_background_ratio": "info kernel_doc *",
+    "dirty_ratio": "info kernel_doc *",
     "firmware_settings": "info vendor",
     "gpu_consistency": "P2 community",
     "gpu_driver": "P1 P0 vendor",
@@ -84,7 +84,7 @@ CATALOGUE = {
     "next_kernel": "info P2 vendor",
     "next_kernel_nvidia": "P1 vendor",
     "nic_duplex": "P1 kernel_doc",
-    "nmi_watchdog": "P2 kernel_doc",
+    "nmi_watchdog": "info kernel_doc",
     "numa_balancing": "P1 kernel_doc *",
     "numa_memory_balance": "P2 vendor",
     "numa_node_memory": "P1 kernel_doc",
@@ -130,14 +130,14 @@ CATALOGUE = {
     "pcie_link_speed": "P1 kernel_doc",
     "pcie_link_width": "P1 P0 kernel_doc",
     "pcie_maxpayload": "P1 kernel_doc",
-    "pcie_maxreadreq": "P2 community *",
+    "pcie_maxreadreq": "info community *",
     "perf_event_paranoid": "info kernel_doc",
     "rdma_link_width": "P1 vendor",
     "rdma_maxreadreq": "P2 vendor",
     "rdma_port_rate": "P1 vendor",
     "rdma_port_state": "info P1 kernel_doc",
     "nvidia_branch": "info vendor",
-    "rmem_max": "P2 kernel_doc *",
+    "rmem_max": "info kernel_doc *",
     "sched_autogroup_enabled": "info kernel_doc",
     "shm_size": "P1 vendor",
     "somaxconn": "P2 kernel_doc",
@@ -153,7 +153,7 @@ CATALOGUE = {
     "vm_gpu_conflict": "info P1 vendor",
     "vm_hostpci": "P1 P0 vendor",
     "vm_survives_reboot": "info vendor",
-    "wmem_max": "P2 kernel_doc *",
+    "wmem_max": "info kernel_doc *",
     "zfs_arc_max": "P2 vendor *",
     "zone_reclaim_mode": "P1 kernel_doc",
 }
@@ -258,7 +258,7 @@ def test_nothing_to_find_on_a_tuned_host():
 def test_a_workstation_raises_no_alarm():
     """Stock settings: what deviates are small tunables, no missing lane, no swap, no NUMA, no ACS and no THP."""
     assert those(neutral.workstation(), "fail") == {
-        "nmi_watchdog": "P2", "rmem_max": "P2", "wmem_max": "P2", "pcie_maxreadreq 0000:01:00.0": "P2",
+        "nmi_watchdog": "info", "rmem_max": "info", "wmem_max": "info", "pcie_maxreadreq 0000:01:00.0": "info",
         "cstate_latency state3": "info", "sched_autogroup_enabled": "info"}
     assert those(neutral.workstation(), "unknown") == {}
 
@@ -683,9 +683,9 @@ def test_the_readings_of_a_host_before_it_is_tuned():
         gpu["pcie"]["value"]["max_read_request"] = 512
     found = judged(facts)
     assert those(facts, "fail") == {
-        "numa_balancing": "P1", "nmi_watchdog": "P2", "dirty_ratio": "P2", "dirty_background_ratio": "P2",
-        "rmem_max": "P2", "wmem_max": "P2", "cpu_scaling_driver": "P2", "sched_autogroup_enabled": "info",
-        **{f"pcie_maxreadreq {gpu['bdf']}": "P2" for gpu in facts["gpus"]}}
+        "numa_balancing": "P1", "nmi_watchdog": "info", "dirty_ratio": "info", "dirty_background_ratio": "info",
+        "rmem_max": "info", "wmem_max": "info", "cpu_scaling_driver": "P2", "sched_autogroup_enabled": "info",
+        **{f"pcie_maxreadreq {gpu['bdf']}": "info" for gpu in facts["gpus"]}}
     assert found["swappiness"]["verdict"] == "not_applicable"
     assert found["nvidia_peermem"]["verdict"] == "not_applicable"
     assert found["nvidia_peermem"]["reason"].startswith("no RDMA device under /sys/class/infiniband")

@@ -51,14 +51,16 @@ def test_a_finding_has_the_shape_of_audit_json():
     host["gpus"] = host["gpus"][:1]
     host["gpus"][0]["pcie"]["value"]["width"] = 4
     assert judge(host, tiny.checks(tiny.WIDTH), tiny.PLAIN, today=TODAY) == [{
-        "check": "width", "subject": "0000:01:00.0", "topic": "pcie", "title": "The link of 0000:01:00.0 has 16 lanes",
+        "check": "width", "subject": "0000:01:00.0", "topic": "pcie", "name": "The link of 0000:01:00.0 has 16 lanes",
+        "title": "The link of 0000:01:00.0 has 16 lanes", "problem": None,
+        "effect": {"size": "unknown", "source": None},
         "verdict": "fail", "priority": "P0", "actual": 4, "recommended": {"at_least": 16},
         "reason": "it has 4 of 16 lanes", "why": "because", "evidence": "vendor", "contested": None,
         "takes_effect": "at_once",
         "fix": {"class": "manual", "change": None, "how": "reseat 0000:01:00.0", "commands": [], "risk": None,
                 "undo": None, "undo_commands": [], "forbidden": None, "persist": None,
                 "planned": False, "not_planned_because": None},
-        "sources": ["the manual"], "waived": None, "measured_here": [],
+        "sources": ["the manual"], "source_links": [], "waived": None, "measured_here": [],
     }]
 
 
@@ -223,7 +225,7 @@ def test_what_matters_most_comes_first():
     findings = judge(host, tiny.checks(), tiny.PLAIN, today=TODAY)
     order = [(one["priority"], one["verdict"], one["check"]) for one in findings]
     assert order == [("P0", "fail", "width"), ("P0", "pass", "width"), ("P1", "unknown", "swappiness"),
-                     ("P2", "fail", "read_request"), ("P2", "fail", "buffers"), ("P2", "pass", "read_request")]
+                     ("P2", "fail", "buffers"), ("P2", "fail", "read_request"), ("P2", "pass", "read_request")]
 
 
 # -- planning --------------------------------------------------------------------------------------------------

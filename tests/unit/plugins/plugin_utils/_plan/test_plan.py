@@ -57,7 +57,7 @@ def test_what_fails_is_planned_and_what_cannot_be_is_skipped(planned):
     assert found.skipped[0]["reason"] == ("unknown: pcie could not be read: the device is gone (it answers with all "
                                           "ones)")
     assert [change["address"] for change in found.changes] == [
-        "sysctl:vm.swappiness", f"pcie_maxreadreq:{FIRST}", f"pcie_maxreadreq:{SECOND}", "sysctl:net.core.rmem_max",
+        "sysctl:vm.swappiness", "sysctl:net.core.rmem_max", f"pcie_maxreadreq:{FIRST}", f"pcie_maxreadreq:{SECOND}",
         f"pcie_maxreadreq:{THIRD}"]
 
 
