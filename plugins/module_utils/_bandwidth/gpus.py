@@ -23,6 +23,7 @@ from .._pve import guests
 from .result import SPLIT
 
 UVM = "nvidia_uvm"
+_CAPABILITIES = "/proc/driver/nvidia/capabilities"
 
 
 class NotMeasurable(Exception):
@@ -48,9 +49,8 @@ def choose(host: Host, devices: list[str], allow_busy: bool) -> Chosen:
     _require_well(host, around, configs)
     obstacle = _smi_obstacle(host, configs)
     seen = {gpu["bdf"]: gpu for gpu in smi.read(host, obstacle)["gpus"]}
-    sliced = {bdf for bdf, gpu in seen.items() if gpu["mig"] == "Enabled"}
-    reasons = {bdf: reason or (SPLIT if bdf in sliced else None)
-               for bdf, reason in reasons.items()}
+    sliced = {bdf for bdf, gpu in seen.items() if gpu["mig"] == "Enabled"} | _instances(host)
+    reasons = {bdf: reason or (SPLIT if bdf in sliced else None) for bdf, reason in reasons.items()}
     _require_any(reasons)
     fit = [bdf for bdf in wanted if reasons[bdf] is None]
     _require_idle(fit, around)
@@ -58,6 +58,13 @@ def choose(host: Host, devices: list[str], allow_busy: bool) -> Chosen:
     return Chosen([{"bdf": bdf, "uuid": uuids.get(bdf), "memory_mib": seen[bdf]["memory_mib"] if bdf in seen else None,
                     "link_expected": _expected_link(host, bdf, configs[bdf])} for bdf in fit],
                   [{"subject": bdf, "reason": reason} for bdf, reason in reasons.items() if reason], obstacle)
+
+
+def _instances(host: Host) -> set[str]:
+    """The GPUs of which MIG has made instances: the driver has a folder for each, also where nvidia-smi cannot be run
+    (MIG User Guide, Device Nodes and Capabilities). One without any is found by the driver's library."""
+    return {gpu["bdf"] for gpu in read_gpus(host).value or [] if any(
+        name.startswith("gi") for name in host.list(f"{_CAPABILITIES}/gpu{gpu['minor']}/mig"))}
 
 
 def _require_any(reasons: dict[str, str | None]) -> None:

@@ -25,6 +25,7 @@ def measure(host: Host, params: Mapping[str, Any], check_mode: bool) -> dict[str
     """The answer of the module. Raises Unfit where nothing is measured, ValueError for options that make no sense."""
     options = read_options(params)
     chosen = choose(host, params["devices"], params["allow_busy"])
+    _require_known(options, [gpu["bdf"] for gpu in chosen.gpus])
     measurement = _TOOLS[params["tool"]](host, chosen, options)
     if not check_mode:
         measurement.run()
@@ -45,6 +46,15 @@ def read_options(params: Mapping[str, Any]) -> Options:
     run_id = check_run_id(params["run_id"]) if params["run_id"] else new_run_id()
     return Options(params["pairs"], params.get("concurrent", False), params.get("steps", []), sorted(set(sizes)),
                    params["container"], timeout, run_id, params["library"])
+
+
+def _require_known(options: Options, bdfs: list[str]) -> None:
+    """ValueError for the name of a step that there is none of."""
+    names = [step.name for step in order(bdfs, options.pairs, options.concurrent)]
+    unknown = [name for name in options.steps if name not in names]
+    if unknown:
+        raise ValueError(f"steps: {', '.join(unknown)}: wanted are names of steps, of which there are "
+                         f"{', '.join(names)}")
 
 
 def _would(chosen: Chosen, options: Options, tool: str) -> str:

@@ -155,6 +155,20 @@ def test_only_the_steps_that_are_named(measure):
     assert list(groups(result)) == [f"host <-> {C}", "shift by 2"]
 
 
+def test_a_step_that_there_is_none_of(measure):
+    message = measure(steps=[A, "shift by 1"])["msg"]
+    assert message.startswith(f"steps: shift by 1: wanted are names of steps, of which there are {A}, {B}, {A} -> {B}, ")
+
+
+def test_a_gpu_with_instances_is_left_out_before_it_is_opened(measure, tree):
+    """The driver's folders tell it where nvidia-smi cannot be run: a suspended GPU would be woken by it."""
+    tree.file("/proc/driver/nvidia/capabilities/gpu1/mig/gi3/access", "DeviceFileMinor: 30")
+    tree.file("/proc/driver/nvidia/capabilities/gpu2/mig/config", "DeviceFileMinor: 1")
+    result = measure("on cuDeviceGetByPCIBusId 3 abort", pairs=False)
+    assert [gpu["bdf"] for gpu in result["gpus"]] == [A, C]
+    assert result["not_measured"][0] == {"subject": B, "reason": "it is split up (MIG is enabled)"}
+
+
 def test_a_gpu_that_is_split_up_is_left_out_without_nvidia_smi(measure):
     result = measure(f"mig {B}", devices=[A, B])
     assert [gpu["bdf"] for gpu in result["gpus"]] == [A]
