@@ -19,7 +19,6 @@ ASK = "nvidia-smi topo -p2p r"
 _NVIDIA, _MIG_ON = "10de", "Enabled"
 _READ, _WRITE = 0, 4                # shifts of the two fields of ForceP2P
 _FIELD, _OFF, _ON = 0x3, 0, 1       # the third choice, 2, leaves it to the driver
-_NONE_OF_NVIDIA = "not a GPU that is awake and that the nvidia driver of this host serves"
 _MIG = "GPUs in MIG mode have no transfers between each other"
 _SWITCHED_OFF = "the registry key ForceP2P switches transfers between GPUs off"
 _STOCK = "NVIDIA's own modules offer GeForce RTX cards no transfers between each other"
@@ -28,7 +27,8 @@ _NOT_TOLD = ("the open modules offer GeForce RTX cards transfers between each ot
 
 
 class Ability(NamedTuple):
-    """`able` is None where nobody can tell; `reason` says why it is not True."""
+    """`able` is None where nobody can tell; `reason` says why it is not True, but for GPUs that sleep, are given away
+    or not with the driver: that is said elsewhere."""
 
     able: bool | None
     reason: str | None
@@ -37,7 +37,7 @@ class Ability(NamedTuple):
 def ability(gpu: dict[str, Any], nvidia: dict[str, Any], served: bool) -> Ability:
     """`served`: the GPU is this host's, not given to a guest and no virtual function."""
     if (gpu["vendor"], gpu["driver"], gpu["state"]) != (_NVIDIA, "nvidia", "ok") or not served:
-        return Ability(False, _NONE_OF_NVIDIA)
+        return Ability(False, None)
     seen = next((one for one in nvidia["smi"]["gpus"] if one["bdf"] == gpu["bdf"]), None)
     if seen is not None and seen["mig"] == _MIG_ON:
         return Ability(False, _MIG)
