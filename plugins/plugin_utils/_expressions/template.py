@@ -68,6 +68,8 @@ def _exact(expression: Expression, value: Any) -> str:
 def _shown(expression: Expression, scope: dict) -> str:
     try:
         return show(evaluate(expression, scope))
+    except BadValue:
+        return "(not known)"        # a fact is null where a number is needed: nothing that a reader could act upon
     except ExpressionError as error:
         return f"({error.message})"
 

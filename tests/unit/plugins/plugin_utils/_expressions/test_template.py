@@ -73,6 +73,7 @@ def test_an_address_that_cannot_be_read_is_an_error():
     ("wanted {host.limit}", "wanted at least 4096"),
     ("booted with {host.boot}", "booted with (boot could not be read: it needs root)"),
     ("on {it.node}", "on (there is no 'node')"),
+    ("{host.none > `1`} of them", "(not known) of them"),
 ])
 def test_a_text_for_people_is_always_a_text(text, shown):
     assert compile_template(text).show(SCOPE) == shown
