@@ -9,7 +9,6 @@ them, and shellcheck.
 from __future__ import annotations
 
 import pathlib
-import re
 import shutil
 import subprocess
 import sys
@@ -33,10 +32,10 @@ from hosts.setters import file_bytes
 from hosts.sick import sick
 from hosts.story_before import story_before
 from hosts.tree import Tree
+from report_actions import Action, actions
 from requirement import need
 from verdicts import TODAY
 
-RUNTIME = "Now, without a restart"
 # A kernel prints all words and brackets the chosen one; of a planted file that was written the word alone is left.
 BRACKETED = ("transparent_hugepage/enabled", "transparent_hugepage/defrag", "transparent_hugepage/shmem_enabled",
              "transparent_hugepage/hugepages-2048kB/enabled", "pcie_aspm/parameters/policy")
@@ -54,15 +53,6 @@ def wrong_governors(tree: Tree) -> Tree:
 
 HOSTS = {"story_before": story_before, "reference": reference, "sick": sick, "wrong_governors": wrong_governors,
          **PLANTED}
-
-
-class Action(NamedTuple):
-    """One action of a report, as its text has it."""
-
-    check: str
-    runtime: bool
-    do: str
-    undo: str
 
 
 class Report(NamedTuple):
@@ -88,17 +78,6 @@ def planted(request, tmp_path_factory):
     tree = Tree(tmp_path_factory.mktemp(request.param) / "host")
     HOSTS[request.param](tree)
     return reported(request.param, tree)
-
-
-def actions(report: str) -> list[Action]:
-    found = []
-    for part in re.split(r"^## ", report, flags=re.M)[1:]:
-        heading = part.partition("\n")[0]
-        for text in re.split(r"^### ", part, flags=re.M)[1:]:
-            blocks = dict(re.findall(r"^(Do|Undo):\n\n```sh\n(.*?)^```$", text, flags=re.M | re.S))
-            check = re.search(r"^- check: `(.*?)`", text, flags=re.M).group(1)
-            found.append(Action(check, heading == RUNTIME, blocks.get("Do", ""), blocks.get("Undo", "")))
-    return found
 
 
 def test_run_time_commands_go_forth_and_back(planted, tmp_path):

@@ -1,0 +1,31 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The commands of a report, taken out of the Markdown file as somebody who pastes them does."""
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+RUNTIME = "Now, without a restart"
+
+
+class Action(NamedTuple):
+    """One action; `do` and `undo` are shell scripts, empty where there is none."""
+
+    check: str
+    runtime: bool
+    do: str
+    undo: str
+
+
+def actions(report: str) -> list[Action]:
+    found = []
+    for part in re.split(r"^## ", report, flags=re.MULTILINE)[1:]:
+        heading = part.partition("\n")[0]
+        for text in re.split(r"^### ", part, flags=re.MULTILINE)[1:]:
+            blocks = dict(re.findall(r"^(Do|Undo):\n\n```sh\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL))
+            check = re.search(r"^- check: `(.*?)`", text, flags=re.MULTILINE)
+            if check:
+                found.append(Action(check[1], heading == RUNTIME, blocks.get("Do", ""), blocks.get("Undo", "")))
+    return found
