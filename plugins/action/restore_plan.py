@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from ansible.errors import AnsibleActionFail
+from ansible.utils.display import Display
 
 from ..plugin_utils._action.guarded import GuardedAction, failure_of
 from ..plugin_utils._ansible.untag import untag
@@ -52,6 +53,8 @@ class ActionModule(GuardedAction):
             message = self._nothing(journal, host, arguments) if not values else drift.to_restore(values)
         except (RecordError, ValueError) as problem:
             raise AnsibleActionFail(str(problem)) from problem
+        for line in drift.unusable_lines(journal["unusable"]):
+            Display().warning(clean(f"{host}: {line}"))
         shown = [f"{host}: {message}"] + [f"  {entry['address']}: left alone: {entry['reason']}"
                                        for entry in journal["left_alone"]]
         self.console.show("\n".join(clean(line) for line in shown))

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from ansible.errors import AnsibleActionFail
+from ansible.utils.display import Display
 
 from ..plugin_utils._action.guarded import GuardedAction, failure_of
 from ..plugin_utils._ansible.untag import untag
@@ -45,6 +46,8 @@ class ActionModule(GuardedAction):
                                                        arguments, task_vars))
             lines, message = self._compare(journal, folder, arguments, task_vars)
             lines = drift.name_origins(lines, folder) + drift.driver_lines(journal["driver_mismatch"])
+            for line in drift.unusable_lines(journal["unusable"]):
+                Display().warning(clean(f"{host}: {line}"))
             reboot = self._after_reboot(journal["boot_id"], folder, arguments, task_vars)
             note_verify(folder, arguments["run_id"], drift.summary(lines, message))
         except (RecordError, ValueError) as problem:

@@ -12,8 +12,8 @@ description:
   - Reads C(/run/gpuhost/journal.jsonl), where every write of this collection is recorded before and after.
   - The baseline of a tunable is its value before our first write since boot or since it was last brought back. If
     somebody else changed it between two of our runs, the value that was found then is the baseline.
-  - A write without an end belongs to a run that was killed. It may have happened or not, so any current value is taken
-    as ours.
+  - A write without an end belongs to a run that was killed. It may have happened or not, so what was there before it,
+    what it wanted and what the kernel makes of that are taken as ours, and any other value is somebody else's.
 extends_documentation_fragment:
   - gpuhost.tuning.attributes
   - gpuhost.tuning.attributes.info_module
@@ -104,7 +104,8 @@ baselines:
 restore_values:
   description:
     - What brings back the baselines, or with O(run_id) what was there before that run, by kind and address. Each value
-      is C({set, only_from, identity, restores}). What was written last comes first.
+      is C({set, only_from, identity, restores}); C(only_from) is a list where any of several values is ours. What was
+      written last comes first.
     - Give each kind to its module, in the reverse of the order in which they were set. A tunable that somebody else
       changed is refused. It is forced by leaving out C(only_from).
   returned: success
@@ -118,6 +119,11 @@ expected_values:
   returned: success
   type: dict
   sample: {"sysctl": {"vm.swappiness": {"set": "10", "only_from": "60"}}}
+unusable:
+  description: The lines of the journal that cannot be used, each with C(line), counted from 1, and C(reason).
+  returned: success
+  type: list
+  elements: dict
 driver_mismatch:
   description: The versions in words where the loaded NVIDIA driver and its libraries differ, null where they are one.
   returned: success
@@ -138,7 +144,7 @@ import_once.install()
 
 from ..module_utils._change.baseline import list_baselines, pair_lines, plan_back, summarize_runs
 from ..module_utils._change.hung_gpus import leave_hung, read_marks
-from ..module_utils._change.journal import BOOT_ID, read_journal
+from ..module_utils._change.journal import BOOT_ID, read_lines
 from ..module_utils._host.host import Host
 from ..module_utils._nvidia.libraries import read_mismatch
 
@@ -150,14 +156,14 @@ def main() -> None:
     )
     host = Host(module.params["sysroot"])
     boot = host.read(BOOT_ID).value
-    journal = read_journal(host)
+    journal, unusable = read_lines(host)
     writes = pair_lines(journal.value or [])
     plan = plan_back(writes, boot, module.params["run_id"])
     restore, hung = leave_hung(plan.restore, read_marks(host))
     module.exit_json(changed=False, status=journal.status, detail=journal.detail, boot_id=boot,
                      runs=summarize_runs(writes, boot), baselines=list_baselines(writes, boot),
                      restore_values=restore, expected_values=plan.expected, left_alone=plan.left_alone + hung,
-                     driver_mismatch=read_mismatch(host))
+                     driver_mismatch=read_mismatch(host), unusable=unusable)
 
 
 if __name__ == "__main__":

@@ -21,10 +21,10 @@ REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 
 @pytest.fixture
 def tree(tmp_path):
-    """An empty planted host."""
+    """A planted host with nothing on it but the id of its boot, without which nothing is written."""
     from hosts.tree import Tree
 
-    return Tree(tmp_path / "host")
+    return Tree(tmp_path / "host").file("/proc/sys/kernel/random/boot_id", "boot-1")
 
 
 @pytest.fixture

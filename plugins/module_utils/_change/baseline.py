@@ -6,7 +6,7 @@
 
 The baseline of a tunable is its first `before` since boot or since it was last brought back. A `before` that is not
 what we left begins a new generation: somebody else changed the tunable, and that is where restore goes back to.
-A write with a start and no end may have happened or not, so any value is taken as ours.
+A write with a start and no end may have happened or not: what was there before it and what it wanted are both ours.
 """
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def _add(plan: Plan, generation: Generation, before: Any, held: Iterable[Write])
     """The way back of one tunable; `held` are those that it changes together with and that are where they were."""
     last = generation.last
     identity = {} if last.identity is None else {"identity": last.identity}
-    ours = {"only_from": last.after} if last.known else {}
+    ours = {"only_from": last.after} if last.known else _guard_of_unfinished(generation)
     _put(plan.restore, last.address, {"set": before, **ours, **identity, "restores": True})
     left = last.after if last.known else last.wanted
     if left is not None:
@@ -145,6 +145,14 @@ def _add(plan: Plan, generation: Generation, before: Any, held: Iterable[Write])
     for write in held:
         if write.known:
             _put(plan.restore, write.address, {"set": write.after, "only_from": write.after, "restores": True})
+
+
+def _guard_of_unfinished(generation: Generation) -> dict[str, Any]:
+    """The values that are ours behind a write of which nobody knows whether it happened: what was there before it, and
+    what it wanted. What the kernel changes along has no wanted value, and any is taken.
+    """
+    last = generation.last
+    return {} if last.wanted is None else {"only_from": [last.before, last.wanted]}
 
 
 def _put(values: dict[str, dict[str, dict]], address: str, value: dict) -> None:

@@ -19,7 +19,8 @@ from typing import Any
 
 from .._host.host import Host
 from .._host.reading import DENIED, Reading, error_text, from_error, ok
-from .._host.run_folder import FOLDER, RUN, open_file, open_folder, write_all
+from .._host.run_folder import FOLDER, RUN, open_file, open_folder, require_usable, write_all
+from .journal_lines import parse_lines
 
 JOURNAL = "journal.jsonl"
 LOCK = "lock"
@@ -65,21 +66,29 @@ class Journal:
         """Why nothing could be recorded, as far as that can be known without creating anything."""
         try:
             self.host.require_writable()
-            folder = open_folder(self.host)
-        except FileNotFoundError:
-            return None
+            self._require_boot()
+            require_usable(self.host, (LOCK, JOURNAL))
+        except JournalError as error:
+            return str(error)
         except OSError as error:
             return _journal_text(error)
-        os.close(folder)
         return None
+
+    def _require_boot(self) -> str:
+        """The boot of now: without it a line could not be told from one of another boot."""
+        boot = self.host.read(BOOT_ID)
+        if not boot.value:
+            raise JournalError(f"no record, so no write: {BOOT_ID} does not say which boot this is "
+                               f"({boot.detail or 'it is empty'})")
+        return boot.value
 
     def __enter__(self) -> Journal:
         try:
             self.host.require_writable()
+            self._boot = self._require_boot()
             self._folder = open_folder(self.host, create=True)
             self._take_lock()
             self._lines = open_file(self._folder, JOURNAL, os.O_RDWR | os.O_APPEND | os.O_CREAT)
-            self._boot = self.host.read(BOOT_ID).value
             self._end_torn_line()
         except OSError as error:
             self._close()
@@ -140,7 +149,12 @@ class Journal:
 
 
 def read_journal(host: Host) -> Reading:
-    """Every line of the journal that can be understood, oldest first; absent where no run has written since boot."""
+    """Every line of the journal that can be used, oldest first; absent where no run has written since boot."""
+    return read_lines(host)[0]
+
+
+def read_lines(host: Host) -> tuple[Reading, list[dict]]:
+    """What read_journal() answers, and the lines that cannot be used: `[{line, reason}]`, counted from 1."""
     try:
         folder = open_folder(host)
         try:
@@ -150,22 +164,10 @@ def read_journal(host: Host) -> Reading:
     except OSError as error:
         # A link in the place of the folder gives ENOTDIR: that is no missing journal.
         absent = error.errno == errno.ENOENT
-        return from_error(error) if absent else Reading(DENIED, None, error_text(error))
+        return from_error(error) if absent else Reading(DENIED, None, error_text(error)), []
     with open(handle, "rb") as stream:
-        return ok(parse_journal(stream.read(SIZE_LIMIT)))
-
-
-def parse_journal(data: bytes) -> list[dict]:
-    """The lines of a journal; a torn one is left out: its write, or its end, is not known to have happened."""
-    lines = []
-    for line in data.splitlines():
-        try:
-            record = json.loads(line)
-        except ValueError:
-            continue
-        if isinstance(record, dict) and record.get("event") in ("start", "end") and record.get("address"):
-            lines.append(record)
-    return lines
+        lines, unusable = parse_lines(stream.read(SIZE_LIMIT))
+    return ok(lines), unusable
 
 
 def _journal_text(error: OSError) -> str:
@@ -176,6 +178,6 @@ def _held_text(lock: int, waited: float) -> str:
     try:
         holder = json.loads(os.pread(lock, 4096, 0))
         who = f"run {holder['run']} (pid {holder['pid']}) holds it since {holder['since']}"
-    except (ValueError, KeyError, TypeError, OSError):
+    except (ValueError, KeyError, TypeError, OSError, RecursionError):
         who = "another run holds it"
     return f"the host is being changed by somebody else: {who}; waited {waited:g} s"

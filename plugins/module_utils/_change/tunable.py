@@ -107,6 +107,10 @@ class Tunable:
         """Whether two values mean the same to the kernel."""
         return one == other
 
+    def made_of(self, written: Any, found: Any) -> bool:
+        """Whether the kernel, given `written`, may have made `found` of it."""
+        return self.same(found, written)
+
     def number(self, value: Any) -> int:
         """The value as the number that `at_least` compares. Raises ValueError."""
         raise ValueError(f"{value!r} is not one number")

@@ -48,6 +48,41 @@ def open_file(folder: int, name: str, flags: int) -> int:
     return _require_ours(handle, name)
 
 
+def require_usable(host: Host, names: tuple[str, ...]) -> None:
+    """Raises the OSError that opening the folder and these files for writing would meet; nothing is created."""
+    run = host.local(RUN)
+    if not os.path.isdir(f"{run}/{FOLDER}") and not os.path.lexists(f"{run}/{FOLDER}"):
+        _require_folder_can_be_made(run)
+        return
+    folder = open_folder(host)
+    try:
+        _require_writable_mount(os.fstatvfs(folder))
+        for name in names:
+            try:
+                os.close(open_file(folder, name, os.O_RDONLY))
+            except FileNotFoundError:
+                continue
+            if not os.access(name, os.W_OK, dir_fd=folder):
+                raise OSError(errno.EPERM, f"{name} cannot be written")
+    finally:
+        os.close(folder)
+
+
+def _require_folder_can_be_made(above: str) -> None:
+    while not os.path.lexists(above):       # below a sysroot /run is made too
+        above = os.path.dirname(above)
+    _require_writable_mount(os.statvfs(above))
+    if not os.path.isdir(above):
+        raise OSError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+    if not os.access(above, os.W_OK | os.X_OK):
+        raise OSError(errno.EACCES, os.strerror(errno.EACCES))
+
+
+def _require_writable_mount(seen: os.statvfs_result) -> None:
+    if seen.f_flag & os.ST_RDONLY:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+
 def _require_ours(handle: int, name: str) -> int:
     seen = os.fstat(handle)
     if seen.st_uid != os.geteuid() or seen.st_mode & _OTHERS:

@@ -35,6 +35,21 @@ class Sysctl(TextFile):
     def read(self) -> Reading:
         return sysctl.read(self.host, self.key)
 
+    def made_of(self, written: str, found: str) -> bool:
+        """Of huge pages the kernel takes as many as it finds memory for; keys that change together go through values
+        of their own: a pair through 0, its ratio through the 1 or 2 by which the bytes are cleared.
+        """
+        if super().made_of(written, found):
+            return True
+        try:
+            number = self.number(found)
+            return (self.key == "vm.nr_hugepages" and number <= self.number(written)) \
+                or (any(self.key in pair for pair in PAIRS) and number == 0) \
+                or (any(self.key == ratio for ratio, _face in PAIRS) and number in (1, 2)) \
+                or (self.key in WATCHDOGS and number in (0, 1))
+        except ValueError:
+            return False
+
     def predict(self, now: str, target: str, peers: dict[str, Any]) -> str:
         why = never_written(self.key)
         if why is not None:

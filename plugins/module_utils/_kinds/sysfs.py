@@ -62,6 +62,24 @@ class Attribute(TextFile):
             return one.rstrip() == other.rstrip()       # the kernel compares the word from its first sign on
         return one.strip() == other.strip()
 
+    def made_of(self, written: str, found: str) -> bool:
+        """A limit of the frequency becomes the nearest one that the hardware has, or the hardware's own when boost is
+        switched; a preference follows its governor.
+        """
+        if self.file == PREFERENCE or super().made_of(written, found):
+            return True
+        if self.file not in (MAXIMUM, MINIMUM):
+            return False
+        limits = [self.host.read_int(f"{self.folder}/{name}").value for name in self.rule.limits_files]
+        offered = [int(word) for word in (self._peer_value("scaling_available_frequencies") or "").split()
+                   if word.isdecimal()]
+        try:
+            wanted, now = self.number(written), self.number(found)
+        except ValueError:
+            return False
+        nearest = sorted(offered, key=lambda one: abs(one - wanted))[:2]
+        return now in (wanted, *limits, *nearest)
+
     def predict(self, now: str, target: str, peers: dict[str, Any]) -> str:
         why = never_written(self.path)
         if why is not None:

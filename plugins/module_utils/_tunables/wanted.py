@@ -15,7 +15,7 @@ class Wanted(NamedTuple):
 
     value: Any                      # what to set, or the least number
     at_least: bool = False
-    only_from: Any = None           # write only where this is the current value
+    only_from: Any = None           # write only where this, or one of these in a tuple, is the current value
     identity: str | None = None     # write only to the device that says so
     restores: bool = False          # brings back what a run changed: never the beginning of a new baseline
 
@@ -58,8 +58,14 @@ def parse_wanted(spec: Any, parse: Callable[[Any], Any], numbers: bool = False) 
         raise ValueError(f"identity {identity!r} is not text")
     if not isinstance(restores, bool):
         raise ValueError(f"restores {restores!r} is neither true nor false")
-    return Wanted(parse(spec["set"]), only_from=None if only_from is None else parse(only_from), identity=identity,
-                  restores=restores)
+    return Wanted(parse(spec["set"]), only_from=parse_guard(only_from, parse), identity=identity, restores=restores)
+
+
+def parse_guard(only_from: Any, parse: Callable[[Any], Any]) -> Any:
+    """None, a value, or several of which one has to be the current one."""
+    if isinstance(only_from, list):
+        return tuple(parse(one) for one in only_from)
+    return None if only_from is None else parse(only_from)
 
 
 def _at_least(spec: dict, numbers: bool) -> Wanted:

@@ -10,7 +10,7 @@ from typing import Any
 
 from ...module_utils._tunables.kinds import KINDS
 from ...module_utils._tunables.sysctl_rules import PAIRS
-from ...module_utils._tunables.wanted import parse_wanted, scalar
+from ...module_utils._tunables.wanted import parse_guard, parse_wanted, scalar
 from .._expressions.errors import CatalogueError, nearest
 
 _ORIGIN = "gpuhost_values"
@@ -57,8 +57,8 @@ def form(kind: str, value: Any) -> Any:
     if wanted.at_least:
         return {"at_least": wanted.value}
     if isinstance(value, Mapping):
-        return {key: parse(item) if key in ("set", "only_from") and item is not None else item
-                for key, item in value.items()}
+        guards = {"set": wanted.value, "only_from": parse_guard(value.get("only_from"), parse)}
+        return {key: guards.get(key, item) for key, item in value.items()}
     return wanted.value
 
 

@@ -94,6 +94,11 @@ def name_origins(lines: list[dict[str, Any]], folder: HostFolder) -> list[dict[s
     return [line if line["state"] == FINE else {**line, "origin": said.get(line["address"])} for line in lines]
 
 
+def unusable_lines(unusable: Iterable[dict[str, Any]]) -> list[str]:
+    """What to say of lines of the journal that nothing could be made of; what they were about is left as it is."""
+    return [f"line {one['line']} of the journal cannot be used: {one['reason']}" for one in unusable]
+
+
 def force(values: dict[str, dict[str, Any]], addresses: Iterable[str]) -> dict[str, dict[str, Any]]:
     """Restore values without the guard `only_from` for the addresses that the user named.
 

@@ -77,8 +77,16 @@ def test_an_undone_second_run_keeps_the_baseline_of_the_first():
     assert (found["set"], found["only_from"]) == (512, 1024)
 
 
-def test_a_start_without_an_end_accepts_any_value():
-    assert back(write("r1", 512, 4096, finished=False)) == {"set": 512, "identity": BLACKWELL, "restores": True}
+def test_a_start_without_an_end_accepts_what_was_there_and_what_was_wanted():
+    assert back(write("r1", 512, 4096, finished=False)) == {
+        "set": 512, "only_from": [512, 4096], "identity": BLACKWELL, "restores": True}
+
+
+def test_what_a_killed_run_did_not_set_itself_may_be_anything():
+    """A companion that the kernel changes along has no wanted value."""
+    start = write("r1", 512, 4096, finished=False)[0]
+    assert plan([{**start, "wanted": None}]).restore["pcie_maxreadreq"][NAME] == {
+        "set": 512, "identity": BLACKWELL, "restores": True}
 
 
 def test_a_run_after_a_killed_one_keeps_its_baseline():
@@ -86,8 +94,8 @@ def test_a_run_after_a_killed_one_keeps_its_baseline():
     assert (found["set"], found["only_from"]) == (512, 2048)
 
 
-def test_an_end_that_could_not_read_the_value_accepts_any_value():
-    assert "only_from" not in back(write("r1", 512, None, wanted=4096, outcome="refused"))
+def test_an_end_that_could_not_read_the_value_is_as_none():
+    assert back(write("r1", 512, None, wanted=4096, outcome="refused"))["only_from"] == [512, 4096]
 
 
 def test_a_refused_write_leaves_nothing_to_bring_back():
@@ -133,7 +141,8 @@ def test_what_changes_together_and_was_left_alone_is_held():
 def test_a_run_killed_within_its_start_lines_named_more_than_it_recorded():
     found = plan(write("r1", "powersave", "performance", address="sysfs:/sys/a", identity=None, finished=False,
                        together=["sysfs:/sys/b"]))
-    assert found.restore == {"sysfs": {"/sys/a": {"set": "powersave", "restores": True}}}
+    assert found.restore == {"sysfs": {
+        "/sys/a": {"set": "powersave", "only_from": ["powersave", "performance"], "restores": True}}}
 
 
 def test_a_way_back_that_was_killed_while_it_held_another_value():
@@ -144,8 +153,10 @@ def test_a_way_back_that_was_killed_while_it_held_another_value():
                  write("r2", "10", "10", address=ratio, identity=None, restores=True, finished=False, together=[face])
                  + write("r2", "268435456", "0", address=face, identity=None, restores=True, finished=False,
                          together=[ratio]))
-    assert found.restore == {"sysctl": {"vm.dirty_bytes": {"set": "0", "restores": True},
-                                        "vm.dirty_ratio": {"set": "10", "restores": True}}}
+    assert found.restore == {"sysctl": {"vm.dirty_bytes": {"set": "0", "only_from": ["268435456", "0"],
+                                                          "restores": True},
+                                        "vm.dirty_ratio": {"set": "10", "only_from": ["10", "10"],
+                                                           "restores": True}}}
 
 
 # -- one run ------------------------------------------------------------------------------------------------------

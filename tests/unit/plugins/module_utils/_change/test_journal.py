@@ -10,15 +10,18 @@ import stat
 import time
 
 import pytest
+from ansible_collections.gpuhost.tuning.plugins.module_utils._change.baseline import pair_lines, plan_back
 from ansible_collections.gpuhost.tuning.plugins.module_utils._change.journal import (
     Journal,
     JournalError,
     check_run_id,
     new_run_id,
-    parse_journal,
     read_journal,
 )
+from ansible_collections.gpuhost.tuning.plugins.module_utils._change.journal_lines import parse_lines
 from ansible_collections.gpuhost.tuning.plugins.module_utils._host.host import Host
+from hypothesis import given
+from hypothesis import strategies as st
 
 START = {"address": "sysctl:vm.swappiness", "before": "60", "wanted": "10", "identity": None, "restores": False}
 END = {"address": "sysctl:vm.swappiness", "after": "10", "outcome": "changed"}
@@ -69,11 +72,73 @@ def test_a_torn_last_line_is_left_out_and_spoils_nothing(journal, tree, host):
         ("run-1", "start"), ("run-1", "end"), ("run-2", "start"), ("run-2", "end")]
 
 
-@pytest.mark.parametrize("line", [b"[]", b"17", b"null", b"{}", b'{"event": "start"}', b"\xff\xfe\x00",
-                                  b'{"event": "x", "address": "a"}'])
-def test_lines_that_are_no_records_are_left_out(line):
-    good = json.dumps({"event": "end", "address": "sysctl:a.b"}).encode()
-    assert parse_journal(line + b"\n" + good + b"\n") == [{"event": "end", "address": "sysctl:a.b"}]
+GOOD = {"event": "end", "address": "sysctl:vm.swappiness"}
+
+
+@pytest.mark.parametrize(("line", "reason"), [
+    (b"[]", "neither the start nor the end"), (b"17", "neither the start"), (b"null", "neither the start"),
+    (b"{}", "neither the start"), (b'{"event": "start"}', "None is not the address of a tunable"),
+    (b"\xff\xfe\x00", "no JSON"), (b'{"event": "end", "addr', "no JSON"), (b"[" * 100_000, "nested too deep"),
+    (b'{"event": "end", "address": ' + b"1" * 5000 + b"}", "digits"),
+    (b'{"event": "x", "address": "sysctl:a.b"}', "neither the start"),
+    (b'{"event": ["start"], "address": "sysctl:a.b"}', "neither the start"),
+    (b'{"event": "end", "address": ["sysctl:a.b"]}', "is not the address"),
+    (b'{"event": "end", "address": "shell:rm"}', "'shell:rm' is not the address"),
+    (b'{"event": "end", "address": "sysctl:../../etc/shadow"}', "is not a sysctl key"),
+    (b'{"event": "end", "address": "pcie_maxreadreq:2460.0"}', "2460.0"),
+    (b'{"event": "end", "address": "sysctl:vm.swappiness", "run": 7}', "run is no text"),
+    (b'{"event": "end", "address": "sysctl:vm.swappiness", "after": {"a": 1}}', "neither a number nor text"),
+    (b'{"event": "start", "address": "sysctl:vm.swappiness", "wanted": "1"}', "what was there before"),
+    (b'{"event": "start", "address": "sysctl:vm.swappiness", "before": "1", "together": "x"}', "no list of addresses"),
+])
+def test_a_line_that_cannot_be_used_is_told_and_the_others_are_used(line, reason):
+    good = json.dumps(GOOD).encode()
+    records, unusable = parse_lines(good + b"\n" + line + b"\n" + good + b"\n")
+    assert records == [GOOD, GOOD]
+    assert [one["line"] for one in unusable] == [2]
+    assert reason in unusable[0]["reason"]
+
+
+def test_of_many_lines_that_cannot_be_used_the_first_are_told():
+    _records, unusable = parse_lines(b"x\n" * 1000)
+    assert len(unusable) == 101
+    assert unusable[-1] == {"line": 101, "reason": "and 900 lines from here on"}
+
+
+@given(st.lists(st.binary(max_size=80) | st.builds(
+    lambda line, at, byte: line[:at] + bytes([byte]) + line[at + 1:],
+    st.sampled_from([json.dumps(one).encode() for one in ({**START, "event": "start"}, {**END, "event": "end"})]),
+    st.integers(0, 120), st.integers(0, 255)), max_size=6))
+def test_whatever_its_bytes_a_way_back_is_planned(lines):
+    records, _unusable = parse_lines(b"\n".join(lines))
+    plan_back(pair_lines(records), "boot-1")
+    plan_back(pair_lines(records), None, "run-1")
+
+
+def test_without_the_id_of_the_boot_nothing_is_written(tree, journal):
+    tree.remove("/proc/sys/kernel/random/boot_id")
+    assert "does not say which boot this is" in journal.obstacle()
+    with pytest.raises(JournalError, match="does not say which boot this is"):
+        write_once(journal)
+    assert not tree.path("/run").exists()
+
+
+def test_a_read_only_run_is_told_beforehand(tree, journal):
+    run = tree.folder("/run").path("/run")
+    if os.system(f"mount -t tmpfs -o ro none {run} 2>/dev/null") != 0:
+        pytest.skip("mount is not allowed here")
+    try:
+        assert "EROFS" in journal.obstacle()
+    finally:
+        os.system(f"umount {run}")
+
+
+@pytest.mark.parametrize("name", ["journal.jsonl", "lock"])
+def test_a_file_that_is_not_ours_is_told_beforehand(tree, journal, name):
+    tree.folder("/run/gpuhost").path("/run/gpuhost").chmod(0o700)
+    tree.file(f"/run/gpuhost/{name}", "").path(f"/run/gpuhost/{name}").chmod(0o666)
+    assert "0666" in journal.obstacle()
+
 
 
 def test_no_journal_is_absent(host):

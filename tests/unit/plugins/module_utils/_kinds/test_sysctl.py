@@ -261,7 +261,7 @@ def test_a18_a_read_only_mount_counts_for_the_files_below_it_only(tree, host):
     if os.system(f"mount -t tmpfs none {mounted} 2>/dev/null") != 0:
         pytest.skip("mount is not allowed here")
     try:
-        tree.sysctl("kernel.numa_balancing", 1)
+        tree.sysctl("kernel.numa_balancing", 1).sysctl("kernel.random.boot_id", "boot-1")
         assert os.system(f"mount -o remount,ro {mounted}") == 0
         values = {"kernel.numa_balancing": 0, "vm.swappiness": 10, "net.core.somaxconn": 8192}
         predicted, done = run(host, values, check_mode=True), run(host, values)

@@ -1,0 +1,67 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""The lines of a journal, whatever bytes are in it: those that can be used, and why the others cannot.
+
+A line that a way back could not be made of would be one that keeps everything else from being brought back.
+"""
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from .._tunables.kinds import KINDS
+
+START, END = "start", "end"
+_TEXTS = ("run", "boot", "at", "identity", "outcome")      # or null
+_SHOWN = 100            # lines that are told one by one
+
+
+def parse_lines(data: bytes) -> tuple[list[dict], list[dict]]:
+    """The records in order, and `[{line, reason}]` of what is none; a torn line is one of these.
+
+    Its write, or the end of it, is not known to have happened.
+    """
+    records, unusable = [], []
+    for number, line in enumerate(data.split(b"\n"), 1):
+        if not line.strip(b" \t\r\0"):
+            continue
+        try:
+            records.append(_record(line))
+        except (ValueError, RecursionError) as why:
+            unusable.append({"line": number, "reason": _reason(why)})
+    if len(unusable) > _SHOWN:
+        more = len(unusable) - _SHOWN
+        unusable[_SHOWN:] = [{"line": unusable[_SHOWN]["line"], "reason": f"and {more} lines from here on"}]
+    return records, unusable
+
+
+def _reason(why: Exception) -> str:
+    if isinstance(why, RecursionError):
+        return "it is nested too deep"
+    return "it is no JSON" if isinstance(why, (json.JSONDecodeError, UnicodeDecodeError)) else str(why)[:200]
+
+
+def _record(line: bytes) -> dict[str, Any]:
+    """One record. Raises ValueError for what a setter would not take either."""
+    record = json.loads(line)
+    if not isinstance(record, dict) or record.get("event") not in (START, END):
+        raise ValueError("it is neither the start nor the end of a write")
+    address = record.get("address")
+    kind, colon, name = address.partition(":") if isinstance(address, str) else ("", "", "")
+    if kind not in KINDS or not colon:
+        raise ValueError(f"{address!r:.80} is not the address of a tunable")
+    KINDS[kind].check_name(name)
+    for key in _TEXTS:
+        if not isinstance(record.get(key), (str, type(None))):
+            raise ValueError(f"{key} is no text")
+    together = record.get("together", [])
+    if not isinstance(together, list) or not all(isinstance(one, str) for one in together):
+        raise ValueError("together is no list of addresses")
+    for key in ("wanted", "after") if record["event"] == END else ("before", "wanted", "after"):
+        if record.get(key) is not None:
+            KINDS[kind].parse_value(record[key])
+    if record["event"] == START and record.get("before") is None:
+        raise ValueError("it does not say what was there before")
+    return record
