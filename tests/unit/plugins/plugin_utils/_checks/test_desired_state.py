@@ -68,8 +68,7 @@ def test_desired_values(given, wanted):
     ({"pcie_maxreadreq": {"gpu0": 4096}}, "pcie_maxreadreq:gpu0: 'gpu0' is not a PCI address like 0000:01:00.0"),
     ({"pcie_maxreadreq": {GPU: 1000}}, f"pcie_maxreadreq:{GPU}: 1000 is none of 128, 256, 512, 1024, 2048, 4096"),
     ({"pcie_maxreadreq": {GPU: "4k"}}, f"pcie_maxreadreq:{GPU}: '4k' is none of 128, 256, 512, 1024, 2048, 4096"),
-    ({"pcie_maxreadreq": {GPU: True}},
-     f"pcie_maxreadreq:{GPU}: true is a boolean: quote it in YAML, or write the kernel's own value"),
+    ({"pcie_maxreadreq": {GPU: True}}, f"pcie_maxreadreq:{GPU}: True is none of 128, 256, 512, 1024, 2048, 4096"),
     ({"module": {"nvidia_peermem": True}}, "module:nvidia_peermem: True is neither present nor absent"),
     ({"module": {"../x": "present"}}, "module:../x: '../x' is not the name of a module, such as nvidia_peermem"),
 ])
