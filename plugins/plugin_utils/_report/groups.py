@@ -10,13 +10,15 @@ from collections import Counter
 from collections.abc import Hashable
 from typing import NamedTuple
 
-from .._checks.things import likeness
+from .._checks.things import likeness, without_place
 from .._render.shell_loops import fold
 from .._render.text import count, show
 
 _ADDRESS = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 _NOUNS = (("policy", "CPU policy", "CPU policies"), ("node", "NUMA node", "NUMA nodes"), ("lxc:", "container", None),
           ("vm:", "VM", None), ("nic:", "NIC", None), ("state", "idle state", None))
+_NUMBERED = re.compile(r"([A-Za-z]+)(0|[1-9][0-9]*)")
+_SHORTEST_RANGE = 3
 SHOWN_SUBJECTS, SHOWN_VALUES, SHOWN_REASONS = 8, 6, 3
 
 
@@ -55,9 +57,14 @@ class Group(NamedTuple):
 
     @property
     def reason(self) -> str:
-        """Why the verdict is what it is, each reason once; nothing where that says no more than what was found."""
-        reasons = list(dict.fromkeys(one["reason"] for one in self.findings
-                                     if one["reason"] and one["reason"] != show(one["actual"])))
+        """Why the verdict is what it is, reasons that differ in the place alone once; nothing where that says no more
+        than what was found."""
+        alike: dict[str, list[str]] = {}
+        for one in self.findings:
+            if one["reason"] and one["reason"] != show(one["actual"]):
+                alike.setdefault(without_place(one["reason"], one["subject"]), []).append(one["reason"])
+        reasons = [reasons[0] + (f" (and {count(len(reasons) - 1, 'other')})" if len(set(reasons)) > 1 else "")
+                   for reasons in alike.values()]
         return self._cut(reasons, SHOWN_REASONS, "; ")
 
     @property
@@ -81,7 +88,24 @@ class Group(NamedTuple):
 
     def names(self) -> str:
         """The subjects by name, cut where a list would hide the rest of the report."""
-        return self._cut(self.subjects, SHOWN_SUBJECTS)
+        return self._cut(_ranges(self.subjects), SHOWN_SUBJECTS)
+
+
+def _ranges(subjects: list[str]) -> list[str]:
+    """Subjects that are a word with a number, three neighbours or more as `policy0-255`."""
+    runs: list[list[str]] = []
+    for subject in subjects:
+        if runs and _next_of(runs[-1][-1]) == subject:
+            runs[-1].append(subject)
+        else:
+            runs.append([subject])
+    return [text for run in runs for text in (
+        run if len(run) < _SHORTEST_RANGE else [f"{run[0]}-{_NUMBERED.fullmatch(run[-1])[2]}"])]
+
+
+def _next_of(subject: str) -> str | None:
+    numbered = _NUMBERED.fullmatch(subject)
+    return numbered and f"{numbered[1]}{int(numbered[2]) + 1}"
 
 
 def noun(subject: str, gpus: frozenset[str] | set[str]) -> tuple[str, str]:
@@ -108,5 +132,7 @@ def _likeness(finding: dict) -> Hashable:
     if finding["verdict"] == "fail":
         return likeness(finding)
     reason = finding["reason"] if finding["verdict"] in ("unknown", "not_applicable") else None
+    if reason:
+        reason = without_place(reason, finding["subject"])
     return (finding["check"], finding["verdict"], finding["priority"], show(finding["actual"]),
             show(finding["recommended"]), reason, bool(finding["waived"]))

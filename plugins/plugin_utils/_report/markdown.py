@@ -124,7 +124,7 @@ def _with_verdict(findings: list[dict], verdict: str) -> list[Group]:
 
 
 def _unknown(findings: list[dict], gpus: set[str]) -> list[str]:
-    rows = [[code(one.first["check"]), escape(one.who(gpus)) or "host", escape(one.first["reason"]),
+    rows = [[code(one.first["check"]), escape(one.who(gpus)) or "host", escape(one.reason),
              escape(advice(one.first["reason"]))] for one in _with_verdict(findings, "unknown")]
     return ["## Could not be judged", "", *table(("check", "where", "why", "what to do"), rows), ""] if rows else []
 
@@ -136,7 +136,7 @@ def _optimal(findings: list[dict], gpus: set[str]) -> list[str]:
 
 
 def _not_applicable(findings: list[dict], gpus: set[str]) -> list[str]:
-    rows = [[code(one.first["check"]), escape(one.who(gpus)) or "host", escape(one.first["reason"])]
+    rows = [[code(one.first["check"]), escape(one.who(gpus)) or "host", escape(one.reason)]
             for one in _with_verdict(findings, "not_applicable")]
     return ["## Does not apply here", "", *table(("check", "where", "why"), rows), ""] if rows else []
 

@@ -66,7 +66,7 @@ def _unknown(findings: list[dict], gpus: set[str]) -> list[str]:
     lines = ["Could not be judged:"]
     for one in unknown:
         who = one.who(gpus)
-        lines += _indented(f"{one.first['check']}{f' ({who})' if who else ''}: {one.first['reason']}")
+        lines += _indented(f"{one.first['check']}{f' ({who})' if who else ''}: {one.reason}")
     for text in dict.fromkeys(advice(one.first["reason"]) for one in unknown):
         lines += _wrap(text)
     return [*lines, ""]
