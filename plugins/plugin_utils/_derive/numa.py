@@ -62,7 +62,8 @@ def remote_interrupts(gpu: dict[str, Any]) -> dict[str, Any]:
     near, found = set(parse_cpulist(gpu["local_cpus"]["value"])), []
     for entry in gpu["interrupts"]:
         cpus = value(entry["effective"]) or value(entry["affinity"])
-        if cpus and near.isdisjoint(parse_cpulist(cpus)):
+        # A node without CPUs, or whose CPUs are all offline, has none to take an interrupt.
+        if cpus and near and near.isdisjoint(parse_cpulist(cpus)):
             file = f"/proc/irq/{entry['irq']}/smp_affinity_list"
             allowed = value(entry["affinity"])
             found.append({"irq": entry["irq"], "cpus": cpus, "command": f"echo {gpu['local_cpus']['value']} > {file}",

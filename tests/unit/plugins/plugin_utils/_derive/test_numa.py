@@ -78,6 +78,11 @@ def test_what_counts_is_who_takes_an_interrupt(affinity, effective, remote):
     assert [entry["cpus"] for entry in found] == remote
 
 
+def test_a_node_without_cpus_takes_no_interrupt():
+    """Nothing is remote to it, and no command writes an empty list."""
+    assert interrupts((ok("0-127"), ok("100")), local=ok("")) == ok([])
+
+
 def test_each_remote_interrupt_has_its_command():
     found = interrupts((ok("0-127"), ok("5")), (ok("0-127"), ok("100")))
     assert found == ok([{"irq": 201, "cpus": "100",
