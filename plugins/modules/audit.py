@@ -148,7 +148,9 @@ run_id:
   type: str
   sample: 20261129T183000Z-4f2a
 summary:
-  description: How many findings have which verdict, and how many are to be improved by priority.
+  description:
+    - How many findings have which verdict (C(verdicts)) and fail without a waiver (C(failing)), and by priority how many
+      things there are to do (C(things)), in how many places (C(places)). Findings that one action settles are one thing.
   returned: success
   type: dict
 gate:
@@ -201,6 +203,11 @@ refused:
 notes:
   description: What else changed while the run lasted.
   returned: with O(stage=after)
+  type: list
+  elements: str
+lines:
+  description: What would have been printed. With Ansible's own stdout callback it is printed instead.
+  returned: with another stdout callback
   type: list
   elements: str
 """

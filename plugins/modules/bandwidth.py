@@ -137,4 +137,9 @@ not_measured:
   returned: measured
   type: list
   elements: dict
+lines:
+  description: What would have been printed. With Ansible's own stdout callback it is printed instead.
+  returned: with another stdout callback
+  type: list
+  elements: str
 """

@@ -96,4 +96,9 @@ run_id:
   description: Id of this run.
   returned: success
   type: str
+lines:
+  description: What would have been printed. With Ansible's own stdout callback it is printed instead.
+  returned: with another stdout callback
+  type: list
+  elements: str
 """

@@ -166,4 +166,9 @@ record:
   description: Path of C(experiment.json) on the controller, null in check mode.
   returned: always
   type: str
+lines:
+  description: What would have been printed. With Ansible's own stdout callback it is printed instead.
+  returned: with another stdout callback
+  type: list
+  elements: str
 """

@@ -60,4 +60,9 @@ msg:
   description: The same in words, with the number of records that could not be used.
   returned: always
   type: str
+lines:
+  description: What would have been printed. With Ansible's own stdout callback it is printed instead.
+  returned: with another stdout callback
+  type: list
+  elements: str
 """

@@ -74,4 +74,9 @@ said:
   description: How much there is to bring back, or why there is nothing.
   returned: success
   type: str
+lines:
+  description: What would have been printed. With Ansible's own stdout callback it is printed instead.
+  returned: with another stdout callback
+  type: list
+  elements: str
 """

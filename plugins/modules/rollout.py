@@ -120,4 +120,9 @@ passed:
   description: Whether the next batch may come.
   returned: with O(stage=gate)
   type: bool
+lines:
+  description: What would have been printed. With Ansible's own stdout callback it is printed instead.
+  returned: with another stdout callback
+  type: list
+  elements: str
 """

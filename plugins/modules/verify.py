@@ -96,4 +96,9 @@ said:
   description: Why there is nothing to verify, or why it all expired.
   returned: always
   type: str
+lines:
+  description: What would have been printed. With Ansible's own stdout callback it is printed instead.
+  returned: with another stdout callback
+  type: list
+  elements: str
 """
