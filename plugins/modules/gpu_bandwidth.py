@@ -61,6 +61,8 @@ options:
       - Measure copies at once too, each GPU with the host both ways, with O(pairs) also both ways of each pair, and of
         more than two GPUs all writes of a shift, where each GPU writes to the one so many places behind it. That is the
         heaviest load that the links of a host get.
+      - With O(pairs) then also the writes of each sound pair by a kernel, as collectives make them. Where the driver
+        cannot compile one, that is said and left out.
     type: bool
     default: false
   steps:
@@ -265,7 +267,7 @@ concurrent:
   elements: dict
   contains:
     kind:
-      description: V(host_both_ways), V(both_ways) or V(shift).
+      description: V(host_both_ways), V(both_ways), V(shift) or V(by_kernel), the writes of one pair by a kernel.
       returned: always
       type: str
     name:

@@ -179,8 +179,8 @@ __attribute__((destructor)) static void count_what_is_left(void)
     FILE *file = fopen(path, "w");
     if (!file)
         return;
-    fprintf(file, "contexts %d\npeers %d\nmemory %d\npinned %d\nstreams %d\nevents %d\nmisuses %lu\n", contexts, reaches,
-            memory, pinned, streams_alive, events_alive, misuses);
+    fprintf(file, "contexts %d\npeers %d\nmemory %d\npinned %d\nstreams %d\nevents %d\nmodules %d\nmisuses %lu\n", contexts, reaches,
+            memory, pinned, streams_alive, events_alive, modules_alive, misuses);
     fclose(file);
 }
 

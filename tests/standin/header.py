@@ -18,7 +18,8 @@ _MACRO = re.compile(r"^ *#define +(cu\w+) +(?:__CUDA_API_PT(?:SZ|DS)\()?(cu\w+)"
 _INTERNAL = "#if defined(__CUDA_API_VERSION_INTERNAL)"
 # Sizes in bytes by the type of a parameter; whatever is a pointer, or a handle, has 8.
 _SIZES = {"int": 4, "unsigned int": 4, "cuuint32_t": 4, "CUdevice": 4, "CUresult": 4, "CUdevice_P2PAttribute": 4,
-          "size_t": 8, "CUdeviceptr": 8, "CUcontext": 8, "CUstream": 8, "CUevent": 8}
+          "size_t": 8, "CUdeviceptr": 8, "CUcontext": 8, "CUstream": 8, "CUevent": 8,
+          "CUmodule": 8, "CUfunction": 8}
 
 
 def find(version: str) -> pathlib.Path | None:

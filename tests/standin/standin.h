@@ -53,7 +53,7 @@ extern struct block *blocks;
 extern CUcontext current;
 extern double host_ms;
 extern unsigned long events_made, misuses;
-extern int events_alive, streams_alive;
+extern int events_alive, streams_alive, modules_alive;
 extern char config_path[512];
 
 int find_gpu(const char *bdf);
@@ -69,6 +69,7 @@ int any_held(void);
 int in_use(uintptr_t start, size_t size);
 
 CUstream null_stream_of(CUcontext context);
+CUresult copy(CUstream stream, uintptr_t to, uintptr_t from, size_t size, double gb_s);
 struct block *block_at(uintptr_t address, size_t size);
 
 #define BEGIN(needs_context)                                                                                           \

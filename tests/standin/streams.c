@@ -133,7 +133,7 @@ static int device_at(uintptr_t address, size_t size, int *device)
 }
 
 /* The factor of every second reading, which takes three events, and the time that a copy takes to begin. */
-static CUresult copy(CUstream stream, uintptr_t to, uintptr_t from, size_t size, double gb_s)
+CUresult copy(CUstream stream, uintptr_t to, uintptr_t from, size_t size, double gb_s)
 {
     int source, target;
     if (!device_at(from, size, &source) || !device_at(to, size, &target) || stream->device != current->device)

@@ -6,8 +6,8 @@
 
 Everything that may hang or die with the GPU happens here, in a process that its parent can do without. It runs on a
 host or in a container, where nothing of this collection is installed: START gets its sources over standard input.
-A request is `{"step": "init" | "gpu" | "pair" | "host" | "pairs", ...}`; the lines that answer it are `{"at": what}`,
-and as the last one `{"result": {...}}` or `{"error": text, "name": CUDA's name or null}`.
+A request is `{"step": "init" | "gpu" | "pair" | "host" | "pairs" | "kernel", ...}`; the lines that answer it are
+`{"at": what}`, and as the last one `{"result": {...}}` or `{"error": text, "name": CUDA's name or null}`.
 """
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .cuda_driver import CudaError, Driver, NoDriver
 # The modules that the child consists of, each after those that it imports.
 SOURCES = ("_kernel.cpulist", "_bandwidth.cuda_functions", "_bandwidth.cuda_driver", "_bandwidth.cuda_hold",
            "_bandwidth.cuda_pattern", "_bandwidth.cuda_place", "_bandwidth.cuda_slots", "_bandwidth.cuda_reading",
-           "_bandwidth.cuda_copies", "_bandwidth.child")
+           "_bandwidth.cuda_ways", "_bandwidth.cuda_kernel", "_bandwidth.cuda_copies", "_bandwidth.child")
 # What `python3 -I -c` runs: it makes a package of the sources in the first line, and hands over to main().
 START = """
 import json, sys, types
@@ -59,8 +59,9 @@ class Steps:
     def do(self, request: dict[str, Any]) -> dict[str, Any]:
         if request["step"] == "init":
             return self._init()
-        if request["step"] == "pair":
-            return self._copies.pair(request["from"], request["to"])
+        if request["step"] in ("pair", "kernel"):
+            return {"pair": self._copies.pair, "kernel": self._copies.kernel}[request["step"]](
+                request["from"], request["to"])
         if request["step"] == "pairs":
             return self._copies.pairs(request["pairs"])
         return {"gpu": self._copies.gpu, "host": self._copies.host}[request["step"]](request["bdf"])
@@ -77,6 +78,8 @@ class Steps:
             os.environ["CUDA_VISIBLE_DEVICES"] = ",".join(self.settings["visible"])
         else:
             os.environ.pop("CUDA_VISIBLE_DEVICES", None)
+        # A kernel that is compiled for this measurement is kept nowhere.
+        os.environ["CUDA_CACHE_DISABLE"] = "1"
         self.report("the start of the driver")
         driver = Driver(self.settings["library"])
         started = driver.start()

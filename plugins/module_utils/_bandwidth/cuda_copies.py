@@ -15,10 +15,12 @@ from typing import Any
 from .cuda_driver import CudaError, Driver
 from .cuda_functions import CUDA_ERROR_PEER_ACCESS_UNSUPPORTED
 from .cuda_hold import Hold
+from .cuda_kernel import Unavailable, loaded
 from .cuda_pattern import write_pattern
 from .cuda_place import bind_to_node, read_available_memory, read_link
 from .cuda_reading import Reader, Report, Way
 from .cuda_slots import Inspector, Place, Tally
+from .cuda_ways import between, from_host, to_host, within
 
 SHARE_OF_FREE_MEMORY = 20       # one part of so many, 5%
 ARENA = 512 << 20               # bytes into which the copies of one reading go at most
@@ -79,9 +81,9 @@ class Copies:
         write_pattern(pattern, gpu.number, most)
         self._upload(gpu, source, pattern, most)
         ways = {
-            "h2d": Way(Tally("h2d"), gpu.context, self._from_host(pattern), target, pattern),
-            "d2d": Way(Tally("d2d"), gpu.context, self._within(source), target, pattern),
-            "d2h": Way(Tally("d2h"), gpu.context, self._to_host(source), arrivals, pattern)}
+            "h2d": Way(Tally("h2d"), gpu.context, from_host(self.cuda, pattern), target, pattern),
+            "d2d": Way(Tally("d2d"), gpu.context, within(self.cuda, source), target, pattern),
+            "d2h": Way(Tally("d2h"), gpu.context, to_host(self.cuda, source), arrivals, pattern)}
         found = {name: reader.measure(way, sizes, inspector) for name, way in ways.items()}
         found["link"] = reader.under_load(ways["h2d"], most, inspector, lambda: read_link(self.sys, gpu.bdf))
         return {**found, **_inspected(way.tally for way in ways.values())}
@@ -108,7 +110,7 @@ class Copies:
                                                             ("read", (theirs, there[0]), (ours, here[1]))):
                 write_pattern(pattern, _key(sender, taker, name), sizes[-1])
                 self._upload(sender, source, pattern, sizes[-1])
-                way = Way(Tally(name, f"peer {name}"), ours.context, self._between(source, target), target, pattern)
+                way = Way(Tally(name, f"peer {name}"), ours.context, between(cuda, source, target), target, pattern)
                 found[name] = {**self._reader.measure(way, sizes, inspector), **self._reader.latency(way, inspector)}
                 tallies.append(way.tally)
         return {**found, "enabled": enabled, "sizes": sizes, **_inspected(tallies)}
@@ -126,8 +128,8 @@ class Copies:
             arrivals = self._host_arena(owned, sizes[0], 2)
             write_pattern(pattern, gpu.number, sizes[0])
             self._upload(gpu, source, pattern, sizes[0])
-            ways = [Way(Tally("h2d"), gpu.context, self._from_host(pattern), target, pattern),
-                    Way(Tally("d2h"), gpu.context, self._to_host(source), arrivals, pattern)]
+            ways = [Way(Tally("h2d"), gpu.context, from_host(self.cuda, pattern), target, pattern),
+                    Way(Tally("d2h"), gpu.context, to_host(self.cuda, source), arrivals, pattern)]
             return self._together(ways, sizes, bounce)
 
     def pairs(self, pairs: list[list[str]]) -> dict[str, Any]:
@@ -155,28 +157,40 @@ class Copies:
                 write_pattern(pattern, _key(ours, theirs, "write"), sizes[0])
                 self._upload(ours, arenas[ours][0], pattern, sizes[0])
                 ways.append(Way(Tally(f"{ours.bdf} -> {theirs.bdf}"), ours.context,
-                                self._between(arenas[ours][0], arenas[theirs][1]), arenas[theirs][1], pattern))
+                                between(self.cuda, arenas[ours][0], arenas[theirs][1]), arenas[theirs][1], pattern))
             return {**self._together(ways, sizes, bounce), "missing": missing,
                     "flows": [[ours.bdf, theirs.bdf] for ours, theirs in reached]}
+
+    def kernel(self, bdf: str, peer: str) -> dict[str, Any]:
+        """Writes of `bdf` to memory of `peer` by a kernel; `{unavailable}`, why, where the driver cannot."""
+        theirs, ours = self._use(peer), self._use(bdf)
+        sizes = self._fitting([ours, theirs], 2)[-1:]
+        found: dict[str, Any] = {"sizes": sizes, "missing": []}
+        if not sizes:
+            return found
+        with contextlib.ExitStack() as owned:
+            if not (self.cuda.can_access(ours.device, theirs.device) and self._reach(owned, ours, theirs)):
+                return {**found, "missing": [[bdf, peer]]}
+            pattern, bounce = self._host(owned, sizes[0]), self._host(owned, sizes[0])
+            source, target = self._arena(owned, ours, sizes[0])[0], self._arena(owned, theirs, sizes[0])[1]
+            write_pattern(pattern, _key(ours, theirs, "kernel"), sizes[0])
+            self._upload(ours, source, pattern, sizes[0])
+            self.report("compiling the kernel")
+            try:
+                copy = owned.enter_context(loaded(self.cuda))
+            except Unavailable as problem:
+                return {**found, "unavailable": str(problem)}
+            way = Way(Tally("write", "write by a kernel"), ours.context,
+                      lambda to, size, stream: copy(to, source.address, size, stream), target, pattern)
+            measured = self._reader.measure(way, sizes, Inspector(self.cuda, bounce))
+            # It belongs to this context.
+            self.cuda.call("cuCtxSetCurrent", ours.context)
+        return {**found, "gb_s": measured["gb_s"], "settled": measured["settled"], "ways": [measured["gb_s"]],
+                **_inspected([way.tally])}
 
     def _together(self, ways: list[Way], sizes: list[int], bounce: int) -> dict[str, Any]:
         found = self._reader.together(ways, sizes[0], Inspector(self.cuda, bounce))
         return {"sizes": sizes, **found, **_inspected(way.tally for way in ways)}
-
-    # -- ways of copying ----------------------------------------------------------------------------------------------
-
-    def _from_host(self, pattern: int) -> Any:
-        return lambda to, size, stream: self.cuda.call("cuMemcpyHtoDAsync_v2", to, pattern, size, stream)
-
-    def _within(self, source: Place) -> Any:
-        return lambda to, size, stream: self.cuda.call("cuMemcpyDtoDAsync_v2", to, source.address, size, stream)
-
-    def _to_host(self, source: Place) -> Any:
-        return lambda to, size, stream: self.cuda.call("cuMemcpyDtoHAsync_v2", to, source.address, size, stream)
-
-    def _between(self, source: Place, target: Place) -> Any:
-        return lambda to, size, stream: self.cuda.call(
-            "cuMemcpyPeerAsync", to, target.context, source.address, source.context, size, stream)
 
     def _upload(self, gpu: Gpu, place: Place, pattern: int, size: int) -> None:
         self.report("sending the pattern")
@@ -241,7 +255,7 @@ class Copies:
 
 def _key(sender: Gpu, taker: Gpu, name: str) -> int:
     """One number for each ordered pair and kind of copy."""
-    return (sender.number << 16) + (taker.number << 8) + (1 if name == "read" else 2)
+    return (sender.number << 16) + (taker.number << 8) + {"read": 1, "write": 2, "kernel": 3}[name]
 
 
 def _inspected(tallies: Any) -> dict[str, Any]:

@@ -31,7 +31,8 @@ class Uuid(ctypes.Structure):
     _fields_ = (("bytes", ctypes.c_ubyte * 16),)
 
 
-# CUdevice is an int; CUcontext, CUstream and CUevent are pointers. Every function answers with a CUresult.
+# CUdevice is an int; CUcontext, CUstream, CUevent, CUmodule and CUfunction are pointers. Every function answers with a
+# CUresult.
 FUNCTIONS = {
     "cuInit": (_uint,),
     "cuDriverGetVersion": (_to(_int),),
@@ -71,6 +72,10 @@ FUNCTIONS = {
     "cuEventSynchronize": (_pointer,),
     "cuEventElapsedTime": (_to(ctypes.c_float), _pointer, _pointer),
     "cuEventDestroy": (_pointer,),
+    "cuModuleLoadData": (_to(_pointer), _pointer),
+    "cuModuleGetFunction": (_to(_pointer), _pointer, _text),
+    "cuModuleUnload": (_pointer,),
+    "cuLaunchKernel": (_pointer, _uint, _uint, _uint, _uint, _uint, _uint, _uint, _pointer, _pointer, _pointer),
 }
 # The symbols of those that have two with the same types, the newer one first. Where the older one has other types, as
 # of memory, whose addresses once had 32 bits, only the newer one is in the table above.

@@ -20,6 +20,7 @@ from .gpus import Chosen, NotMeasurable
 from .parent import DIED, ERROR, HUNG, RESULT, Answer, MeasuringChild
 from .result import (
     HANG,
+    HEALTHY,
     INCONCLUSIVE,
     NO_MEASUREMENT,
     SPLIT,
@@ -36,6 +37,7 @@ from .steps import Step, order
 from .watch import Watch
 
 WARM_UP = 0.5       # seconds of copying before a reading counts: a link at rest takes a while to come up
+_REASON_LIMIT = 300     # characters of what a container says
 READING_MS = 10.0   # what one reading lasts at least
 
 
@@ -91,6 +93,7 @@ class Measurement:
             "sys": host.local("/sys"), "visible": uuids if all(uuids) else [], "limit": options.timeout}
         self._popen = popen
         self._hidden: list[str] = []
+        self._kernels = True        # as long as the driver compiles one
 
     def run(self) -> None:
         """Raises Unfit where not even the first step could be asked for."""
@@ -117,12 +120,19 @@ class Measurement:
         for step in order(self.bdfs, self.options.pairs, self.options.concurrent):
             if wanted and step.name not in wanted:
                 continue
+            if step.request["step"] == "kernel" and not self._worth_a_kernel(step):
+                continue
             self.stop(self.watch.trouble() if self.stopped is None else None)
             reason = self.stopped or self._tainted(step)
             if reason:
                 self._leave_out(step, reason)
             else:
                 self._take(step, child.ask(step.request))
+
+    def _worth_a_kernel(self, step: Step) -> bool:
+        """Whether the driver compiles kernels, and this pair is known to be sound, or not known."""
+        known = self.pairs.get(step.bdfs)
+        return self._kernels and self.stopped is None and (known is None or known["verdict"] == HEALTHY)
 
     def _begin(self, answer: Answer) -> None:
         if answer.kind in (ERROR, DIED) and answer.abandoned is None:
@@ -144,6 +154,11 @@ class Measurement:
 
     def _take(self, step: Step, answer: Answer) -> None:
         record, read = self._form(step)
+        if answer.kind == RESULT and answer.result.get("unavailable"):
+            self._kernels = False
+            reason = str(answer.result["unavailable"])[:_REASON_LIMIT]
+            self.not_measured.append({"subject": "copies by kernels", "reason": reason})
+            return
         if answer.kind == RESULT:
             try:
                 record = read(record, answer.result)

@@ -27,16 +27,18 @@ from . import (
     cuda_driver,
     cuda_functions,
     cuda_hold,
+    cuda_kernel,
     cuda_pattern,
     cuda_place,
     cuda_reading,
     cuda_slots,
+    cuda_ways,
 )
 
 RESULT, ERROR, HUNG, DIED = "result", "error", "hung", "died"
 _MODULES = {".".join(module.__name__.split(".")[-2:]): module for module in (
-    cpulist, cuda_functions, cuda_driver, cuda_hold, cuda_pattern, cuda_place, cuda_slots, cuda_reading, cuda_copies,
-    child)}
+    cpulist, cuda_functions, cuda_driver, cuda_hold, cuda_pattern, cuda_place, cuda_slots, cuda_reading, cuda_ways,
+    cuda_kernel, cuda_copies, child)}
 _KEPT = 4096            # bytes of what it wrote to standard error
 _LINE_LIMIT = 1 << 20   # bytes; what a container sends may be anything
 _LINES_WAITING = 1000

@@ -15,7 +15,7 @@ from typing import Any
 
 HEALTHY, SLOW, WRONG_DATA = "healthy", "slow", "wrong_data"
 HANG, UNSUPPORTED, INCONCLUSIVE = "hang", "unsupported", "inconclusive"
-BOTH_WAYS, HOST_BOTH_WAYS, SHIFT = "both_ways", "host_both_ways", "shift"
+BOTH_WAYS, HOST_BOTH_WAYS, SHIFT, BY_KERNEL = "both_ways", "host_both_ways", "shift", "by_kernel"
 STAGED = "staged"       # by way of the host's memory, as the driver gives no peer access
 VERDICTS = (HEALTHY, SLOW, WRONG_DATA, HANG, STAGED, UNSUPPORTED, INCONCLUSIVE)
 
@@ -39,7 +39,7 @@ def empty_pair(bdf: str, peer: str) -> dict[str, Any]:
 
 
 def empty_group(kind: str, name: str, bdfs: Iterable[str], flows: Iterable[tuple[str, str]]) -> dict[str, Any]:
-    """Copies at once before they were measured: `kind` is BOTH_WAYS, HOST_BOTH_WAYS or SHIFT, `flows` from and to."""
+    """Copies at once before they were measured: `kind` is one of those above, `flows` are from and to."""
     return {"kind": kind, "name": name, "gpus": list(bdfs), "verdict": None, "said": None, "gb_s": None, "copies": 0,
             "flows": [{"from": source, "to": target, "gb_s": None} for source, target in flows], "wrong": []}
 
@@ -109,7 +109,7 @@ def group_record(record: dict[str, Any], answer: Mapping[str, Any]) -> dict[str,
     flows = [flow for flow in record["flows"] if (flow["from"], flow["to"]) not in missing]
     without = "; ".join(f"the driver gives no peer access from {source} to {target}" for source, target in missing[
         :_WRONG_SHOWN])
-    if len(flows) < 2:
+    if len(flows) < min(2, len(record["flows"])):
         return judged(record, UNSUPPORTED, without)
     rates = [_number(rate) for rate in answer["ways"]]
     if len(rates) != len(flows):
@@ -121,6 +121,8 @@ def group_record(record: dict[str, Any], answer: Mapping[str, Any]) -> dict[str,
     if not answer["settled"]:
         return judged(found, INCONCLUSIVE, "it did not settle: one reading differed from the next to the end")
     left_out = f"; left out: {without}" if without else ""
+    if record["kind"] == BY_KERNEL:
+        return judged(found, HEALTHY, f"{found['gb_s']:g} GB/s, {_arrived(found)}")
     return judged(found, HEALTHY, f"{found['gb_s']:g} GB/s together, the slowest {min(rates):g}, {_arrived(found)}"
                                   f"{left_out}")
 

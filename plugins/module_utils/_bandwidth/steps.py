@@ -5,7 +5,7 @@
 """The steps of a measurement in their order: what a host cannot stand shows with the fewest GPUs and copies involved.
 
 One GPU first, then a second one, then the pair, then all the rest; copies at once come last: of one GPU with the host,
-of two GPUs, of all of them.
+of two GPUs, of all of them; and copies by kernels.
 """
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from itertools import combinations, permutations
 from typing import Any, NamedTuple
 
-from .result import BOTH_WAYS, HOST_BOTH_WAYS, SHIFT, empty_group
+from .result import BOTH_WAYS, BY_KERNEL, HOST_BOTH_WAYS, SHIFT, empty_group
 
 HOST = "host"
 
@@ -43,6 +43,8 @@ def order(bdfs: list[str], pairs: bool, concurrent: bool = False) -> Iterator[St
         if pairs:
             yield from (_both_ways(one, other) for one, other in combinations(bdfs, 2))
             yield from _shifts(bdfs)
+            # Last, as an error of a kernel ends everything that a process does with its GPU.
+            yield from (_by_kernel(one, other) for one, other in permutations(bdfs, 2))
 
 
 def _gpu(bdf: str) -> Step:
@@ -63,6 +65,12 @@ def _both_ways(one: str, other: str) -> Step:
     name, flows = f"{one} <-> {other}", [(one, other), (other, one)]
     group = empty_group(BOTH_WAYS, name, (one, other), flows)
     return Step({"step": "pairs", "pairs": flows}, (one, other), name, group)
+
+
+def _by_kernel(one: str, other: str) -> Step:
+    name = f"{one} -> {other} by a kernel"
+    return Step({"step": "kernel", "from": one, "to": other}, (one, other), name,
+                empty_group(BY_KERNEL, name, (one, other), [(one, other)]))
 
 
 def _shifts(bdfs: list[str]) -> Iterator[Step]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ...module_utils._bandwidth.result import BOTH_WAYS, HEALTHY, SHIFT, SLOW
+from ...module_utils._bandwidth.result import BOTH_WAYS, BY_KERNEL, HEALTHY, SHIFT, SLOW
 from .._render.text import count, one_line
 from .expected import Expected, Pair, is_slow
 from .expected_together import of_flows
@@ -22,6 +22,10 @@ PEER_CHECK = "iommu_acs"
 # Of a GPU with the host both ways, and of a shift: memory and processors have their own limits, and two thirds of what
 # links allow have been published for hosts in good order.
 SLOW_BELOW_PERCENT_TOGETHER = 50
+
+
+# Their packets are as large as what a thread stores, not as large as a link allows.
+_OF_KERNELS = Expected(None, "nothing is expected of copies by kernels")
 
 
 class Host(NamedTuple):
@@ -36,7 +40,7 @@ class Host(NamedTuple):
 def make_group(one: Mapping[str, Any], host: Host) -> dict[str, Any]:
     """A group of the record from what the module answered."""
     flows = [(flow["from"], flow["to"]) for flow in one["flows"]]
-    expected = of_flows(flows, host.facts, host.pairs)
+    expected = of_flows(flows, host.facts, host.pairs) if one["kind"] != BY_KERNEL else [_OF_KERNELS]
     made = {**{name: one[name] for name in ("kind", "name", "gpus", "gb_s")},
             "flows": [{**{name: flow[name] for name in ("from", "to", "gb_s")}, "expected_gb_s": wanted.gb_s}
                       for flow, wanted in zip(one["flows"], expected)],
@@ -58,6 +62,8 @@ def _sum(expected: Sequence[Expected]) -> float | None:
 def _figures(made: Mapping[str, Any]) -> str:
     wanted = made["expected_gb_s"]
     together = f"{made['gb_s']:.1f} GB/s" if wanted is None else f"{made['gb_s']:.1f} of {wanted:.1f} GB/s expected"
+    if made["kind"] == BY_KERNEL:
+        return f"by a kernel {together}"
     slowest = min(made["flows"], key=lambda flow: flow["gb_s"])
     return f"{count(len(made['flows']), 'copy', 'copies')} at once {together}, the slowest {slowest['from']} -> " \
            f"{slowest['to']} {slowest['gb_s']:.1f}"

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+from itertools import permutations
 
 import pytest
 
@@ -12,7 +13,8 @@ from bandwidth_fixtures import SIZES, A, B, C, hasten, plant
 from standin.cuda import Standin, build
 
 D = "0000:61:00.0"
-NOTHING_LEFT = dict.fromkeys(("contexts", "peers", "memory", "pinned", "streams", "events", "misuses"), 0)
+NOTHING_LEFT = dict.fromkeys(("contexts", "peers", "memory", "pinned", "streams", "events", "modules",
+                             "misuses"), 0)
 
 
 @pytest.fixture
@@ -38,8 +40,9 @@ def groups(result):
 def test_everything_is_given_back(measure, standin):
     result = measure(concurrent=True)
     assert {one["verdict"] for one in [*result["gpus"], *result["pairs"], *result["concurrent"]]} == {"healthy"}
-    assert list(groups(result)) == [f"host <-> {A}", f"host <-> {B}", f"host <-> {C}", f"{A} <-> {B}", f"{A} <-> {C}",
-                                    f"{B} <-> {C}", "shift by 1", "shift by 2"]
+    assert list(groups(result)) == [
+        f"host <-> {A}", f"host <-> {B}", f"host <-> {C}", f"{A} <-> {B}", f"{A} <-> {C}", f"{B} <-> {C}", "shift by 1",
+        "shift by 2", *(f"{one} -> {other} by a kernel" for one, other in permutations((A, B, C), 2))]
     assert standin.left() == NOTHING_LEFT
 
 
@@ -63,7 +66,9 @@ def test_data_that_is_spoiled_now_and_then_between_two_gpus_is_found_in_every_st
     result = measure(f"flip {A} {B} 0 1 3", concurrent=True)
     bad = {f"{pair['from']} -> {pair['to']}" for pair in result["pairs"] if pair["verdict"] == "wrong_data"}
     bad |= {name for name, group in groups(result).items() if group["verdict"] == "wrong_data"}
+    # A pair that is not sound is not copied by kernels.
     assert bad == {f"{A} -> {B}", f"{B} -> {A}", f"{A} <-> {B}", "shift by 1"}
+    assert not {f"{A} -> {B} by a kernel", f"{B} -> {A} by a kernel"} & set(groups(result))
     assert {gpu["verdict"] for gpu in result["gpus"]} == {"healthy"}
     assert groups(result)[f"{A} <-> {B}"]["said"].startswith(f"{A} -> {B}: ")
 
@@ -148,6 +153,31 @@ def test_pairs_without_peer_access_take_no_part_in_a_shift(measure):
     assert found["shift by 1"]["said"].endswith(f"; left out: the driver gives no peer access from {A} to {B}")
 
 
+def test_copies_by_kernels(measure, standin):
+    group = groups(measure(f"rate {A} {B} 20", concurrent=True))[f"{A} -> {B} by a kernel"]
+    rate = 262144 / (2e-6 + 262144 / 20e9) / 1e9
+    assert group["kind"] == "by_kernel"
+    assert group["flows"] == [{"from": A, "to": B, "gb_s": pytest.approx(rate, rel=0.01)}]
+    assert standin.left() == NOTHING_LEFT
+
+
+def test_copies_by_kernels_are_looked_at_too(measure):
+    found = groups(measure(f"flip {A} {B} 0 1", concurrent=True, steps=[f"{A} -> {B} by a kernel"]))
+    assert found[f"{A} -> {B} by a kernel"]["verdict"] == "wrong_data"
+
+
+@pytest.mark.parametrize("behaviour, reason", [
+    ("on cuModuleLoadData 1 error 221", "the driver does not compile the kernel: cuModuleLoadData: "
+                                        "CUDA_ERROR_JIT_COMPILER_NOT_FOUND (PTX JIT compiler library not found)"),
+    ("on cuModuleLoadData 1 error 218", "the driver does not compile the kernel: cuModuleLoadData: "
+                                        "CUDA_ERROR_INVALID_PTX (a PTX JIT compilation failed)")])
+def test_a_driver_that_compiles_no_kernel_leaves_them_out_and_says_so(measure, standin, behaviour, reason):
+    result = measure(behaviour, concurrent=True)
+    assert result["not_measured"] == [{"subject": "copies by kernels", "reason": reason}]
+    assert {group["kind"] for group in result["concurrent"]} == {"host_both_ways", "both_ways", "shift"}
+    assert standin.left() == NOTHING_LEFT
+
+
 def test_only_the_steps_that_are_named(measure):
     result = measure(concurrent=True, steps=[B, f"{C} -> {A}", f"host <-> {C}", "shift by 2"])
     assert [gpu["bdf"] for gpu in result["gpus"]] == [B]
@@ -157,7 +187,7 @@ def test_only_the_steps_that_are_named(measure):
 
 def test_a_step_that_there_is_none_of(measure):
     message = measure(steps=[A, "shift by 1"])["msg"]
-    assert message.startswith(f"steps: shift by 1: wanted are names of steps, of which there are {A}, {B}, {A} -> {B}, ")
+    assert message.startswith(f"steps: shift by 1: wanted are names of steps, of which there are {A}, {B}, ")
 
 
 def test_a_gpu_with_instances_is_left_out_before_it_is_opened(measure, tree):

@@ -93,18 +93,21 @@ def test_one_gpu_then_a_second_then_their_pair_then_the_rest():
 
 def test_copies_at_once_come_last_and_from_few_to_many():
     steps = list(order([A, B, C], pairs=True, concurrent=True))[3 + 6:]
+    kernels, steps = steps[-6:], steps[:-6]
+    assert [step.name for step in kernels[:2]] == [f"{A} -> {B} by a kernel", f"{A} -> {C} by a kernel"]
+    assert {step.request["step"] for step in kernels} == {"kernel"}
     assert [step.name for step in steps] == [
         f"host <-> {A}", f"host <-> {B}", f"host <-> {C}", f"{A} <-> {B}", f"{A} <-> {C}", f"{B} <-> {C}", "shift by 1",
         "shift by 2"]
     assert steps[-1].request == {"step": "pairs", "pairs": [(A, C), (B, A), (C, B)]}
     # Of two GPUs the only shift is both ways of their pair.
     assert [step.name for step in order([A, B], pairs=True, concurrent=True)][4:] == [
-        f"host <-> {A}", f"host <-> {B}", f"{A} <-> {B}"]
+        f"host <-> {A}", f"host <-> {B}", f"{A} <-> {B}", f"{A} -> {B} by a kernel", f"{B} -> {A} by a kernel"]
     assert [step.name for step in order([A], pairs=False, concurrent=True)] == [A, f"host <-> {A}"]
 
 
 def group(**changed):
-    step = list(order([A, B, C], pairs=True, concurrent=True))[-2]
+    step = next(step for step in order([A, B, C], pairs=True, concurrent=True) if step.name == "shift by 1")
     return group_record(step.group, {"sizes": [4096], "gb_s": 90.0, "ways": [30.0, 29.0, 31.0], "settled": True,
                                      "missing": [], "copies": 12, "wrong": [], **changed})
 

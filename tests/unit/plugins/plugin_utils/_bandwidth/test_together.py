@@ -140,6 +140,12 @@ def test_a_gpu_with_the_host_both_ways(rates, verdict):
     assert (found["verdict"], found["expected_gb_s"]) == (verdict, 116.0)
 
 
+def test_nothing_is_expected_of_copies_by_kernels():
+    name = f"{NEAR} -> {BESIDE_IT} by a kernel"
+    (found,) = made(group("by_kernel", name, [(NEAR, BESIDE_IT)], [1.0]))["concurrent"]
+    assert (found["verdict"], found["said"], found["expected_gb_s"]) == ("healthy", "by a kernel 1.0 GB/s", None)
+
+
 @pytest.mark.parametrize("verdict", ["hang", "wrong_data", "inconclusive", "unsupported"])
 def test_a_verdict_of_the_module_stands(verdict):
     document = made(both([None, None], total=0, verdict=verdict, message="no answer") | {"gb_s": None})
