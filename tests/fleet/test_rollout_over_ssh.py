@@ -21,7 +21,7 @@ from hosts.proxmox import plant_cluster, plant_proxmox
 VALUES = {"vm.laptop_mode": ("0", "1"), "vm.stat_interval": ("1", "10"), "net.core.somaxconn": ("128", "4096")}
 BEFORE, AFTER, HALF = "before", "after", "half"
 SETTINGS = {
-    "gpuhost_only": ["kernel_release"], "gpuhost_soak_seconds": 0, "gpuhost_look_again": 3,
+    "gpuhost_only": ["kernel_release"], "gpuhost_soak_seconds": 0, "gpuhost_recheck_max": 3,
     "gpuhost_values": {"sysctl": {key: after for key, (_before, after) in VALUES.items()}}}
 
 

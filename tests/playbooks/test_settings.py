@@ -105,3 +105,9 @@ def test_values_that_cannot_be_meant_are_found_on_every_host_before_the_first_is
             "number from 0 to 100, found 1000 (of pve2)") in " ".join(run.output.split())
     assert not (make_tree("pve1").root / "run/gpuhost").exists()
     assert not (controller.reports / "pve1").exists()
+
+
+def test_a_variable_that_was_renamed_holds_and_is_warned_of(controller, story):
+    run = controller.play("tune_runtime.yml", {"pve1": story}, "--check",
+                          variables={"gpuhost_look_again": 5}).succeeded()
+    assert "gpuhost_look_again is called gpuhost_recheck_max now" in " ".join(run.output.split())

@@ -24,18 +24,23 @@ _UNSET: Final = object()
 _NEAR = 0.8     # of 1: skp is as near to skip, values_of_site is not to values
 _COMMON = frozenset((
     "allow_busy", "become", "checks", "dedicated", "fail_on", "force", "hosts", "include", "link_samples",
-    "look_again", "max_failed", "only", "overrides", "profile", "report_dir", "report_mode", "run_id", "serial", "skip",
+    "max_failed", "only", "overrides", "profile", "recheck_max", "report_dir", "report_mode", "run_id", "serial",
+    "skip",
     "soak_seconds", "sysroot", "timeout", "values", "verify_against", "waivers"))
 # What only one role looks at may be made of what only that role's play knows.
 _OF_ROLES = {
     "bandwidth": frozenset(("bandwidth", *(f"bandwidth_{name}" for name in (
-        "concurrent", "container", "despite", "devices", "pairs", "sizes", "slow_below", "timeout", "tool")))),
+        "concurrent", "container", "override", "devices", "pairs", "sizes", "slow_below", "timeout", "tool")))),
     "benchmark": frozenset(("benchmark",)),
     "experiment": frozenset(f"experiment_{name}" for name in (
-        "blocks", "budget_minutes", "changes", "end", "matters", "mode", "pause_seconds", "seed")),
+        "blocks", "budget_minutes", "changes", "end", "min_effect", "mode", "pause_seconds", "seed")),
     "record": frozenset(f"record_{name}" for name in ("anonymise", "max_bytes", "writable")),
 }
 KNOWN = _COMMON.union(*_OF_ROLES.values())
+
+# Names that they had; they still hold where the new one is not set.
+FORMER = {"look_again": "recheck_max", "bandwidth_despite": "bandwidth_override",
+          "experiment_matters": "experiment_min_effect"}
 
 Resolve = Callable[[Any], Any]
 
@@ -63,6 +68,9 @@ def check(variables: Mapping[str, Any], resolve: Resolve, roles: Collection[str]
             wrong = variable_types.problem(word, _resolved(name, variables, resolve))
             if wrong:
                 raise ValueError(f"{name}: {wrong}")
+        elif word in FORMER:
+            _resolved(name, variables, resolve)
+            warnings.append(f"{name} is called {PREFIX}{FORMER[word]} now; the old name holds until version 2.0.0")
         elif word not in KNOWN:
             warnings.append(_unknown(name, word))
     return warnings

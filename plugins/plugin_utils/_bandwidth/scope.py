@@ -17,7 +17,7 @@ from .expected import Pair
 P2P_RISK, XID, HA = "p2p_risk", "xid", "ha"
 # What a person may open after having read why it is shut.
 DESPITE = (P2P_RISK, XID, HA)
-_VARIABLE = "gpuhost_bandwidth_despite"
+_VARIABLE = "gpuhost_bandwidth_override"
 # What makes a play go on without what is refused.
 _LEAVE_OUT = {P2P_RISK: "_pairs", XID: "", HA: ""}
 _NVIDIA = "10de"

@@ -161,7 +161,7 @@ def test_pairs_are_left_out_where_they_may_hang_and_the_rest_is_measured(host):
     assert host.asked["pairs"] is False
     (left_out,) = result["not_measured"]
     assert left_out["subject"] == "transfers between GPUs"
-    assert left_out["reason"].endswith("gpuhost_bandwidth_despite: [p2p_risk]; to leave it out: "
+    assert left_out["reason"].endswith("gpuhost_bandwidth_override: [p2p_risk]; to leave it out: "
                                        "gpuhost_bandwidth_pairs: false")
     assert "not measured: transfers between GPUs" in host.shown[0]
     host.run(facts, answer([ONE, TWO]), despite=["p2p_risk"])
@@ -177,7 +177,7 @@ def test_pairs_that_nobody_asked_for(host):
 def test_a_refusal_asks_the_module_for_nothing_and_keeps_the_last_record(host):
     facts = two_gpus()
     facts["nvidia"]["xids"] = ok([{"bdf": "0000:03:00", "xid": 79, "seconds": 9.5, "text": "NVRM: Xid"}])
-    with pytest.raises(AnsibleActionFail, match=r"Xid 79.*gpuhost_bandwidth_despite: \[xid\]"):
+    with pytest.raises(AnsibleActionFail, match=r"Xid 79.*gpuhost_bandwidth_override: \[xid\]"):
         host.run(facts, answer([ONE, TWO]))
     assert host.asked is None
     assert not (host.reports / "pve1").exists()
@@ -206,7 +206,7 @@ def test_check_mode_tells_and_measures_nothing(host):
     host.asked = None
     facts = two_gpus()
     facts["guests"]["ha"] = ok([{"guest": "lxc:101", "state": "started", "nodes": None, "strict": False}])
-    with pytest.raises(AnsibleActionFail, match=r"gpuhost_bandwidth_despite: \[ha\]"):
+    with pytest.raises(AnsibleActionFail, match=r"gpuhost_bandwidth_override: \[ha\]"):
         host.run(facts, would, check=True)
     assert host.asked is None
 

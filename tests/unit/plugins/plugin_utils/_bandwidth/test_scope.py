@@ -88,16 +88,16 @@ HA = {"guests": {"ha": ok([{"guest": "lxc:101", "state": "started", "nodes": Non
 
 @pytest.mark.parametrize("fragment, name, message", [
     (XID, "xid", "the driver reported errors of a GPU in this boot (check nvidia_xid): 0000:03:00.0: Xid 79: it has "
-     "fallen off the bus (restart the host). To measure all the same: gpuhost_bandwidth_despite: [xid]; to leave it "
+     "fallen off the bus (restart the host). To measure all the same: gpuhost_bandwidth_override: [xid]; to leave it "
      "out: gpuhost_bandwidth: false"),
     ({"nvidia": {"xids": lacking("denied")}}, "xid", "whether the driver reported an error of a GPU in this boot "
-     "cannot be told (kernel log: denied). To measure all the same: gpuhost_bandwidth_despite: [xid]; to leave it out: "
-     "gpuhost_bandwidth: false"),
+     "cannot be told (kernel log: denied). To measure all the same: gpuhost_bandwidth_override: [xid]; to leave it "
+     "out: gpuhost_bandwidth: false"),
     (HA, "ha", "high availability keeps 1 guest of this node (lxc:101): if a GPU hangs the host, the cluster fences "
-     "it. To measure all the same: gpuhost_bandwidth_despite: [ha]; to leave it out: "
+     "it. To measure all the same: gpuhost_bandwidth_override: [ha]; to leave it out: "
      "gpuhost_bandwidth: false"),
     ({"guests": {"ha": lacking("denied")}}, "ha", "whether this node has guests kept by high availability cannot be "
-     "told (denied). To measure all the same: gpuhost_bandwidth_despite: [ha]; to leave it out: "
+     "told (denied). To measure all the same: gpuhost_bandwidth_override: [ha]; to leave it out: "
      "gpuhost_bandwidth: false")])
 def test_what_a_person_may_open(fragment, name, message):
     facts = facts_with(fragment)
@@ -142,11 +142,11 @@ def redirecting(iommu_type, acs):
 @pytest.mark.parametrize("facts, message", [
     (redirecting(ok("DMA-FQ"), ok(neutral.acs(redirect=True))),
      "the IOMMU translates and 0000:02:00.0 redirects (check iommu_acs): transfers between GPUs may hang the host. To "
-     "measure all the same: gpuhost_bandwidth_despite: [p2p_risk]; to leave it out: "
+     "measure all the same: gpuhost_bandwidth_override: [p2p_risk]; to leave it out: "
      "gpuhost_bandwidth_pairs: false"),
     (redirecting(ok("DMA-FQ"), lacking("denied")),
      "whether the IOMMU translates and a port redirects cannot be told (check iommu_acs), and then transfers between "
-     "GPUs may hang the host. To measure all the same: gpuhost_bandwidth_despite: [p2p_risk]; to leave it out: "
+     "GPUs may hang the host. To measure all the same: gpuhost_bandwidth_override: [p2p_risk]; to leave it out: "
      "gpuhost_bandwidth_pairs: false")])
 def test_transfers_that_may_hang(facts, message):
     pairs = of_pairs(facts["gpus"], facts)
