@@ -9,12 +9,13 @@ import gc
 from typing import Any
 
 from ansible import constants as C
-from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure
+from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure, AnsibleError
 from ansible.utils.color import stringc
 from ansible.utils.display import Display
 
 from ..plugin_utils._action.guarded import GuardedAction, failure_of
 from ..plugin_utils._ansible import next_step, piped_reader, variables
+from ..plugin_utils._ansible.next_step import become_hint
 from ..plugin_utils._ansible.untag import untag
 from ..plugin_utils._answers.facts import take_packed
 from ..plugin_utils._answers.limits import OutOfTime, memory_limit
@@ -81,6 +82,12 @@ class ActionModule(GuardedAction):
         except AnsibleConnectionFailure as lost:
             _note(host, hosts, arguments, rollout.UNREACHABLE, str(lost))
             raise
+        except AnsibleError as error:
+            hint = become_hint(str(error))
+            if hint is None:
+                raise
+            _note(host, hosts, arguments, rollout.FAILED, str(error))
+            raise AnsibleActionFail(f"{clean(one_line(error))}. {hint}") from None
         except (OutOfTime, MemoryError):
             _note(host, hosts, arguments, rollout.FAILED, "its answer took too long, or too much memory")
             raise

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import pathlib
+import re
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
@@ -19,6 +20,17 @@ _TAKEN = ("-i", "--inventory", "--inventory-file", "-l", "--limit", "-u", "--use
 _TAKEN_ALONE = ("-K", "--ask-become-pass", "-k", "--ask-pass", "-b", "--become")
 _VARIABLES = ("-e", "--extra-vars")
 _OF_THIS_RUN = ("gpuhost_run_id", "gpuhost_fail_on")
+
+# What Ansible says where sudo or its like is not there, or wants a password.
+_NO_BECOME = re.compile(r"(?:missing|incorrect) \w+ password|become success|privilege escalation", re.IGNORECASE)
+
+
+def become_hint(message: str) -> str | None:
+    """What to do about an error of becoming root; None for another error."""
+    if not _NO_BECOME.search(message):
+        return None
+    return ("Only root may read all of a host: give the password with --ask-become-pass, come as root with -u root, or "
+            "audit without root and see less: -e gpuhost_become=false")
 
 
 def command(playbook: str, *words: str, argv: Sequence[str] | None = None) -> str:

@@ -7,7 +7,7 @@ import os
 import shlex
 
 import pytest
-from ansible_collections.gpuhost.tuning.plugins.plugin_utils._ansible.next_step import command
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._ansible.next_step import become_hint, command
 
 
 @pytest.mark.parametrize("argv, wanted", [
@@ -36,3 +36,11 @@ def test_a_checkout_is_named_from_here(tmp_path, monkeypatch):
     program = os.path.join(os.getcwd(), ".venv", "bin", "ansible-playbook")
     assert command("restore", argv=[program, "playbooks/audit.yml"]) == (
         ".venv/bin/ansible-playbook playbooks/restore.yml")
+
+
+@pytest.mark.parametrize("message, hinted", [
+    ("Task failed: Missing sudo password", True), ("Incorrect sudo password", True),
+    ("Premature end of stream waiting for become success.\n>>> Standard Error\nsudo: not found", True),
+    ("Failed to connect to the host via ssh: no route to host", False)])
+def test_what_to_do_where_nobody_becomes_root(message, hinted):
+    assert ("gpuhost_become=false" in (become_hint(message) or "")) is hinted
