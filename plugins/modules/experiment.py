@@ -82,7 +82,9 @@ options:
     elements: str
     default: []
   blocks:
-    description: Blocks of two runs, one in each state, for each comparison. Fewer than eight tell nothing.
+    description: Blocks of two runs, one in each state, for each comparison. Fewer than eight tell nothing, and of
+      several comparisons more are needed. An experiment in which nothing could stand is refused with the number that
+      would do.
     type: int
     default: 10
   matters:
