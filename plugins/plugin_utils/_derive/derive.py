@@ -29,6 +29,7 @@ from .faults.log_events import (
     corrected_errors,
     iommu_faults,
     lockups,
+    log_reach,
     mismatches,
     nvme_errors,
     oom_kills,
@@ -144,6 +145,7 @@ def _of_hardware(facts: dict[str, Any], gpus: list[dict[str, Any]]) -> dict[str,
 
 def _of_log(facts: dict[str, Any], gpus: list[dict[str, Any]]) -> dict[str, Any]:
     return {
+        "log_reach": log_reach(facts["kernel"]),
         "iommu_faults": iommu_faults(facts, gpus),
         "oom_kills": oom_kills(facts),
         "lockups": lockups(facts),

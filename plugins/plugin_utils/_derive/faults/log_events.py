@@ -18,7 +18,25 @@ _LOCKUPS = {"soft_lockup": "a CPU was stuck in {subject}", "hard_lockup": "CPU {
 _OF_AMDGPU = {"amdgpu_uncorrectable": "memory or a cache had errors that were not corrected",
               "amdgpu_reset": "it was reset because it hung", "amdgpu_init": "its initialisation failed"}
 _LXC = re.compile(r"/lxc(?:\.payload)?[./]([^/.]+)")
+_BEGINNING = 5.0    # seconds; the first line of a boot is at 0
 FLOOD = 1.0         # corrected errors a second; a sound link has some a day
+
+
+def log_reach(kernel: dict[str, Any]) -> str:
+    """What was looked through, in words: the log of a long boot has lost its beginning."""
+    log = value(kernel["log"])
+    if log is None or log["first_seconds"] is None:
+        return "the kernel log, as far back as it reaches"
+    first = log["first_seconds"]
+    if first <= _BEGINNING:
+        return "the kernel log of this boot"
+    return f"the kernel log, which begins {_since_boot(first)} after the boot: what was said before is lost"
+
+
+def _since_boot(seconds: float) -> str:
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.0f} h"
 
 
 def iommu_faults(facts: dict[str, Any], gpus: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -126,3 +126,18 @@ def test_a_reset_is_history_where_every_gpu_says_that_nothing_is_to_be_done(acti
     nvidia = {"reset_required": ok(["NVRM: Reset required", "NVRM: requiring os reboot to recover"]),
               "smi": {"gpus": [{"recovery_action": action, "trouble": None} for action in actions]}}
     assert log_events.resets_required(nvidia)["now"] == now
+
+
+@pytest.mark.parametrize("log, words", [
+    (ok({"first_seconds": 0.0, "lines": 10}), "the kernel log of this boot"),
+    (ok({"first_seconds": 100.2, "lines": 10}),
+     "the kernel log, which begins 100 s after the boot: what was said before is lost"),
+    (ok({"first_seconds": 5400.0, "lines": 10}),
+     "the kernel log, which begins 90 min after the boot: what was said before is lost"),
+    (ok({"first_seconds": 864000.0, "lines": 10}),
+     "the kernel log, which begins 240 h after the boot: what was said before is lost"),
+    (ok({"first_seconds": None, "lines": 10}), "the kernel log, as far back as it reaches"),
+    ({"status": "denied", "value": None}, "the kernel log, as far back as it reaches"),
+])
+def test_a_pass_says_what_was_looked_through(log, words):
+    assert log_events.log_reach({"log": log}) == words
