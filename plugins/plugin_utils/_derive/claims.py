@@ -19,7 +19,7 @@ from .reading import known, lost, value
 def claims(gpu: dict[str, Any], facts: dict[str, Any]) -> dict[str, Any]:
     """`{claims, rivals}`: readings of who names the GPU, and of the VMs that take it whole: `[{vm, key, starts}]`.
 
-    Their status, where they are not ok, names the VM whose devices cannot be told.
+    Where they are not ok, `why` names the VM whose devices cannot be told.
     """
     vms, claimed = value(facts["guests"]["vms"]), gpu["claimed_by"]
     if vms is None:
@@ -30,7 +30,7 @@ def claims(gpu: dict[str, Any], facts: dict[str, Any]) -> dict[str, Any]:
     naming = list({rival["vm"]: rival for rival in reversed(naming)}.values())[::-1]
     others = {number for number, _named in untold} - {rival["vm"] for rival in naming}
     decided = len(naming) > 1 or not others or len(naming) + len(others) < 2
-    hidden = lost(_untold(*untold[0])) if untold else None
+    hidden = lost("unparsable", _untold(*untold[0])) if untold else None
     return {"claims": claimed if claimed["status"] == "ok" or hidden is None else hidden,
             "rivals": known(naming) if decided else hidden}
 

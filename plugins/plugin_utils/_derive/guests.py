@@ -107,7 +107,7 @@ def _numbers(text: str | None) -> set[int]:
 def _devices(vm: dict[str, Any]) -> dict[str, Any]:
     """A reading of what keeps the VM from starting; where nothing does, a device that cannot be told still may."""
     problems, untold = _problems(vm), untold_devices(vm)
-    return lost(untold) if untold and not problems else known(problems)
+    return lost("unparsable", untold) if untold and not problems else known(problems)
 
 
 def _problems(vm: dict[str, Any]) -> list[str]:

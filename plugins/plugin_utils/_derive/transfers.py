@@ -20,14 +20,14 @@ def transfers(facts: dict[str, Any], gpus: list[dict[str, Any]]) -> dict[str, An
     """What peer_to_peer() says of those that reach others; `outcome`, `perhaps` and `none` beside it.
 
     `outcome` is a reading of the state. Where nobody can tell whether GPUs reach each other, and something would be in
-    the way if they do, its status is the reason and says what to run.
+    the way if they do, `why` is the reason and says what to run.
     """
     able, perhaps, reason = of_ability(facts, gpus)
     found = peer_to_peer(able, facts)
     state, every = known(found["state"]), found
     if len(perhaps) > max(len(able), 1) and found["state"] in ("direct", None) and not found["nvlink"]:
         every = peer_to_peer(perhaps, facts)
-        state = known(every["state"]) if every["state"] in ("direct", None) else lost(reason)
+        state = known(every["state"]) if every["state"] in ("direct", None) else lost("unknown", reason)
     return {**found, "outcome": state, "perhaps": len(perhaps), "none": _none(found, every, reason)}
 
 

@@ -42,7 +42,7 @@ def test_geforce_cards_with_keys_in_force_are_judged(registry):
 def test_geforce_cards_on_open_modules_cannot_be_told_without(registry):
     found = p2p(GEFORCE, registry=registry)
     assert (found["gpus"], found["perhaps"], found["none"], found["outcome"]["value"]) == (0, 2, None, None)
-    assert "nvidia-smi topo -p2p r" in found["outcome"]["status"]
+    assert "nvidia-smi topo -p2p r" in found["outcome"]["why"]
 
 
 def test_what_lies_straight_is_right_whatever_the_modules_offer():
