@@ -149,8 +149,9 @@ run_id:
   sample: 20261129T183000Z-4f2a
 summary:
   description:
-    - How many findings have which verdict (C(verdicts)) and fail without a waiver (C(failing)), and by priority how many
-      things there are to do (C(things)), in how many places (C(places)). Findings that one action settles are one thing.
+    - How many findings have which verdict (C(verdicts)) and fail without a waiver (C(failing)), and by priority how
+      many things there are to do (C(things)), in how many places (C(places)). Findings that one action settles are one
+      thing.
   returned: success
   type: dict
 gate:

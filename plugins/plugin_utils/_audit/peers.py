@@ -42,7 +42,7 @@ def read_peers(folder: HostFolder, facts: Mapping[str, Any]) -> dict[str, dict[s
 
 
 def _asked(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """What _derive/ha.py asks of a peer, and what tells which node it is."""
+    """What _derive/guests/ha.py asks of a peer, and what tells which node it is."""
     return {
         "collected_at": facts["collected_at"],
         "guests": {name: facts["guests"][name] for name in ("node", "cluster_nodes")},

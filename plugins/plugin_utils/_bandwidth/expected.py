@@ -20,9 +20,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from .._derive.coherent import coherent
-from .._derive.p2p import peer_to_peer
-from .._derive.pcie import Hop, links
+from .._derive.gpus.coherent import coherent
+from .._derive.paths.p2p import peer_to_peer
+from .._derive.paths.pcie import Hop, links
 from .._derive.reading import value
 
 # A copy that reaches less than this share is called slow: acknowledgements and flow control take up to a tenth, and

@@ -16,8 +16,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .._derive.coherent import coherent
-from .._derive.pcie import Hop, links
+from .._derive.gpus.coherent import coherent
+from .._derive.paths.pcie import Hop, links
 from .expected import (
     COMPLETION_HEADER,
     WRITE_HEADER,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from .._derive.ha import managed
+from .._derive.guests.ha import managed
 from .._derive.reading import value
 from .._render.text import count
 from .expected import Pair

@@ -12,17 +12,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .acs_parameter import clear_redirection
-from .alike import compare_alike
 from .boot import boot
-from .claims import claims
 from .cmdline import pci_options
-from .coherent import coherent
-from .container_nodes import container_nodes
 from .cpu import frequency_limits, odd_policies, open_vulnerabilities
 from .cpufreq import boost_switches, has_die_controllers, nothing_to_boost, scaling_driver
 from .cpuidle import deep_states
-from .dependents import isolated_guests, stopped_by_reboot
 from .faults.fabric import fabric
 from .faults.log_events import (
     amdgpu_errors,
@@ -36,16 +30,10 @@ from .faults.log_events import (
     resets_required,
 )
 from .faults.xid import sxids_by_switch, xids_by_device
-from .gpu_count import gpu_count, unusable_gpus
-from .guests import gpu_containers, gpu_vms
-from .hardware import firmware_settings, memory_errors
-from .managers import boot_sysctls, sysctl_places, tuning_services
-from .memory import host_memory_kib, memory_shares, static_pools, usual_huge_page
-from .modprobe import modprobe
-from .network import dropped_per_million, rdma_cards
-from .nic_paths import nic_paths
-from .numa import numa, remote_interrupts
-from .nvidia import (
+from .gpus.alike import compare_alike
+from .gpus.coherent import coherent
+from .gpus.gpu_count import gpu_count, unusable_gpus
+from .gpus.nvidia import (
     driver_branch,
     driver_flavours,
     hung,
@@ -55,13 +43,25 @@ from .nvidia import (
     missing_nodes,
     peermem,
 )
-from .nvidia_smi import smi_facts
-from .owners import is_for_host, left_alone, serves, spare, write_obstacle
-from .pcie import path_facts
+from .gpus.nvidia_smi import smi_facts
+from .gpus.owners import is_for_host, left_alone, serves, spare, write_obstacle
+from .guests.claims import claims
+from .guests.container_nodes import container_nodes
+from .guests.dependents import isolated_guests, stopped_by_reboot
+from .guests.guests import gpu_containers, gpu_vms
+from .hardware import firmware_settings, memory_errors
+from .managers import boot_sysctls, sysctl_places, tuning_services
+from .memory import host_memory_kib, memory_shares, static_pools, usual_huge_page
+from .modprobe import modprobe
+from .network import dropped_per_million, rdma_cards
+from .numa import numa, remote_interrupts
+from .paths.acs_parameter import clear_redirection
+from .paths.nic_paths import nic_paths
+from .paths.pcie import path_facts
+from .paths.transfers import transfers
+from .paths.translation import translation
 from .rdma import rdma_ports
 from .reading import known, value
-from .transfers import transfers
-from .translation import translation
 
 _NVIDIA, _AMD = "10de", "1002"
 _VGA = "0300"       # PCI_CLASS_DISPLAY_VGA, include/linux/pci_ids.h

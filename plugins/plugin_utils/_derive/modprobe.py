@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from .peer_ability import registry_keys
+from .paths.peer_ability import registry_keys
 from .reading import value
 
 _OPTION = re.compile(r'(\w+)=((?:[^\s"]|"[^"]*")*)')

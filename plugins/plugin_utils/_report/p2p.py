@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._derive.p2p import peer_to_peer
-from .._derive.transfers import of_ability
+from .._derive.paths.p2p import peer_to_peer
+from .._derive.paths.transfers import of_ability
 from .._render.text import code, count, table
 
 _RELATIONS = {

@@ -6,12 +6,12 @@ from __future__ import annotations
 import copy
 
 import pytest
-from ansible_collections.gpuhost.tuning.plugins.plugin_utils._derive.alike import compare_alike
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._derive.cpufreq import boost_switches, kernel_version
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._derive.derive import derive
-from ansible_collections.gpuhost.tuning.plugins.plugin_utils._derive.nvidia import driver_flavours
-from ansible_collections.gpuhost.tuning.plugins.plugin_utils._derive.p2p import all_of, any_of
-from ansible_collections.gpuhost.tuning.plugins.plugin_utils._derive.pcie import bandwidth
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._derive.gpus.alike import compare_alike
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._derive.gpus.nvidia import driver_flavours
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._derive.paths.p2p import all_of, any_of
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._derive.paths.pcie import bandwidth
 
 import neutral_facts as neutral
 from facts_schema import document_problems, problems

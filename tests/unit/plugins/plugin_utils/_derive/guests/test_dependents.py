@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.gpuhost.tuning.plugins.plugin_utils._derive.dependents import (
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._derive.guests.dependents import (
     isolated_guests,
     stopped_by_reboot,
 )

@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ...module_utils._nvidia.startup import why_unusable
-from ...module_utils._pci.holders import is_held_for_others
-from .reading import known, lost, value
+from ....module_utils._nvidia.startup import why_unusable
+from ....module_utils._pci.holders import is_held_for_others
+from ..reading import known, lost, value
 
 _NVIDIA, _DRIVER = "10de", "nvidia"
 # What is another for each GPU in lines about the same failure: address, instance and minor number.

@@ -13,8 +13,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from ..reading import known, lost, value
 from .containers import CONTROL, UVM
-from .reading import known, lost, value
 
 _GPU = re.compile(r"/dev/nvidia\d+")
 _JUDGED = re.compile(r"/dev/(nvidia.+|kfd)")

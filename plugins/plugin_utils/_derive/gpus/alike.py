@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from .reading import value
+from ..reading import value
 
 _REGISTERS = {
     "max_read_request": "MaxReadReq", "max_payload": "MaxPayload", "relaxed_ordering": "relaxed ordering",

@@ -5,8 +5,8 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.gpuhost.tuning.plugins.plugin_utils._derive import ha
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._derive.derive import derive
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._derive.guests import ha
 
 import neutral_facts as neutral
 from neutral_facts import merge, ok

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.gpuhost.tuning.plugins.plugin_utils._derive.gpu_count import gpu_count, unusable_gpus
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._derive.gpus.gpu_count import gpu_count, unusable_gpus
 
 from neutral_facts import ABSENT, lacking, ok
 

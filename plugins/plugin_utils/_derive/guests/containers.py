@@ -14,7 +14,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from .reading import value
+from ..reading import value
 
 # Majors that the kernel hands out in the order in which drivers ask. 195 is NVIDIA's own and no such number.
 DYNAMIC_MAJORS = frozenset((*range(234, 255), *range(384, 512)))

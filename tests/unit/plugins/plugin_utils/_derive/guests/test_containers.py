@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.gpuhost.tuning.plugins.plugin_utils._derive import containers as rules
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._derive.guests import containers as rules
 
 import neutral_facts as neutral
 from neutral_facts import merge

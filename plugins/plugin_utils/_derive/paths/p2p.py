@@ -10,9 +10,9 @@ from collections.abc import Iterable
 from itertools import combinations
 from typing import Any
 
-from .packages import Places, places, same_package
+from ..packages import Places, places, same_package
+from ..reading import value
 from .pcie import redirects
-from .reading import value
 from .translation import translates, translation_is_wanted
 
 # Boards whose GPUs are joined by NVLink and switches of it: SXM modules and what succeeded them. The cards of the same

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.gpuhost.tuning.plugins.plugin_utils._derive.nvidia_smi import smi_facts
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._derive.gpus.nvidia_smi import smi_facts
 
 import neutral_facts as neutral
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from .cpufreq import kernel_version
-from .faults.fabric import manages_nvswitches
-from .reading import known, lost, value
+from ..cpufreq import kernel_version
+from ..faults.fabric import manages_nvswitches
+from ..reading import known, lost, value
 
 # The kernel exports dma-buf of RDMA from 5.12 on (include/rdma/ib_umem.h, ib_umem_dmabuf_get).
 _FIRST_DMABUF_KERNEL = (5, 12)

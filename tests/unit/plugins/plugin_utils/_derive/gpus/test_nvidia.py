@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.gpuhost.tuning.plugins.plugin_utils._derive.nvidia import hung, library_mismatch
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._derive.gpus.nvidia import hung, library_mismatch
 
 import neutral_facts as neutral
 from neutral_facts import ABSENT, ok

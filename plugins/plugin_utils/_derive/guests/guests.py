@@ -8,12 +8,12 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ...module_utils._kernel.cpulist import parse_cpulist
-from ...module_utils._pci.address import covers
+from ....module_utils._kernel.cpulist import parse_cpulist
+from ....module_utils._pci.address import covers
+from ..reading import known, lost, value
 from . import containers as rules
 from . import ha
 from .claims import untold_devices
-from .reading import known, lost, value
 
 _SIZE = re.compile(r"(\d+)([kmgt]?)", re.IGNORECASE)
 _SHIFTS = {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ...module_utils._pci.holders import is_held_for_others, why_not_driven
-from .reading import value
+from ....module_utils._pci.holders import is_held_for_others, why_not_driven
+from ..reading import value
 
 
 def is_for_host(gpu: dict[str, Any]) -> bool:

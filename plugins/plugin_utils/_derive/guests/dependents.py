@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .reading import value
+from ..reading import value
 
 
 def isolated_guests(guests: dict[str, Any], gpus: list[dict]) -> list[str] | None:

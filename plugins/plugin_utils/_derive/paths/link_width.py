@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .reading import value
+from ..reading import value
 
 
 def width_facts(gpu: dict[str, Any], above: list[dict], idle: bool | None, load: str | None) -> dict[str, Any]:

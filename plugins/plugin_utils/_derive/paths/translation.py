@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .reading import value
+from ..reading import value
 
 _NVIDIA = "10de"
 

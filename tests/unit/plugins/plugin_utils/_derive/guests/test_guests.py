@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._derive.derive import derive
-from ansible_collections.gpuhost.tuning.plugins.plugin_utils._derive.guests import size_mib
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._derive.guests.guests import size_mib
 
 import neutral_facts as neutral
 from neutral_facts import merge, ok

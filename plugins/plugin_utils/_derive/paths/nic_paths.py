@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...module_utils._pci.address import covers
-from .owners import serves
+from ....module_utils._pci.address import covers
+from ..gpus.owners import serves
+from ..reading import value
 from .p2p import all_of, any_of, worst
 from .pcie import redirects
-from .reading import value
 from .translation import translates, translation_is_wanted
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._derive.derive import derive
-from ansible_collections.gpuhost.tuning.plugins.plugin_utils._derive.peer_ability import forced_by_keys
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._derive.paths.peer_ability import forced_by_keys
 
 import neutral_facts as neutral
 from neutral_facts import lacking, merge, ok

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ...module_utils._pci.address import kernel_address
-from .reading import value
+from ....module_utils._pci.address import kernel_address
+from ..reading import value
 
 ASK = "nvidia-smi topo -p2p r"
 _NVIDIA, _MIG_ON = "10de", "Enabled"

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from .owners import serves
+from ..gpus.owners import serves
+from ..reading import known, lost
 from .p2p import peer_to_peer
 from .peer_ability import Ability, ability
-from .reading import known, lost
 
 _TOO_FEW = "fewer than two GPUs that are awake, on the nvidia driver of this host and able to reach each other"
 _NVLINK = "NVLink joins the GPUs: transfers between them meet neither the IOMMU nor ACS"

@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ...module_utils._pci.address import covers
+from ....module_utils._pci.address import covers
+from ..reading import value
 from .containers import passed_on, rules_counted_on
-from .reading import value
 
 # The manager neither starts nor moves what is in one of these.
 _LEFT_ALONE = ("ignored", "disabled")

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.gpuhost.tuning.plugins.plugin_utils._derive.acs_parameter import clear_redirection
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._derive.paths.acs_parameter import clear_redirection
 
 TWO = ["0000:02:00.0", "0000:02:01.0"]
 GRUB = "edit GRUB_CMDLINE_LINUX_DEFAULT in /etc/default/grub, then run update-grub"

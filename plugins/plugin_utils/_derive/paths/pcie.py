@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from ..reading import value
 from .link_width import width_facts
-from .reading import value
 
 # Payload bits a transferred bit carries, as PCIE_SPEED2MBS_ENC() in drivers/pci/pci.h.
 _ENCODING = {2.5: 8 / 10, 5.0: 8 / 10, 8.0: 128 / 130, 16.0: 128 / 130, 32.0: 128 / 130, 64.0: 1.0}

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...module_utils._pci.address import covers
+from ....module_utils._pci.address import covers
+from ..reading import known, lost, value
 from .ha import managed
-from .reading import known, lost, value
 
 
 def claims(gpu: dict[str, Any], facts: dict[str, Any]) -> dict[str, Any]:
