@@ -47,7 +47,7 @@ def _failing(fleet: Fleet, priority: str) -> list[str]:
              f"{len(hosts[check])} of {len(fleet.hosts)}",
              ", ".join(code(text) for text, _number in values[check].most_common(3)), _names(hosts[check])]
             for check in sorted(hosts, key=lambda check: (-len(hosts[check]), check))]
-    return _section(f"{priority}", ("check", "what should be", "hosts", "is", "which"), rows)
+    return _section(f"{priority}", ("check", "name", "hosts", "is", "which"), rows)
 
 
 def _unknown(fleet: Fleet) -> list[str]:

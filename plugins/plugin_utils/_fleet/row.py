@@ -13,10 +13,10 @@ from .._checks.things import tally
 from .._checks.unknown import advice
 from .._render.section import Section
 from .._render.text import binary_size, clean, one_line, show
-from .._report import evidence
+from .._report import evidence, measured_here
 from .._report.describe import describe
 from .._report.groups import Group, group
-from .._report.measured_here import sentences
+from .._report.sentences import name_of, sentence, sentences
 from .._report.terminal import notes
 
 SCHEMA_FLEET = "gpuhost.fleet/3"
@@ -25,6 +25,7 @@ GPU_COLUMNS = ("GPU", "driver", "state", "NUMA node", "link now", "link possible
 _OF_ONE_HOST = frozenset(("BOOT_IMAGE", "root", "initrd", "resume", "boot", "ip"))
 # A page for a thousand hosts has no room for a text without an end; audit.json has all of it.
 _LONGEST = 240
+_LONGEST_SENTENCE = 800     # what is wrong and what it costs is read to its end
 
 
 class Entry(NamedTuple):
@@ -59,12 +60,12 @@ def fleet_row(document: dict[str, Any], shown: Iterable[Section] = ()) -> dict[s
 
 
 def about_checks(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """What is the same on every host: title, topic, reasons and sources of each check."""
+    """What is the same on every host: name, topic, reasons and sources of each check."""
     known: dict[str, dict[str, Any]] = {}
     for finding in document["findings"]:
         contested = finding["contested"]
         known.setdefault(finding["check"], {
-            "topic": one_line(finding["topic"]), "title": one_line(finding["title"]), "why": one_line(finding["why"]),
+            "topic": one_line(finding["topic"]), "title": one_line(name_of(finding)), "why": one_line(finding["why"]),
             "evidence": finding["evidence"], "sources": [one_line(source) for source in finding["sources"]],
             "contested": one_line(f"{', '.join(contested['by'])}: {contested['why']}") if contested else ""})
     return known
@@ -101,17 +102,19 @@ def _advice(one: Group) -> str:
 
 def _reason(one: Group) -> str:
     """Why the verdict is what it is, and what was measured on this host."""
-    measured = dict.fromkeys(f"measured here: {_text(text)}" for finding in one.findings for text in sentences(finding))
-    return "; ".join([_text(one.reason), *measured] if one.reason else measured)
+    measured = dict.fromkeys(f"measured here: {_text(text)}" for finding in one.findings
+                             for text in measured_here.sentences(finding))
+    what = sentences(one.findings) if one.first["verdict"] == "fail" else [sentence(one.first)]
+    return "; ".join([*(_text(text, _LONGEST_SENTENCE) for text in what if text), *measured])
 
 
 def _numbers(counts: dict[str, Any]) -> dict[str, int]:
     return {_text(name): int(number) for name, number in counts.items()}
 
 
-def _text(text: object) -> str:
+def _text(text: object, longest: int = _LONGEST) -> str:
     line = one_line(text)
-    return line if len(line) <= _LONGEST else line[:_LONGEST - 3] + "..."
+    return line if len(line) <= longest else line[:longest - 3] + "..."
 
 
 def _read(facts: Any, *names: str) -> Any:

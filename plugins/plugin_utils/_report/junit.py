@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 from .._checks.findings import PRIORITIES, to_do
 from .._render.text import count, one_line, show
 from .groups import group
+from .sentences import name_of, sentences
 
 # What XML 1.0 has no place for, escaped or not; control characters are gone before (one_line).
 _NOT_XML = re.compile("[\ud800-\udfff\ufffe\uffff]")
@@ -63,9 +64,9 @@ def _add_failure(case: ElementTree.Element, failed: list[dict[str, Any]], findin
     said = "; ".join(f"{f'{one.names()}: ' if one.subjects else ''}is {one.actual}, "
                      f"wanted {show(one.first['recommended'])}" for one in groups)
     failure = ElementTree.SubElement(case, "failure", {
-        "type": worst["priority"], "message": _text(f"{worst['title']} ({many}): {said}")})
-    reasons = dict.fromkeys(one.reason or one.first["title"] for one in groups)
-    failure.text = _text(". ".join([*reasons, worst["why"]]))
+        "type": worst["priority"], "message": _text(f"{name_of(worst)} ({many}): {said}")})
+    problems = dict.fromkeys(text.rstrip(".") for one in groups for text in sentences(one.findings))
+    failure.text = _text(". ".join([*problems, worst["why"]]))
 
 
 def _skipped(findings: list[dict[str, Any]], verdict: str) -> str:

@@ -5,6 +5,7 @@
 """system-improve.md: what to do on this host, first things first, to be handed to a colleague."""
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -15,11 +16,15 @@ from .._render.section import Section
 from .._render.text import clean, code, count, escape, show, table
 from . import evidence
 from .describe import describe
+from .first_three import NOTHING, first_three
 from .groups import Group, group
 from .measured_here import measured_lines, measured_section
 from .p2p import p2p_section
+from .sentences import effect_of, name_of, sentence, sentences
 from .terminal import counts_line, notes
 
+# A link of a user's own check is a text like any other: this has no character that could end a link of Markdown.
+_URL = re.compile(r"https?://[A-Za-z0-9._~:/?#@!$&'()*+,;=%-]+")
 _CLASSES = (
     ("runtime", "Now, without a restart"),
     ("manual", "By hand"),
@@ -37,11 +42,14 @@ def markdown_report(document: dict[str, Any], run: dict[str, Any] | None = None,
     findings = document["findings"]
     gpus = gpu_addresses(document["facts"])
     failed = group(to_do(findings), findings)
-    lines = [f"# {escape(document['host'])}: what to improve", "", *_summary(document, failed, gpus)]
+    first = first_three(failed)
+    lines = [f"# {escape(document['host'])}: what to improve", "", *_head(document, failed),
+             *_first(first, bool(failed), gpus), *_summary(failed, gpus)]
     if run:
         lines += change_section(run)
     for name, heading in _CLASSES:
-        lines += _actions(heading, [one for one in failed if one.first["fix"]["class"] == name], gpus)
+        lines += _actions(heading, [one for one in failed if one.first["fix"]["class"] == name and one not in first],
+                          gpus)
     lines += evidence.markdown(shown) + measured_section(document)
     lines += _unknown(findings, gpus) + _optimal(findings, gpus) + _not_applicable(findings, gpus)
     lines += _waived(findings, gpus) + _gpu_table(document["facts"])
@@ -49,21 +57,32 @@ def markdown_report(document: dict[str, Any], run: dict[str, Any] | None = None,
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
-def _summary(document: dict[str, Any], failed: list[Group], gpus: set[str]) -> list[str]:
+def _head(document: dict[str, Any], failed: list[Group]) -> list[str]:
     lines = [f"{escape('; '.join(describe(document['facts'])))}.", "",
              f"Audited {document['collected_at']} with the profile {code(document['profile'])}: "
              f"{escape(counts_line(document['summary']))}.", ""]
     for text in notes(document):
         lines += [f"> {escape(text)}", ""]
+    return lines if failed else [*lines, "Nothing to improve among what could be judged.", ""]
+
+
+def _first(first: list[Group], any_failed: bool, gpus: set[str]) -> list[str]:
+    """The things to begin with, in full: what, why, how, at which risk. They are not repeated below."""
+    if first:
+        return ["## First", "", *(line for one in first for line in _action(one, gpus))]
+    return [NOTHING, ""] if any_failed else []
+
+
+def _summary(failed: list[Group], gpus: set[str]) -> list[str]:
     if not failed:
-        return [*lines, "Nothing to improve among what could be judged.", ""]
+        return []
     rows = []
     for priority in PRIORITIES:
         for one in (one for one in failed if one.first["priority"] == priority):
             first = one.first
-            rows.append([priority, escape(first["title"]), escape(one.who(gpus)) or "host", code(one.actual),
+            rows.append([priority, escape(name_of(first)), escape(one.who(gpus)) or "host", code(one.actual),
                          code(show(first["recommended"])), first["fix"]["class"]])
-    return [*lines, "## Summary", "", *table(("priority", "what", "where", "is", "wanted", "fix"), rows), ""]
+    return ["## Summary", "", *table(("priority", "what", "where", "is", "wanted", "fix"), rows), ""]
 
 
 def _actions(heading: str, groups: list[Group], gpus: set[str]) -> list[str]:
@@ -78,13 +97,12 @@ def _actions(heading: str, groups: list[Group], gpus: set[str]) -> list[str]:
 
 def _action(one: Group, gpus: set[str]) -> list[str]:
     first, fix = one.first, one.first["fix"]
-    lines = [f"### {first['priority']} {escape(first['title'])}", "",
-             f"- check: {code(first['check'])}, evidence: {first['evidence']}",
-             f"- is: {code(one.actual)}, wanted: {code(show(first['recommended']))}"]
+    lines = [f"### {first['priority']} {escape(name_of(first))}", ""]
+    lines += [line for text in sentences(one.findings) for line in (escape(text), "")]
+    lines += [f"- check: {code(first['check'])}, evidence: {first['evidence']}",
+              f"- is: {code(one.actual)}, wanted: {code(show(first['recommended']))}"]
     if one.subjects:
         lines.append(f"- where: {escape(one.who(gpus))}" + (f": {code(one.names())}" if one.of > 1 else ""))
-    if one.reason:
-        lines.append(f"- finding: {escape(one.reason)}")
     lines += measured_lines(one.findings)
     lines.append(f"- why: {escape(first['why'])}")
     if first["contested"]:
@@ -94,8 +112,19 @@ def _action(one: Group, gpus: set[str]) -> list[str]:
         lines.append(f"- risk: {escape(one.risk)}")
     if fix["not_planned_because"] and fix["not_planned_because"] != fix.get("forbidden"):
         lines.append(f"- not planned: {escape(fix['not_planned_because'])}")
-    lines += ["- sources: " + "; ".join(escape(source) for source in first["sources"]), ""]
+    effect = effect_of(first)
+    lines += [f"- expected effect: {escape(effect)}"] if effect else []
+    lines += ["- sources: " + "; ".join(_sources(first)), ""]
     return lines + _instructions(one) + _block("Keep it after a reboot", one.words("persist"), "text")
+
+
+def _sources(finding: dict[str, Any]) -> list[str]:
+    """The sources, as links where there is one for each."""
+    links = finding.get("source_links") or []
+    if len(links) != len(finding["sources"]):
+        return [*map(escape, finding["sources"]), *map(escape, links)]
+    return [f"[{escape(source)}](<{link}>)" if _URL.fullmatch(link) else f"{escape(source)} ({code(link)})"
+            for source, link in zip(finding["sources"], links)]
 
 
 def _instructions(one: Group) -> list[str]:
@@ -131,7 +160,7 @@ def _unknown(findings: list[dict], gpus: set[str]) -> list[str]:
 
 def _optimal(findings: list[dict], gpus: set[str]) -> list[str]:
     rows = [[code(one.first["check"]), escape(one.who(gpus)) or "host", code(show(one.first["actual"])),
-             escape(one.first["reason"] or one.first["title"])] for one in _with_verdict(findings, "pass")]
+             escape(sentence(one.first) or name_of(one.first))] for one in _with_verdict(findings, "pass")]
     return ["## As it should be", "", *table(("check", "where", "is", "what"), rows), ""] if rows else []
 
 

@@ -13,8 +13,10 @@ from .._checks.findings import PRIORITIES, gpu_addresses, to_do
 from .._checks.unknown import advice
 from .._render.text import clean, count, one_line, show
 from .describe import describe
+from .first_three import NOTHING, by_priority, first_three
 from .groups import Group, group
 from .measured_here import planned_all_the_same
+from .sentences import effect_of, name_of, sentences
 
 WIDTH = 100
 _COLOURS = {"P0": "red", "P1": "yellow", "P2": "cyan", "info": "dark gray"}
@@ -26,14 +28,18 @@ def no_paint(text: str, _colour: str) -> str:
 
 
 def full_report(document: dict[str, Any], paths: dict[str, str], paint: Paint = no_paint) -> str:
-    """The whole report of one host: what fails by priority, what could not be read, the counts, where the rest is."""
+    """The whole report of one host: what to do first, all else that fails by priority, what could not be read, the
+    counts, where the rest is."""
     findings, facts = document["findings"], document["facts"]
     gpus = gpu_addresses(facts)
     lines = ["", *_wrap(f"{document['host']}: {'; '.join(describe(facts))}"), f"profile {document['profile']}", ""]
     failed = group(to_do(findings), findings)
-    for priority in PRIORITIES:
-        for one in (one for one in failed if one.first["priority"] == priority):
-            lines += _finding(one, gpus, paint)
+    first = first_three(failed)
+    if first:
+        lines += ["First:", *(line for one in first for line in [*_finding(one, gpus, paint), *_how(one)]), ""]
+    rest = [one for one in by_priority(failed) if one not in first]
+    if rest:
+        lines += ["Then:" if first else NOTHING, *(line for one in rest for line in _finding(one, gpus, paint))]
     if not failed:
         lines.append("Nothing to improve among what could be judged.")
     lines += ["", *_unknown(findings, gpus), *_wrap(counts_line(document["summary"]))]
@@ -44,8 +50,10 @@ def full_report(document: dict[str, Any], paths: dict[str, str], paint: Paint = 
 def _finding(one: Group, gpus: set[str], paint: Paint) -> list[str]:
     first = one.first
     label = paint(f"{first['priority']:<4}", _COLOURS[first["priority"]])
-    head = _wrap(first["title"])
+    head = _wrap(name_of(first))
     lines = [f"{label}  {head[0]}", *(f"      {line}" for line in head[1:])]
+    for text in sentences(one.findings):
+        lines += _indented(text)
     facts = [f"{first['check']}: {one.actual}"]
     if first["recommended"] is not None:
         facts.append(f"wanted {show(first['recommended'])}")
@@ -54,9 +62,22 @@ def _finding(one: Group, gpus: set[str], paint: Paint) -> list[str]:
     lines += _indented(", ".join(facts) + (f" ({who})" if who else "") + f" [{fix}]")
     if one.subjects and len(one.subjects) < one.of:
         lines += _indented(one.names())
-    if one.reason:
-        lines += _indented(one.reason)
     return lines
+
+
+def _how(one: Group) -> list[str]:
+    """What to do, at which risk, with which effect. A command is one line, however long: it is there to be copied."""
+    fix = one.first["fix"]
+    lines = []
+    if fix.get("forbidden"):
+        lines += _indented(f"not now: {fix['forbidden']}")
+    else:
+        words = one.words("how")
+        lines += _indented(f"do: {' '.join(words)}") if words else []
+        lines += [f"      {clean(command)}" for command in one.commands()]
+    lines += _indented(f"risk: {one.risk}") if one.risk else []
+    effect = effect_of(one.first)
+    return lines + (_indented(f"expected effect: {effect}") if effect else [])
 
 
 def _unknown(findings: list[dict], gpus: set[str]) -> list[str]:
@@ -105,9 +126,9 @@ def short_line(document: dict[str, Any]) -> str:
     line = f"{document['host']}: {counts_line(document['summary'])}"
     if not document["facts"]["privileged"]:
         line += ", PARTIAL (no root)"
-    worst = group(to_do(document["findings"]), document["findings"])[:3]
-    if worst:
-        line += "; first: " + ", ".join(one.first["check"] for one in worst)
+    first = first_three(group(to_do(document["findings"]), document["findings"]))
+    if first:
+        line += "; first: " + ", ".join(one.first["check"] for one in first)
     return clean(line)
 
 

@@ -118,7 +118,7 @@ def test_markdown_names_hosts_by_check_and_escapes_them():
     hosts[7]["facts"]["kernel"]["release"]["value"] = "6.8.12-9-pve"
     text = markdown(fleet_of([*hosts, hostile_document()]), MADE)
     assert text.startswith("# 13 GPU hosts\n\nMade 2026-11-29T18:40:00Z: 307 things to do (80 P0, ")
-    assert "## P0\n\n| check | what should be | hosts | is | which |\n" in text
+    assert "## P0\n\n| check | name | hosts | is | which |\n" in text
     assert "| `host_check_000` | Setting number 0 of the host has the value that suits its work | 2 of 13 | " in text
     assert "| `kernel` | `6.8.12-9-pve` (11 of 12) | node0003: `6.5.0` |" in text
     prose = re.sub(r"(`+).+?\1", "", text)

@@ -18,15 +18,19 @@ def test_sections_follow_what_a_fix_needs():
         finding("iommu_acs", "fail", priority="P0", fix_class="reboot", how="add iommu=pt"),
         finding("numa_balancing", "fail", priority="P1", actual="1", recommended="0",
                 how="sysctl -w kernel.numa_balancing=0"),
+        finding("nmi_watchdog", "fail", priority="info"),
+        finding("cpu_isolation", "fail", priority="info", fix_class="reboot", how="take isolcpus= off"),
         finding("swappiness", "not_applicable", reason="the host has no swap"),
         finding("thp_enabled", "pass", actual="madvise"),
         finding("pcie_aer", "unknown", reason="absent: firmware owns AER"),
     ]))
-    order = ["# pve1: what to improve", "## Summary", "## Now, without a restart", "### P1 Title of numa\\_balancing",
-             "## With a reboot", "### P0 Title of iommu\\_acs", "## Could not be judged", "## As it should be",
+    order = ["# pve1: what to improve", "## First", "### P0 Title of iommu\\_acs", "### P1 Title of numa\\_balancing",
+             "## Summary", "## Now, without a restart", "### info Title of nmi\\_watchdog", "## With a reboot",
+             "### info Title of cpu\\_isolation", "## Could not be judged", "## As it should be",
              "## Does not apply here", "## 8 GPUs", "## How GPUs reach each other"]
     positions = [text.index(part) for part in order]
     assert positions == sorted(positions)
+    assert text.count("### P0 Title of iommu") == 1
     assert "| P0 | Title of iommu\\_acs | host | `-` | `-` | reboot |" in text
     assert "the host has no swap" in text
 
