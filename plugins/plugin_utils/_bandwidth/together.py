@@ -14,8 +14,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ...module_utils._bandwidth.result import BOTH_WAYS, BY_KERNEL, HEALTHY, SHIFT, SLOW
+from .._derive.reading import value
 from .._render.text import count, one_line
-from .expected import Expected, Pair, is_slow
+from .expected import PATHS, Expected, Pair, is_slow
 from .expected_together import of_flows
 
 PEER_CHECK = "iommu_acs"
@@ -24,6 +25,7 @@ PEER_CHECK = "iommu_acs"
 SLOW_BELOW_PERCENT_TOGETHER = 50
 
 
+_BEYOND = (PATHS["across"], PATHS["unknown"])
 # Their packets are as large as what a thread stores, not as large as a link allows.
 _OF_KERNELS = Expected(None, "nothing is expected of copies by kernels")
 
@@ -98,21 +100,38 @@ def _of_both_ways(made: Mapping[str, Any], pair: Pair) -> tuple[list[str], list[
 
 
 def _collapsed(made: Mapping[str, Any], host: Host) -> list[str]:
-    """A sentence for each switch whose GPUs carry less together than one of them alone."""
-    roots = {gpu["bdf"]: gpu["path"][-1] for gpu in host.facts["gpus"] if gpu["path"]}
-    leaving: dict[str, list[Mapping[str, Any]]] = {}
+    """A sentence for each switch whose GPUs carry less together than one of them alone.
+
+    What goes to another processor has to share the way there with what other switches send: whole as it is, it carries
+    one copy at its full speed, and its part of that is what a switch can count on.
+    """
+    gpus = {gpu["bdf"]: gpu for gpu in host.facts["gpus"] if gpu["path"]}
+    leaving: dict[str, list[tuple[str, str, float]]] = {}
     for flow in made["flows"]:
-        if flow["from"] in roots and flow["to"] in roots and roots[flow["from"]] != roots[flow["to"]]:
-            leaving.setdefault(roots[flow["from"]], []).append(flow)
+        ends = flow["from"], flow["to"]
+        if all(end in gpus for end in ends) and _root(gpus[ends[0]]) != _root(gpus[ends[1]]):
+            leaving.setdefault(_root(gpus[ends[0]]), []).append((*ends, flow["gb_s"]))
     found = []
     for root, flows in leaving.items():
-        alone = [host.alone.get((flow["from"], flow["to"])) for flow in flows]
-        targets = {roots[flow["to"]] for flow in flows}
+        alone = [host.alone.get((source, target)) for source, target, _rate in flows]
+        targets = {_root(gpus[target]) for _source, target, _rate in flows}
         if len(flows) < 2 or len(targets) < 2 or None in alone:
             continue
-        together = sum(flow["gb_s"] for flow in flows)
-        if together < min(alone) * host.percent / 100:
+        together = sum(rate for _source, _target, rate in flows)
+        if together < min(alone) * host.percent / 100 / _sharing(root, leaving, gpus, host.pairs):
             found.append(f"writes collapse: {len(flows)} GPUs below {root} write behind {len(targets)} other root "
                          f"ports at once and reach {together:.1f} GB/s together, where the slowest of them alone "
                          f"reaches {min(alone):.1f}")
     return found
+
+
+def _root(gpu: Mapping[str, Any]) -> str:
+    return gpu["path"][-1]
+
+
+def _sharing(root: str, leaving: Mapping[str, Sequence[tuple[str, str, float]]], gpus: Mapping[str, Mapping[str, Any]],
+             pairs: Mapping[tuple[str, str], Pair]) -> int:
+    """How many switches of its node, with that below `root`, send to another processor; 1 where that one does not."""
+    nodes = {one: value(gpus[flows[0][0]]["numa_node"]) for one, flows in leaving.items()
+             if any(pairs[source, target].path in _BEYOND for source, target, _rate in flows)}
+    return sum(node == nodes[root] for node in nodes.values()) if root in nodes else 1

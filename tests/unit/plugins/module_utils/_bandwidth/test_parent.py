@@ -40,6 +40,15 @@ def test_a_process_of_a_container_by_the_number_that_it_has_there(tree, host):
     assert find_inner(host, "101", 79, 123456) is None
 
 
+@pytest.mark.parametrize("cgroup", ["system.slice/docker-{id}.scope", "docker/{id}",
+                                    "machine.slice/libpod-{id}.scope/container"])
+def test_a_process_of_a_container_of_docker_or_podman(tree, host, cgroup):
+    plant(tree, 5000, 77, 123456)
+    tree.file("/proc/5000/cgroup", f"0::/{cgroup.format(id='0123456789ab' + 'c' * 52)}\n")
+    assert find_inner(host, "0123456789ab", 77, 123456) == 5000
+    assert find_inner(host, "0123456789ac", 77, 123456) is None
+
+
 @pytest.mark.parametrize("other", [{"start": 99}, {"container": "102"}, {"state": "Z"}])
 def test_another_process_of_that_number_is_never_killed_for_it(tree, host, other):
     """Numbers are used again, every container has a 77, and a container may answer what it likes."""

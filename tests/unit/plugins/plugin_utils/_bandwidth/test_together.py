@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.gpuhost.tuning.plugins.plugin_utils._bandwidth import record
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._bandwidth import record, together
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._bandwidth.expected import of_pairs
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._bandwidth.expected_together import of_flows
 
@@ -124,6 +124,26 @@ def test_writes_that_collapse_are_named(rates, said):
     (found,) = made(group("shift", "shift by 2", SHIFT, rates))["concurrent"]
     assert found["said"].partition(";")[1] + found["said"].partition(";")[2] == said
     assert (found["verdict"], found["checks"]) == ("slow" if said else "healthy", [])
+
+
+# Eight GPUs, two below each of four switches, of which two are at each processor: what each one writes three places on.
+EIGHT = [gpu["bdf"] for gpu in neutral.epyc()["gpus"]]
+BY_THREE = [(bdf, EIGHT[(at + 3) % 8]) for at, bdf in enumerate(EIGHT)]
+
+
+@pytest.mark.parametrize("to_others, switches", [
+    # Published of such a host: 36.8 alone, 2.7 together. Two switches of a processor send to the other one, and 40 % of
+    # what one GPU alone reaches, 14.7, is what each can count on.
+    (1.35, 4), (7.3, 3), (7.4, 0),
+    # A way between the processors that carries 40 in all is full, and no switch is at fault.
+    (13.3, 0)])
+def test_a_full_way_between_two_processors_is_no_collapse(to_others, switches):
+    facts = neutral.epyc()
+    pairs = [pair_answer(one, other, write=36.8) for one, other in BY_THREE]
+    rates = [10.0 if one == EIGHT[0] and to_others > 2 else to_others for one, _other in BY_THREE]
+    made = together.make_group(group("shift", "shift by 3", BY_THREE, rates), together.Host(
+        facts, of_pairs(facts["gpus"], facts), {(one["from"], one["to"]): one["write"]["gb_s"] for one in pairs}, 80))
+    assert made["said"].count("writes collapse: 2 GPUs below") == switches
 
 
 def test_a_slow_pair_is_no_collapse():
