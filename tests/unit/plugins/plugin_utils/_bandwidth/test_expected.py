@@ -108,6 +108,23 @@ def test_pairs_by_their_path():
                                              "host tells")
 
 
+def test_two_nodes_of_one_socket_are_no_way_across():
+    """NPS4, SNC or L3 as NUMA: the second node is on the first package."""
+    facts = facts_with()
+    facts["numa"]["nodes"][1]["package"] = 0
+    found = pairs_of(facts)
+    assert (found[FAR, NEAR].path, found[FAR, NEAR].expected.gb_s) == ("same socket", 57.6)
+
+
+@pytest.mark.parametrize("change", [{"device": "2342"}, {"device": "2e12"}, {"model": "NVIDIA GH200 480GB"}])
+def test_nothing_is_expected_of_a_link_that_carries_little(change):
+    facts = facts_with(**change)
+    found = of_gpu(gpu_of(facts), facts)
+    assert (found["h2d"].gb_s, found["d2h"].gb_s) == (None, None)
+    assert "carries no data worth judging" in found["h2d"].why
+    assert {pair.expected.gb_s for pair in pairs_of(facts).values()} == {None}
+
+
 def test_a_narrow_uplink_counts_only_for_what_passes_it():
     facts = change_port(facts_with(), "0000:01:00.0", pcie={"value": {"link": neutral.link(width=4)}})
     found = pairs_of(facts)
