@@ -23,6 +23,7 @@ def plant_kernel(tree: Tree, *, release: str = RELEASE, build: str = BUILD, cmdl
                                     "random/boot_id": boot_id})
     tree.file("/proc/cmdline", cmdline).file("/proc/uptime", "864000.25 110000000.00")
     tree.link("/proc/self/ns/pid", INITIAL_PID_NAMESPACE)
+    tree.folder("/sys/kernel/iommu_groups")     # empty without an IOMMU
     tree.file("/proc/1/environ", b"HOME=/\0TERM=linux\0")
     if lockdown is not None:
         tree.file("/sys/kernel/security/lockdown", choice("none integrity confidentiality", lockdown))

@@ -191,7 +191,7 @@ def _managers(*running: str) -> dict:
     """The services named run, no other is installed; no file sets a sysctl."""
     return {"services": [service(name, name in running, enabled=name in running, running=name in running)
                          for name in _SERVICES],
-            "tuned_profile": ABSENT, "tuned_reapplies": ABSENT,
+            "tuned_profile": ABSENT, "tuned_reapplies": ABSENT, "unit_links": ok(12),
             "sysctl": {"reader": "systemd-sysctl", "settings": ok([]), "ignored": ok([])}}
 
 
@@ -383,8 +383,8 @@ def epyc() -> dict:
         "memory": _memory(1536), "sysctl": _sysctls(), "gpus": gpus, "ports": ports,
         "managers": _managers("irqbalance", "ksmtuned", "nvidia-persistenced"),
         "network": _network("enp65s0f0np0", "0000:41:00.0", 25000, "bnxt_en"),
-        "pcie": {"aspm_policy": ok("default"), "nvswitches": []},
-        "iommu": {"active": True, "groups": 90, "default_type": ok("identity")},
+        "pcie": {"functions": ok(40), "aspm_policy": ok("default"), "nvswitches": []},
+        "iommu": {"active": ok(True), "groups": 90, "default_type": ok("identity")},
         "nvidia": {**_nvidia(gpus, "595.58.03", "6.17.13-2-pve"),
                    "container_libraries": ok([{"name": "lxc:101", "versions": ok(["595.58.03"])}]),
                    "container_nodes": ok([{"name": "lxc:101", "nodes": ok(
@@ -416,7 +416,7 @@ def workstation() -> dict:
         "numa": {"nodes": [node(0, "0-31", [10], 64)]}, "memory": _memory(64), "gpus": gpus, "ports": [port_above],
         "sysctl": _sysctls(**{**_STOCK, "kernel.numa_balancing": "0"}),
         "managers": _managers(), "network": _network("enp5s0", "0000:05:00.0", 2500, "r8169"),
-        "iommu": {"active": True, "groups": 30, "default_type": ok("DMA-FQ")},
+        "iommu": {"active": ok(True), "groups": 30, "default_type": ok("DMA-FQ")},
         "nvidia": _nvidia(gpus, "580.95.05", "6.12.57-amd64"), "guests": _guests(), "cluster": no_cluster(),
         "firmware": _firmware("ASUS", "ProArt X670E"),
     })
@@ -452,8 +452,8 @@ def xeon() -> dict:
         "kernel": _kernel("6.8.0-88-generic", "BOOT_IMAGE=/vmlinuz-6.8.0-88-generic ro"),
         "numa": {"nodes": [node(0, "0-31,64-95", [10, 21], 256), node(1, "32-63,96-127", [21, 10], 256)]},
         "memory": _memory(512), "gpus": gpus, "ports": ports,
-        "pcie": {"aspm_policy": ok("default"), "nvswitches": []},
-        "iommu": {"active": False, "groups": 0, "default_type": ABSENT},
+        "pcie": {"functions": ok(40), "aspm_policy": ok("default"), "nvswitches": []},
+        "iommu": {"active": ok(False), "groups": 0, "default_type": ABSENT},
         "nvidia": _nvidia(gpus, "580.95.05", "6.8.0-88-generic"), "guests": _guests(), "cluster": no_cluster(),
         "firmware": _firmware("Supermicro", "SYS-421GE"),
     })
@@ -482,7 +482,7 @@ def vm() -> dict:
         "numa": {"nodes": [node(0, "0-3", [10], 24)]}, "memory": _memory(24), "gpus": [], "ports": [],
         "sysctl": _sysctls(**{**_STOCK, "kernel.nmi_watchdog": "0", "net.core.rmem_max": "4194304",
                               "net.core.wmem_max": "4194304"}),
-        "iommu": {"active": False, "groups": 0, "default_type": ABSENT}, "nvidia": _no_nvidia(),
+        "iommu": {"active": ok(False), "groups": 0, "default_type": ABSENT}, "nvidia": _no_nvidia(),
         "guests": _guests(), "cluster": no_cluster(),
         "managers": _managers(), "network": _network("eth0", "0000:00:03.0", -1, "virtio-pci"),
         "firmware": _firmware("QEMU", "Standard PC (Q35 + ICH9, 2009)"),

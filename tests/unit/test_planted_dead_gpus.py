@@ -99,8 +99,8 @@ def test_b05_without_a_line_in_the_log_an_nvidia_smi_that_does_not_end_leaves_th
 
 def test_a_host_without_nvidia_smi_is_counted_by_driver_and_bus_and_its_registers_are_planned(facts_of):
     facts = facts_of(changed_by(without_nvidia_smi))
-    assert count(facts) == ("pass", "8 on the bus, 8 with the driver, nvidia-smi is not installed here, so whether "
-                                    "they start was not asked")
+    assert count(facts) == ("pass", "8 on the bus, 8 with the driver, no answer of nvidia-smi (not installed, or not "
+                                    "recorded), so whether they start is not said")
     assert skipped(facts, judged(facts), "pcie_maxreadreq") == {}
 
 

@@ -9,7 +9,7 @@ import fnmatch
 import re
 
 from .._host.host import Host
-from .._host.reading import ABSENT, DENIED, Reading, ok
+from .._host.reading import ABSENT, DENIED, UNPARSABLE, Reading, ok
 from .sysctl import SYSCTLS
 
 # Each sets something again that a tune sets, but for nvidia-persistenced, which keeps GPUs set up.
@@ -38,6 +38,7 @@ def read(host: Host) -> dict:
     tuned = services[0]["installed"]
     return {
         "services": services,
+        "unit_links": read_unit_links(host),
         "tuned_profile": host.read("/etc/tuned/active_profile").map(str.strip) if tuned else _NO_TUNED,
         "tuned_reapplies": read_tuned_reapplies(host) if tuned else _NO_TUNED,
         "sysctl": read_sysctl_files(host),
@@ -45,6 +46,13 @@ def read(host: Host) -> dict:
 
 
 # -- services ---------------------------------------------------------------------------------------------------------
+
+def read_unit_links(host: Host) -> Reading:
+    """How many entries the folder has that says what is started at boot; whoever cannot see it knows of no service
+    that it is not."""
+    found = [host.read_list(folder).map(len) for folder in (_ETC_UNITS, _STARTED_SCRIPTS)]
+    return next((reading for reading in found if reading.ok), found[0])
+
 
 def read_services(host: Host, units: tuple[str, ...] = UNITS) -> list[dict]:
     """`[{service, installed, enabled, masked, running}]` of every one of `units`, told by files alone.
@@ -111,9 +119,19 @@ def read_sysctl_files(host: Host) -> dict:
         "reader": "systemd-sysctl" if by_systemd else "procps",
         "settings": Reading(DENIED, None, f"{hidden[0]} may not be read: needs root") if hidden else
         ok(decide(texts)),
-        "ignored": ok([]) if linked or not by_systemd or conf.status == ABSENT else
-        conf.map(lambda text: unmade(decide([(SYSCTL_CONF, text)], None), decide(texts, None))),
+        "ignored": _read_ignored(host, conf, texts, linked or not by_systemd),
     }
+
+
+def _read_ignored(host: Host, conf: Reading, texts: list[tuple[str, str]], is_read: bool) -> Reading:
+    """Settings of sysctl.conf that take no effect; absent without that file, not told where /run cannot be seen."""
+    if conf.status == ABSENT:
+        return conf
+    if not host.is_dir("/run"):
+        return Reading(UNPARSABLE, None, "whether systemd runs is not known: /run cannot be seen")
+    if is_read:
+        return ok([])
+    return conf.map(lambda text: unmade(decide([(SYSCTL_CONF, text)], None), decide(texts, None)))
 
 
 def unmade(ignored: list[dict], made: list[dict]) -> list[dict]:

@@ -49,7 +49,8 @@ def _denied(bdf: str, answer: dict) -> str | None:
 
 def _no_answer(answer: dict) -> str:
     reason = answer["reason"]
-    words = {smi.MISSING: "nvidia-smi is not installed here", smi.NOT_RUN: f"nvidia-smi was not run, {reason}"}
+    words = {smi.MISSING: "nvidia-smi gave no answer (not installed, or not recorded)",
+             smi.NOT_RUN: f"nvidia-smi was not run, {reason}"}
     return f"with the driver and cannot be used: {words.get(answer['state'], reason)}"
 
 

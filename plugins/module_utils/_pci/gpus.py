@@ -10,7 +10,7 @@ GPUs is added by _facts/gpu_use.py.
 from __future__ import annotations
 
 from .._host.host import Host
-from .._host.reading import ABSENT, ASLEEP, GONE, PASSED_THROUGH, Reading
+from .._host.reading import ABSENT, ASLEEP, GONE, PASSED_THROUGH, Reading, ok
 from .._kernel.bracketed import chosen
 from .address import DEVICES, read_classes, upstream_path
 from .device import acs_of, express_of, look_at_links, read_config, resizable_bars_of
@@ -65,7 +65,17 @@ def read(host: Host, link_samples: int = 0) -> dict:
         looked = look_at_links(host, _awake_links(gpus), link_samples)
         gpus = [{**gpu, "link_samples": looked.get(gpu["bdf"])} for gpu in gpus]
     return {"gpus": gpus, "ports": [_read_port(host, address, known_power) for address in ports],
-            "pcie": {"aspm_policy": host.read(ASPM_POLICY).map(chosen), "nvswitches": _find_nvswitches(host, classes)}}
+            "pcie": {"functions": read_functions(host), "aspm_policy": host.read(ASPM_POLICY).map(chosen),
+                     "nvswitches": _find_nvswitches(host, classes)}}
+
+
+def read_functions(host: Host) -> Reading:
+    """How many PCI functions the host has; absent where its bus cannot be seen, which is no host without a GPU.
+
+    A kernel without PCI, as that of small virtual machines, has /sys/bus and no folder pci in it.
+    """
+    found = host.read_list(DEVICES)
+    return ok(0) if found.status == ABSENT and host.is_dir("/sys/bus") else found.map(len)
 
 
 def _find_nvswitches(host: Host, classes: dict[str, str]) -> list[str]:

@@ -14,12 +14,24 @@ from .._host.reading import ABSENT, Reading, ok
 
 GROUPS = "/sys/kernel/iommu_groups"
 MIXED = "mixed"
+_OFF = frozenset(("iommu=off", "amd_iommu=off", "intel_iommu=off"))
 
 
 def read(host: Host, gpus: list[dict]) -> dict:
     """The facts `iommu`; `gpus` are the facts of that name, whose groups decide the type."""
-    groups = len(host.list(GROUPS))
-    return {"active": groups > 0, "groups": groups, "default_type": common_type([gpu["iommu_type"] for gpu in gpus])}
+    groups = host.read_list(GROUPS)
+    return {"active": _read_active(host, groups), "groups": len(groups.value or []),
+            "default_type": common_type([gpu["iommu_type"] for gpu in gpus])}
+
+
+def _read_active(host: Host, groups: Reading) -> Reading:
+    """Whether there are groups. A kernel that can drive an IOMMU has the folder, empty without one (iommu_init() in
+    drivers/iommu/iommu.c): where it cannot be seen the command line may say that it is off.
+    """
+    if groups.ok:
+        return ok(bool(groups.value))
+    words = (host.read("/proc/cmdline").value or "").split()
+    return ok(False) if _OFF.intersection(words) else groups
 
 
 def common_type(types: list[Reading]) -> Reading:

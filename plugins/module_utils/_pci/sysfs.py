@@ -9,7 +9,7 @@ Documentation/ABI/testing/sysfs-bus-pci unless a function names another page.
 from __future__ import annotations
 
 from .._host.host import Host
-from .._host.reading import Reading, ok
+from .._host.reading import ABSENT, UNPARSABLE, Reading, ok
 from .address import DEVICES, parse_hex_id
 
 # include/linux/ioport.h
@@ -48,7 +48,10 @@ def read_iommu(host: Host, address: str) -> tuple[Reading, Reading]:
     (Documentation/ABI/testing/sysfs-kernel-iommu_groups). Both absent without an IOMMU."""
     link = f"{DEVICES}/{address}/iommu_group"
     group = host.read_link(link).map(lambda target: int(target.rsplit("/", 1)[-1]))
-    return group, host.read(f"{link}/type") if group.ok else group
+    kind = host.read(f"{link}/type") if group.ok else group
+    if group.ok and kind.status == ABSENT:
+        return group, Reading(UNPARSABLE, None, f"the device is in group {group.value}, whose type cannot be seen")
+    return group, kind
 
 
 def read_aer(host: Host, address: str) -> Reading:

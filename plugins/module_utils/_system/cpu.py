@@ -36,7 +36,7 @@ def read(host: Host, cpuinfo: Reading | None = None, release: Reading | None = N
         **describe(cpuinfo),
         "logical": len(present) if present else len(find_cpus(host)) or (cpuinfo.value and cpuinfo.value.cpus),
         "online": None if online is None else format_cpulist(online),
-        "offline": sorted(set(present or ()) - set(online or ())) if online else [],
+        "offline": sorted(set(present) - set(online)) if present and online else None,
         **count_cores(host, cpuinfo, find_cpus(host) if online is None else online),
         "kinds": read_kinds(host, cpuinfo),
         "smt": {"control": host.read(f"{CPU}/smt/control"), "active": host.read_int(f"{CPU}/smt/active")},

@@ -24,6 +24,10 @@ from .order import ordered
 from .things import tally
 from .waivers import Waiver, counting, expired, parse_waivers
 
+# What derive() makes of the list of GPUs alone.
+_FROM_GPUS = ("compute_gpus", "nvidia_gpus", "gpu_count", "gpu_groups", "p2p", "aspm_links")
+# What it makes of them and of devices that the kernel log names beside them.
+_FROM_GPUS_AND_LOG = ("xids", "amdgpu_errors", "corrected_errors", "iommu_faults")
 _OF_A_SUBJECT = frozenset(("it", "actual", "recommended"))
 
 
@@ -41,9 +45,20 @@ def judge(facts: Mapping[str, Any], checks: Sequence[Check], profile: Profile, *
     effective, accepted = resolve(checks, profile, overrides=overrides, waivers=waivers, only=only, skip=skip,
                              include=include)
     in_force = counting(accepted, host, today or datetime.date.today())
-    known = {**(facts if "derived" in facts else derive(dict(facts), peers)), "dedicated": bool(dedicated),
-             "allow_busy": bool(allow_busy), "included": list(include)}
+    known = {**_without_unseen_gpus(facts if "derived" in facts else derive(dict(facts), peers)),
+             "dedicated": bool(dedicated), "allow_busy": bool(allow_busy), "included": list(include)}
     return ordered(finding for one in effective for finding in _Judge(known, one, in_force).findings())
+
+
+def _without_unseen_gpus(facts: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The facts, with all that is about GPUs lost where the PCI bus could not be seen: an empty list would say that
+    there are none."""
+    functions = facts.get("pcie", {}).get("functions", {"status": "ok"})      # facts of 0.1.0 do not have it
+    if functions["status"] == "ok" or facts["derived"]["container"] is not None:
+        return facts
+    unseen = {"status": "the PCI bus could not be seen (/sys/bus/pci/devices)", "value": None}
+    empty = [name for name in _FROM_GPUS_AND_LOG if not facts["derived"][name]]
+    return {**facts, "gpus": unseen, "derived": {**facts["derived"], **dict.fromkeys((*_FROM_GPUS, *empty), unseen)}}
 
 
 def resolve(checks: Sequence[Check], profile: Profile, *, overrides: Mapping[str, Any] | None = None,

@@ -132,6 +132,8 @@ def configured(facts: dict[str, Any], loader: str | None) -> dict[str, Any]:
     running = {_folded(entry["name"], entry["value"]) for entry in facts["kernel"]["parameters"]}
     waiting = _missing(value(own[1]), running)
     elsewhere = [word for word in _missing(value(other[1]), running) if word not in waiting]
+    if own[1]["status"] == "absent" and not elsewhere:
+        return lost("absent")       # a file that is not there says nothing of what is configured
     says = ([f"{' '.join(waiting)} in {own[0]} waits for a reboot"] if waiting else []) + (
         [f"{' '.join(elsewhere)} in {other[0]} is never used"] if elsewhere else [])
     return known({"waiting": waiting, "elsewhere": elsewhere, "says": "; ".join(says)})

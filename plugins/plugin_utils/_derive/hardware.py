@@ -50,15 +50,21 @@ def firmware_settings(facts: dict[str, Any]) -> dict[str, Any]:
     seen = [
         f"SMT {value(cpu['smt']['control']) or 'unknown'}",
         f"nodes for each socket {_shown(per_socket)}",
-        f"IOMMU {'on' if facts['iommu']['active'] else 'off, or switched off at boot'}",
+        f"IOMMU {_shown_iommu(value(facts['iommu']['active']))}",
         f"CPPC {'on' if cpu['acpi_cppc'] else 'off' if hidden_cppc else 'unknown'}",
         f"boost {_switch(frequency)}",
         f"deepest idle state {deepest['name'] if deepest else 'unknown'}",
         f"BARs above 4 GiB {_shown(any(start >= 1 << 32 for start in starts) if starts else None)}",
         f"Secure Boot {_shown(value(facts['boot']['secure_boot']))}",
     ]
-    return {"hinders": ["CPPC is off: the processor has it and the firmware does not describe it (_CPC)"]
-            if hidden_cppc else [], "seen": ", ".join(seen), "unseen": ", ".join(UNSEEN)}
+    hinders = known(["CPPC is off: the processor has it and the firmware does not describe it (_CPC)"]
+                    if hidden_cppc else [])
+    return {"hinders": hinders if cpu["vendor"] or cpu["model_name"] else lost("absent"),
+            "seen": ", ".join(seen), "unseen": ", ".join(UNSEEN)}
+
+
+def _shown_iommu(active: bool | None) -> str:
+    return "unknown" if active is None else "on" if active else "off, or switched off at boot"
 
 
 def _switch(frequency: dict[str, Any]) -> str:

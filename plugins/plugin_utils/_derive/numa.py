@@ -59,6 +59,9 @@ def remote_interrupts(gpu: dict[str, Any]) -> dict[str, Any]:
     status = hidden(facts) or (None if gpu["local_cpus"]["status"] == "ok" else "absent")
     if status:
         return lost(status)
+    told = [entry for entry in gpu["interrupts"] if value(entry["effective"]) or value(entry["affinity"])]
+    if gpu["interrupts"] and not told:
+        return lost("absent")       # of no interrupt it is known where it goes
     near, found = set(parse_cpulist(gpu["local_cpus"]["value"])), []
     for entry in gpu["interrupts"]:
         cpus = value(entry["effective"]) or value(entry["affinity"])

@@ -69,7 +69,8 @@ def test_the_reference_host_is_read_as_its_report_says(facts_of):
     assert len(facts["cpu"]["frequency"]["policies"]) == 255
     assert facts["kernel"]["unknown_parameters"]["value"] == ["spectre_v2=off", "spec_store_bypass_disable=off"]
     assert facts["numa"]["nodes"][1]["cpus"] == "64-127,192-238,240-255"
-    assert facts["iommu"] == {"active": False, "groups": 0, "default_type": {"status": "absent", "value": None}}
+    assert facts["iommu"] == {"active": {"status": "ok", "value": False}, "groups": 0,
+                              "default_type": {"status": "absent", "value": None}}
 
 
 def test_tunables_are_read_by_address_as_the_setters_see_them(tree):

@@ -137,6 +137,7 @@ def test_what_another_file_sets_alike_is_not_lost(tree, host):
 
 def test_without_systemd_procps_reads_sysctl_conf_last(tree, host):
     tree.file("/etc/sysctl.d/99-x.conf", "vm.swappiness = 99\n").file("/etc/sysctl.conf", "vm.swappiness = 5\n")
+    tree.folder("/run")
     found = read_sysctl_files(host)
     assert (found["reader"], found["ignored"].value) == ("procps", [])
     assert settings(host) == {"vm.swappiness": ("5", "/etc/sysctl.conf", 1)}
@@ -159,7 +160,14 @@ def test_a_file_that_may_not_be_read_leaves_it_open_what_wins(tree):
 
 
 def test_host_without_any_file(host):
-    assert read_sysctl_files(host) == {"reader": "procps", "settings": Reading("ok", []), "ignored": Reading("ok", [])}
+    found = read_sysctl_files(host)
+    assert (found["reader"], found["settings"], found["ignored"].status) == ("procps", Reading("ok", []), "absent")
+
+
+def test_where_run_cannot_be_seen_nobody_knows_who_reads_sysctl_conf(tree, host):
+    tree.file("/etc/sysctl.conf", "vm.swappiness = 5\n")
+    assert read_sysctl_files(host)["ignored"] == Reading(
+        "unparsable", None, "whether systemd runs is not known: /run cannot be seen")
 
 
 # -- services ---------------------------------------------------------------------------------------------------------

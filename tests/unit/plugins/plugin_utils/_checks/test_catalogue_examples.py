@@ -157,7 +157,7 @@ CATALOGUE = {
     "zfs_arc_max": "P2 vendor *",
     "zone_reclaim_mode": "P1 kernel_doc",
 }
-ALWAYS_APPLY = {"kernel_release", "target_kind"}
+ALWAYS_APPLY = {"kernel_release"}
 
 
 def judged(facts: dict, *names: str, **choices) -> dict[str, dict]:

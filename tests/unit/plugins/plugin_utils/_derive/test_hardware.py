@@ -46,7 +46,7 @@ def test_what_nobody_counted_is_no_zero(found, status):
 
 def test_what_can_be_seen_of_a_server():
     found = firmware_settings(neutral.epyc())
-    assert found["hinders"] == []
+    assert found["hinders"] == ok([])
     assert found["seen"] == ("SMT on, nodes for each socket 1, IOMMU on, CPPC on, boost on as far as the kernel knows, "
                              "deepest idle state C2, BARs above 4 GiB yes, Secure Boot no")
     assert "cTDP" in found["unseen"]
@@ -55,15 +55,19 @@ def test_what_can_be_seen_of_a_server():
 def test_what_cannot_be_told_is_unknown_not_off():
     facts = merge(neutral.epyc(), {"gpus": [{"bars": lacking("denied")}], "boot": {"secure_boot": ABSENT}, "cpu": {
         "acpi_cppc": False, "flags": {"cppc": False}, "frequency": {"boost": ABSENT}, "idle": {"states": []},
-        "smt": {"control": ABSENT}, "sockets": None}, "iommu": {"active": False}})
+        "smt": {"control": ABSENT}, "sockets": None}, "iommu": {"active": ABSENT}})
     facts["cpu"]["idle"]["states"] = []
     assert firmware_settings(facts)["seen"] == (
-        "SMT unknown, nodes for each socket unknown, IOMMU off, or switched off at boot, CPPC unknown, boost unknown, "
+        "SMT unknown, nodes for each socket unknown, IOMMU unknown, CPPC unknown, boost unknown, "
         "deepest idle state unknown, BARs above 4 GiB unknown, Secure Boot unknown")
-    assert firmware_settings(facts)["hinders"] == []
+    assert firmware_settings(facts)["hinders"] == ok([])
+    facts["iommu"]["active"] = ok(False)
+    assert "IOMMU off, or switched off at boot" in firmware_settings(facts)["seen"]
+    facts["cpu"].update(vendor=None, model_name=None)
+    assert firmware_settings(facts)["hinders"] == lacking("absent")
 
 
 def test_a_processor_whose_firmware_hides_cppc():
     found = firmware_settings(merge(neutral.epyc(), {"cpu": {"acpi_cppc": False}}))
-    assert found["hinders"] == ["CPPC is off: the processor has it and the firmware does not describe it (_CPC)"]
+    assert found["hinders"] == ok(["CPPC is off: the processor has it and the firmware does not describe it (_CPC)"])
     assert "CPPC off" in found["seen"]

@@ -71,7 +71,7 @@ def interrupts(*pairs, local=None):
 @pytest.mark.parametrize("affinity, effective, remote", [
     (ok("0-127"), ok("64"), []), (ok("0-31"), ok("3"), []), (ok("0-127"), ok("32"), ["32"]),
     (ok("32-63"), ABSENT, ["32-63"]), (ok("0-127"), ABSENT, []), (ok("32-63"), ok(""), ["32-63"]),
-    (ok("0-127"), ok("31-33"), []), (ABSENT, ABSENT, []),
+    (ok("0-127"), ok("31-33"), []),
 ])
 def test_what_counts_is_who_takes_an_interrupt(affinity, effective, remote):
     found = interrupts((affinity, effective))["value"]
@@ -81,6 +81,12 @@ def test_what_counts_is_who_takes_an_interrupt(affinity, effective, remote):
 def test_a_node_without_cpus_takes_no_interrupt():
     """Nothing is remote to it, and no command writes an empty list."""
     assert interrupts((ok("0-127"), ok("100")), local=ok("")) == ok([])
+
+
+def test_interrupts_of_which_no_cpus_are_told_are_not_near():
+    assert interrupts((ABSENT, ABSENT), (ABSENT, ABSENT)) == lacking("absent")
+    assert interrupts((ABSENT, ABSENT), (ok("0-127"), ok("64"))) == ok([])
+    assert interrupts() == ok([])
 
 
 def test_each_remote_interrupt_has_its_command():

@@ -114,8 +114,8 @@ def test_a_line_of_the_log_counts_until_the_gpu_is_seen_at_work(answered, users,
 def test_gpus_of_which_the_same_is_said_share_a_sentence():
     found = counted(BOTH, listed(FIRST, SECOND), smi(state="absent"), failure(FIRST), failure(SECOND))
     assert found["missing"] == ok([
-        f"2 GPUs ({FIRST}, {SECOND}) are with the driver and cannot be used: nvidia-smi is not installed here; the "
-        f"kernel log says: NVRM: GPU {FIRST}: RmInitAdapter failed! (0x62:0x40:2119)"])
+        f"2 GPUs ({FIRST}, {SECOND}) are with the driver and cannot be used: nvidia-smi gave no answer (not "
+        f"installed, or not recorded); the kernel log says: NVRM: GPU {FIRST}: RmInitAdapter failed! (0x62:0x40:2119)"])
 
 
 def test_other_codes_are_another_sentence():
