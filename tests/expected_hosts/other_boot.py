@@ -23,5 +23,5 @@ OF_A_CONTAINER = (
              {**COMMON,
               "container_nodes": 'fail P0: ["/dev/nvidia-uvm is 508:0 in it, 509:0 on the host"] -> empty true'},
              ("container_nodes", "iommu_acs", "numa_balancing")),
-    Expected(this_boot, COMMON, ("iommu_acs", "numa_balancing", "cpu_scaling_driver")),
+    Expected(this_boot, COMMON, ("iommu_acs", "numa_balancing", "guest_cpus")),
 )
