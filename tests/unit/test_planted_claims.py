@@ -107,7 +107,9 @@ ON = "onboot: 1\n"
      "no VM takes the whole GPU"),
     ({"vm200": "hostpci0: f4:00.0,mdev=nvidia-66\n" + ON, "vm201": "hostpci0: f4:00.0,mdev=nvidia-66\n" + ON},
      ("not_applicable", "info"), "no VM takes the whole GPU"),
-    # One of them waits for the next start: it is a claim already.
+    # One of them waits for the next start: it is a claim already, also in arguments of QEMU.
+    ({"vm200": F4 + ON, "vm201": f"{ON}[PENDING]\nargs: -device vfio-pci,host=f4:00.0\n"}, ("fail", "P1"),
+     "named by VM 200 (hostpci0, starts by itself), VM 201 (args (pending), starts by itself)"),
     ({"vm200": F4 + ON, "vm201": f"{ON}[PENDING]\n{F4}"}, ("fail", "P1"),
      "named by VM 200 (hostpci0, starts by itself), VM 201 (hostpci0 (pending), starts by itself)"),
 ])

@@ -103,8 +103,8 @@ def read_vms(host: Host, node: str) -> Reading:
 def _vm(host: Host, number: str, sections: dict, mapping: dict | None) -> dict:
     settings = sections[""]
     named = [(key, value, claim) for section, claim in (("", ""), (pve.PENDING, " (pending)"))
-             for key, value in sections.get(section, []) if re.fullmatch(r"hostpci\d+", key) and value]
-    named += [(key, value, "") for key, value in settings if key == "args" and "vfio-pci" in value]
+             for key, value in sections.get(section, [])
+             if (re.fullmatch(r"hostpci\d+", key) and value) or (key == "args" and "vfio-pci" in value)]
     last = dict(settings)
     numa = [value for key, value in settings if re.fullmatch(r"numa\d+", key)]
     return {
