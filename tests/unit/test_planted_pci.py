@@ -11,6 +11,7 @@ import pytest
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._derive.derive import derive
 
 from hosts import pci
+from hosts.hgx import hgx_h100
 from hosts.proxmox import plant_proxmox
 from hosts.reference import SWITCHES, healthy, reference
 from hosts.story_before import story_before
@@ -78,6 +79,22 @@ def test_gpus_that_talk_over_nvlink_do_not_hang_for_the_iommu(facts_of):
     assert (found["iommu_acs", None]["verdict"], found["iommu_acs", None]["reason"]) == (
         "not_applicable", "NVLink joins the GPUs: transfers between them meet neither the IOMMU nor ACS")
     assert found["gpu_nic_path", None]["reason"] == "no RDMA device on this host"
+
+
+def hgx_that_translates(tree):
+    """As it comes without iommu=pt."""
+    hgx_h100(tree)
+    for folder in tree.path("/sys/kernel/iommu_groups").iterdir():
+        tree.file(f"/sys/kernel/iommu_groups/{folder.name}/type", "DMA-FQ")
+
+
+def test_network_cards_reach_gpus_over_pci_express_also_where_nvlink_joins_these(facts_of):
+    found = judged(facts_of(hgx_that_translates))
+    finding = found["gpu_nic_path", None]
+    assert (finding["verdict"], finding["priority"], finding["actual"]) == ("fail", "P1", "translated")
+    assert finding["reason"].count(" and 0000:") == 8
+    assert "Put iommu=pt on the kernel command line" in finding["fix"]["how"]
+    assert found["iommu_acs", None]["verdict"] == "not_applicable"
 
 
 # -- instructions and the guests they concern -------------------------------------------------------------------------
