@@ -70,6 +70,12 @@ def escape(text: object) -> str:
     return _MARKDOWN.sub(r"\\\1", one_line(text)).replace("&", "&amp;")
 
 
+def prose(text: object) -> str:
+    """As escape, but an underscore within a word stands as it is: Markdown leaves it alone there, and the name of a
+    setting is found when a report is searched for it."""
+    return re.sub(r"(?<=[A-Za-z0-9])\\_(?=[A-Za-z0-9])", "_", escape(text))
+
+
 def code(text: object) -> str:
     """`text` as inline code; a back tick in it gets a longer fence, a pipe is escaped for tables."""
     line = one_line(text)

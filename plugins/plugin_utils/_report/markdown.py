@@ -13,7 +13,7 @@ from .._checks.findings import PRIORITIES, gpu_addresses, to_do, value
 from .._checks.unknown import advice
 from .._render.changes import change_section
 from .._render.section import Section
-from .._render.text import clean, code, count, escape, show, table
+from .._render.text import clean, code, count, escape, prose, show, table
 from . import evidence
 from .describe import describe
 from .first_three import NOTHING, first_three
@@ -98,7 +98,7 @@ def _actions(heading: str, groups: list[Group], gpus: set[str]) -> list[str]:
 def _action(one: Group, gpus: set[str]) -> list[str]:
     first, fix = one.first, one.first["fix"]
     lines = [f"### {first['priority']} {escape(name_of(first))}", ""]
-    lines += [line for text in sentences(one.findings) for line in (escape(text), "")]
+    lines += [line for text in sentences(one.findings) for line in (prose(text), "")]
     lines += [f"- check: {code(first['check'])}, evidence: {first['evidence']}",
               f"- is: {code(one.actual)}, wanted: {code(show(first['recommended']))}"]
     if one.subjects:
@@ -160,7 +160,7 @@ def _unknown(findings: list[dict], gpus: set[str]) -> list[str]:
 
 def _optimal(findings: list[dict], gpus: set[str]) -> list[str]:
     rows = [[code(one.first["check"]), escape(one.who(gpus)) or "host", code(show(one.first["actual"])),
-             escape(sentence(one.first) or name_of(one.first))] for one in _with_verdict(findings, "pass")]
+             prose(sentence(one.first) or name_of(one.first))] for one in _with_verdict(findings, "pass")]
     return ["## As it should be", "", *table(("check", "where", "is", "what"), rows), ""] if rows else []
 
 

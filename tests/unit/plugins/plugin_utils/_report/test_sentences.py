@@ -121,3 +121,14 @@ def test_a_host_with_cosmetics_alone_has_nothing_to_begin_with():
     assert "Nothing above info: what is listed is cosmetic or to know." in markdown_report(made)
     assert "first:" not in short_line(made)
     assert short_line(document(three_and_more())).endswith("first: a, b, c")
+
+
+def test_the_name_of_a_setting_is_found_in_the_file():
+    text = markdown_report(document([WATCHDOG, named("x", "pass", "X", title="X is off (vm.max_map_count)")]))
+    assert "kernel.nmi_watchdog is 1: no effect" in text
+    assert "X is off (vm.max_map_count)" in text
+
+
+def test_what_markdown_would_act_upon_is_escaped_all_the_same():
+    text = markdown_report(document([{**WATCHDOG, "problem": "_x_ <b> [a](b) a_b"}]))
+    assert "\\_x\\_ \\<b\\> \\[a\\](b) a_b" in text
