@@ -15,8 +15,9 @@ description:
   - Changes bits 14 to 12 of Device Control and nothing else, with one write of 16 bits, wherever the PCI Express
     capability of the device lies. The value is read back.
   - Writes only to function 0 of display controllers (class 03xx) and processing accelerators (class 1200). Refused are
-    a device that is bound to V(vfio-pci) or named by a Proxmox VE virtual machine, running or not; a virtual function,
-    and a physical function whose virtual functions serve guests; a device that is asleep or no longer answers; one
+    a device that is bound to V(vfio-pci) or named by a Proxmox VE virtual machine, running or not; one that the driver
+    of its vendor does not hold (V(nouveau), V(pci-stub), V(uio_pci_generic), none), or that it could not start; a
+    virtual function, and a physical function whose virtual functions serve guests; a device that is asleep or no longer answers; one
     that a process uses, see O(allow_busy); and every device while it is unknown whether a virtual machine claims it,
     because C(/etc/pve) is empty or cannot be read. All of this is looked at again inside the write.
   - A GPU that is shared into containers belongs to the host. It is set, and the containers are named.

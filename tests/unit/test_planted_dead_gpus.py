@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import functools
+import re
 
 import pytest
 from ansible_collections.gpuhost.tuning.plugins.module_utils._host.host import Host
@@ -136,6 +137,20 @@ def test_b05_b06_a_dead_gpu_that_the_user_names_is_refused_and_not_written(tree,
         same = tree.path(f"{pci.DEVICES}/{address}/config").read_bytes() == before[address]
         assert same is (address in dead)
     assert all("RmInitAdapter failed!" in outcomes[address]["reason"] for address in dead)
+
+
+def without_uuid(tree):
+    """The last GPU was never initialised, and the log no longer reaches back to where that was tried."""
+    answer_for(tree, *ALL[:7])
+    path = tree.path(f"/proc/driver/nvidia/gpus/{LAST}/information")
+    path.write_text(re.sub(r"GPU-\S+", "GPU-????????-????-????-????-????????????", path.read_text()))
+
+
+def test_a_gpu_that_was_never_initialised_is_refused_without_a_line_in_the_log(tree):
+    changed_by(without_uuid)(tree)
+    outcomes = [change["outcome"] for change in apply_values(
+        Host(str(tree.root)), {"pcie_maxreadreq": dict.fromkeys(GPUS, 4096)})]
+    assert outcomes == ["changed"] * 7 + ["refused"]
 
 
 @pytest.mark.parametrize("driver, reason", [

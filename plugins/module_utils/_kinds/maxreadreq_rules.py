@@ -40,7 +40,11 @@ class Surroundings:
         self.allow_busy = allow_busy
 
     def again(self) -> Surroundings:
-        return Surroundings(self.host, self.allow_busy)
+        """All is asked anew but which GPUs started: the driver does that when a GPU is opened, not in between, and to
+        ask nvidia-smi for each write could take minutes."""
+        fresh = Surroundings(self.host, self.allow_busy)
+        fresh.startup = self.startup
+        return fresh
 
     @cached_property
     def guests(self) -> dict:

@@ -55,15 +55,26 @@ def _no_answer(answer: dict) -> str:
 
 
 class Startup:
-    """The GPUs of a host that did not start. The log is read once, nvidia-smi run only for a GPU that it names."""
+    """The GPUs of a host that did not start.
+
+    The log is read once. nvidia-smi is run once, and only where a GPU is in doubt: one that the log names, or one that
+    has no UUID, which a GPU gets when it is first initialised.
+    """
 
     def __init__(self, host: Host) -> None:
         self.host = host
 
     def why_unusable(self, bdf: str, in_use: bool) -> str | None:
-        """As above, of a GPU that is bound to the driver; None where the log has no failure of it."""
+        """As above, of a GPU that is bound to the driver."""
         failure = self._failures.get(bdf)
-        return why_unusable(bdf, self._answer, failure, in_use) if failure else None
+        if failure is None and bdf in self._initialised:
+            return None
+        return why_unusable(bdf, self._answer, failure, in_use)
+
+    @cached_property
+    def _initialised(self) -> set[str]:
+        """Those that started at some time, and those that were excluded on purpose."""
+        return {gpu["bdf"] for gpu in driver.read_gpus(self.host).value or [] if gpu["uuid"] or gpu["excluded"]}
 
     @cached_property
     def _failures(self) -> dict[str | None, dict]:
