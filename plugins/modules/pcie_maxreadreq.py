@@ -17,7 +17,8 @@ description:
   - Writes only to function 0 of display controllers (class 03xx) and processing accelerators (class 1200). Refused are
     a device that is bound to V(vfio-pci) or named by a Proxmox VE virtual machine, running or not; one that the driver
     of its vendor does not hold (V(nouveau), V(pci-stub), V(uio_pci_generic), none), or that it could not start; a
-    virtual function, and a physical function whose virtual functions serve guests; a device that is asleep or no longer answers; one
+    virtual function, and a physical function whose virtual functions serve guests; a device that is asleep or no longer
+    answers; one
     that a process uses, see O(allow_busy); and every device while it is unknown whether a virtual machine claims it,
     because C(/etc/pve) is empty or cannot be read. All of this is looked at again inside the write.
   - A GPU that is shared into containers belongs to the host. It is set, and the containers are named.
