@@ -8,8 +8,10 @@ import importlib
 import pkgutil
 
 import pytest
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._derive.derive import derive
 
 import expected_hosts
+from facts_schema import problems
 from verdicts import CHECKS, expand, failing, judged, lines
 
 HOSTS = [host for found in pkgutil.iter_modules(expected_hosts.__path__)
@@ -50,3 +52,13 @@ def test_whatever_fails_above_info_has_a_source(host):
                if line.startswith("fail") and not line.startswith("fail info")}
     assert serious <= set(host.sources) <= CHECKS
     assert all(host.sources.values())
+
+
+@pytest.mark.parametrize("host", HOSTS, ids=of_name)
+def test_facts_and_what_is_derived_have_the_shape_that_checks_rely_on(facts_of, host):
+    facts = facts_of(host.plant)
+    known = derive(facts)
+    assert [problem for section in ("rdma", "numa", "nvidia", "guests", "gpus")
+            for problem in problems(section, facts[section])] == []
+    assert [problem for gpu in known["gpus"][:1]
+            for problem in problems("derived", {"host": known["derived"], "gpu": gpu["derived"]})] == []

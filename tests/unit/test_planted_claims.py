@@ -7,10 +7,14 @@ from __future__ import annotations
 import functools
 
 import pytest
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._derive.derive import derive
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._report.describe import describe
 
+from facts_schema import problems
 from hosts import pci
 from hosts.proxmox import plant_ha, plant_proxmox
 from hosts.reference import MINORS, reference
+from hosts.story_before import story_before, with_virtual_function
 from verdicts import judged, skipped
 
 UUID = "00000000-aaaa-4bbb-8ccc-000000000205"
@@ -77,6 +81,15 @@ def test_b13_the_vm_itself_is_unknown_and_not_one_without_gpus(facts_of):
     assert "no GPUs" not in finding["reason"]
 
 
+@pytest.mark.parametrize("plant", [b13, b13_with_the_device])
+def test_b13_facts_and_what_is_derived_have_their_shape(facts_of, plant):
+    facts = facts_of(plant)
+    known = derive(facts)
+    assert problems("guests", facts["guests"]) == []
+    assert [problem for gpu in known["gpus"]
+            for problem in problems("derived", {"host": known["derived"], "gpu": gpu["derived"]})] == []
+
+
 def test_b13_a_mediated_device_belongs_to_the_gpu_that_it_was_made_of(facts_of):
     found = judged(facts_of(b13_with_the_device))
     assert found["gpu_one_owner", "0000:84:00.0"]["reason"] == "named by VM 115 (args), given to no container"
@@ -137,11 +150,6 @@ def test_a_vm_that_hides_its_devices_may_be_the_second_one(facts_of):
 # -- virtual functions ------------------------------------------------------------------------------------------------
 
 def test_virtual_functions_are_shares_and_no_gpus_more(facts_of):
-    from ansible_collections.gpuhost.tuning.plugins.plugin_utils._derive.derive import derive
-    from ansible_collections.gpuhost.tuning.plugins.plugin_utils._report.describe import describe
-
-    from hosts.story_before import story_before, with_virtual_function
-
     def plant(tree):
         story_before(tree, cores=1)
         with_virtual_function(tree, "0000:41:00.0")
