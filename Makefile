@@ -70,6 +70,9 @@ sanity: dev-environment ## run ansible-test sanity
 bench: bench-environment ## measure against an empty module, a ping playbook and a loop over ansible.posix.sysctl
 	.venv-bench/bin/python tests/benchmarks/bench.py $(ARGS)
 
+fuzz: test-environment ## feed all that takes what a host says with damaged input: make fuzz SECONDS=600
+	PYTHONPATH=tests:tests/support:.ansible/collections .venv/bin/python -m fuzz --seconds $(or $(SECONDS),60) $(ARGS)
+
 soak: test-environment ## run the long trials of the tests marked soak
 	$(PYTEST) -m soak $(ARGS)
 	GPUHOST_VM_FULL=1 tools/vm-tests.sh --must
@@ -101,6 +104,6 @@ link:
 	@mkdir -p $(dir $(LINK))
 	@[ -L $(LINK) ] || ln -s ../../../.. $(LINK)
 
-.PHONY: help audit fleet-report setup test unit pytest newest molecule vm test-vm lint docs check-pages check-checks sanity bench soak \
+.PHONY: help audit fleet-report setup test unit pytest newest molecule vm test-vm lint docs check-pages check-checks sanity bench fuzz soak \
 	build lock clean \
 	run-environment test-environment dev-environment bench-environment link

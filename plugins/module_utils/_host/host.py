@@ -24,6 +24,14 @@ from .sysroot import READ_FLAGS
 READ_LIMIT = 4 << 20    # bytes; /proc/interrupts of a 256-CPU host is a little over 2 MiB
 
 
+def require_node(node: object) -> dict:
+    """`{type, major, minor, mode}` of recorded/dev.json. Raises ValueError for anything else."""
+    if not isinstance(node, dict) or node.get("type") not in ("c", "b") or not isinstance(node.get("mode"), str) \
+            or not all(type(node.get(key)) is int and 0 <= node[key] < 1 << 32 for key in ("major", "minor")):
+        raise ValueError("it is no device node")
+    return node
+
+
 class Host(Paths):
     """The host whose files lie under `sysroot`.
 
@@ -160,7 +168,8 @@ class Host(Paths):
         """The device nodes directly in `folder` (`/dev`): `{path: {type: c|b, major, minor, mode}}`, mode in octal."""
         if not self.live:
             return self.recorded("dev.json").map(json.loads).map(
-                lambda nodes: {path: node for path, node in nodes.items() if os.path.dirname(path) == folder})
+                lambda nodes: {path: require_node(node) for path, node in nodes.items()
+                               if os.path.dirname(path) == folder})
         found = {}
         for name in self.list(folder):
             path = f"{folder}/{name}"

@@ -45,12 +45,17 @@ class Reading(NamedTuple):
         return self.status == OK
 
     def map(self, parse: Callable[[Any], Any]) -> Reading:
-        """The reading with `parse` applied to its value; text that `parse` rejects with ValueError is unparsable."""
+        """The reading with `parse` applied to its value; what `parse` cannot take is unparsable.
+
+        TypeError and AttributeError are among it: JSON of a host has any type anywhere.
+        """
         if not self.ok:
             return self
         try:
             return Reading(OK, parse(self.value))
-        except (ValueError, IndexError, KeyError) as why:
+        except RecursionError:
+            return Reading(UNPARSABLE, None, "it is nested too deep")
+        except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as why:
             return self._unparsable(why)
 
     def _unparsable(self, why: Exception) -> Reading:

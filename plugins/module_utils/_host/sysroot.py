@@ -9,6 +9,8 @@ import errno
 import json
 import os
 
+from .reading import ENOTSUPP
+
 MARKER = ".gpuhost-sysroot"
 LINK_LIMIT = 40         # as MAXSYMLINKS in include/linux/namei.h
 # O_NONBLOCK: a FIFO planted where a file belongs must not stop us; regular files ignore it.
@@ -23,8 +25,21 @@ class OutsideSysroot(OSError):
         super().__init__(errno.EXDEV, f"{path} leads out of the sysroot")
 
 
+def require_path(path: str) -> None:
+    """Raises OSError (ENOENT) for a text that no system call takes as a path."""
+    try:
+        if "\0" not in path:
+            os.fsencode(path)
+            return
+    except UnicodeEncodeError:
+        pass
+    raise OSError(errno.ENOENT, "there is no such path: it holds what no path can hold")
+
+
 def _is_failure(answer: object) -> bool:
-    return isinstance(answer, int) or (isinstance(answer, list) and len(answer) == 2
+    if isinstance(answer, int):
+        return answer in errno.errorcode or answer == ENOTSUPP
+    return (isinstance(answer, list) and len(answer) == 2
                                        and answer[0] in ("absent", "unparsable") and isinstance(answer[1], str))
 
 
@@ -82,6 +97,7 @@ class Sysroot:
 
         An absolute link starts at the sysroot. Raises OutsideSysroot where `..` climbs above it, ELOOP for a loop.
         """
+        require_path(path)
         return os.path.realpath(path) if self.live else self._walk(path, 0)
 
     def _walk(self, path: str, depth: int) -> str:
@@ -112,7 +128,8 @@ class Sysroot:
         return self._walk(target if target.startswith("/") else f"{folder.rstrip('/')}/{target}", depth + 1)
 
     def local(self, path: str) -> str:
-        """The path under which this process opens the host's `path`."""
+        """The path under which this process opens the host's `path`. Raises OSError where there can be no such path."""
+        require_path(path)
         return path if self.live else self._prefix + self.resolve(path)
 
     def require_writable(self) -> None:

@@ -8,17 +8,22 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 CPU_LIMIT = 1 << 16     # several times the largest CONFIG_NR_CPUS; a range must not eat the memory
+NAMED_LIMIT = 2 * CPU_LIMIT     # a kernel names each CPU once; nor must a list of ranges eat the time
 
 
 def parse_cpulist(text: str) -> list[int]:
     """CPU numbers of `0-3,8`, sorted, each once; none of the empty text. Raises ValueError."""
     cpus: set[int] = set()
+    named = 0
     for part in text.strip().split(",") if text.strip() else ():
         first, dash, last = part.partition("-")
         start = _number(first, text)
         end = _number(last, text) if dash else start
         if end < start:
             raise ValueError(f"{text!r} is no list of CPUs: {part!r} runs backwards")
+        named += end + 1 - start
+        if named > NAMED_LIMIT:
+            raise ValueError(f"{text[:80]!r}... is no list of CPUs: it names more than {NAMED_LIMIT}")
         cpus.update(range(start, end + 1))
     return sorted(cpus)
 

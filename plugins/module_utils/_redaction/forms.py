@@ -9,13 +9,6 @@ import re
 
 from .values import MASKED, looks_random
 
-# Lower-case pieces of text without one of which none of the forms below is in it.
-HINTS_OF_FORMS = (
-    "@", "$1$", "$2", "$5$", "$6$", "$7$", "$y$", "$gy$", "$argon2", "$scrypt", "$apr1", "$sha1", "$md5", "hf_", "sk-",
-    "ghp_", "gho_", "ghs_", "ghu_", "ghr_", "github_pat_", "glpat-", "xox", "akia", "asia", "aiza", "nvapi-", "eyj",
-    "tskey-", "npm_", "pypi-", "dop_v1_", "hooks", "api.telegram", "login", "ipmi", "redis-cli", "ldap", "mysql",
-    "maria", "curl", "wget", "http", "smbclient", "mount.cifs", "proxy-user", "basic ")
-
 # What issuers begin their tokens with.
 _TOKEN = re.compile(
     r"(?<![A-Za-z0-9_-])(?:hf_[A-Za-z0-9]{16,}|sk-[A-Za-z0-9_-]{16,}|gh[opsur]_[A-Za-z0-9]{20,}|"
@@ -47,31 +40,61 @@ _SMBIOS = re.compile(r"(?i)(io\.systemd\.credential(?:\.binary)?:[\w.@-]+=)([^\s
 _NETRC = re.compile(r"(\blogin[ \t]+\S+[ \t\n]+(?:password|passwd)[ \t]+)(\S+)")
 _PROXY_USER = re.compile(r"((?<![\w-])--proxy-user[ \t=]+[\"']?[^\s:\"']{1,255}:)([^\s\"']+)")
 # Programs that take a secret behind an option that says nothing, and QEMU's -object secret,id=...,data=...
-_COMMANDS = tuple((re.compile(rf"\b(?:{programs})\b[^\n\0]*"), re.compile(option)) for programs, option in (
-    (r"secret(?=,)", r"(,data=)([^,\s\"']+)"),
-    (r"sshpass", r"([ \t]-p[ \t]*[\"']?)([^\s\"'-][^\s\"']*)"),
-    (r"ipmitool|ipmi-\w+", r"([ \t]-[Pp][ \t]*[\"']?)([^\s\"'-][^\s\"']*)"),
-    (r"redis-cli", r"([ \t]-a[ \t]*[\"']?)([^\s\"'-][^\s\"']*)"),
-    (r"ldap(?:add|modify|search|whoami|passwd|delete)", r"([ \t]-w[ \t]*[\"']?)([^\s\"'-][^\s\"']*)"),
-    (r"mysql(?:dump|admin)?|mariadb(?:-dump|-admin)?", r"([ \t]-p[\"']?)([^\s\"'-][^\s\"']*)"),
-    (r"curl|wget|httpie|https?(?=[ \t])",
+_COMMANDS = tuple((hints, re.compile(rf"\b(?:{programs})\b[^\n\0]*"), re.compile(option))
+                  for hints, programs, option in (
+    (("secret,",), r"secret(?=,)", r"(,data=)([^,\s\"']+)"),
+    (("sshpass",), r"sshpass", r"([ \t]-p[ \t]*[\"']?)([^\s\"'-][^\s\"']*)"),
+    (("ipmi",), r"ipmitool|ipmi-\w+", r"([ \t]-[Pp][ \t]*[\"']?)([^\s\"'-][^\s\"']*)"),
+    (("redis-cli",), r"redis-cli", r"([ \t]-a[ \t]*[\"']?)([^\s\"'-][^\s\"']*)"),
+    (("ldap",), r"ldap(?:add|modify|search|whoami|passwd|delete)", r"([ \t]-w[ \t]*[\"']?)([^\s\"'-][^\s\"']*)"),
+    (("mysql", "mariadb"), r"mysql(?:dump|admin)?|mariadb(?:-dump|-admin)?", r"([ \t]-p[\"']?)([^\s\"'-][^\s\"']*)"),
+    (("curl", "wget", "http"), r"curl|wget|httpie|https?(?=[ \t])",
      r"([ \t](?:-u|-U|--user|-a|--auth)[ \t=]*[\"']?[^\s:\"']{1,255}:)([^\s\"']+)"),
-    (r"smbclient|mount\.cifs", r"([ \t](?:-U|--user)[ \t=]*[\"']?[^\s%\"']{1,255}%)([^\s\"']+)"),
+    (("smbclient", "mount.cifs"), r"smbclient|mount\.cifs",
+     r"([ \t](?:-U|--user)[ \t=]*[\"']?[^\s%\"']{1,255}%)([^\s\"']+)"),
 ))
-
-
-def mask_forms(text: str) -> str:
-    text = _KEY_BLOCK.sub(rf"\1{MASKED}\2", text)
-    for pattern in (_CREDENTIAL, _SMBIOS, _NETRC, _IN_ISCSI, _IN_URL, _PROXY_USER, _AUTHORIZATION):
-        text = pattern.sub(_mask_second, text)
-    for command, option in _COMMANDS:
-        text = command.sub(lambda found, option=option: option.sub(_mask_second, found[0]), text)
-    text = _USER_IN_URL.sub(lambda found: f"{found[1]}{MASKED}" if looks_random(found[2]) else found[0], text)
-    text = _BARE_LOGIN.sub(_mask_second, text)
-    text = _BEARER.sub(lambda found: f"{found[1]}{found[2]}{MASKED}" if looks_random(found[3]) else found[0], text)
-    text = _HOOK.sub(rf"\1{MASKED}", text)
-    return _CRYPT.sub(MASKED, _TOKEN.sub(MASKED, text))
 
 
 def _mask_second(found: re.Match) -> str:
     return f"{found[1]}{MASKED}"
+
+
+def _mask_random_user(found: re.Match) -> str:
+    return f"{found[1]}{MASKED}" if looks_random(found[2]) else found[0]
+
+
+def _mask_bearer(found: re.Match) -> str:
+    return f"{found[1]}{found[2]}{MASKED}" if looks_random(found[3]) else found[0]
+
+
+# Each with lower-case pieces of text without one of which it is not in a text: most texts have none.
+_FORMS = (
+    (("private key",), _KEY_BLOCK, rf"\1{MASKED}\2"),
+    (("credential",), _CREDENTIAL, _mask_second),
+    (("io.systemd.credential",), _SMBIOS, _mask_second),
+    (("login",), _NETRC, _mask_second),
+    (("iscsi:",), _IN_ISCSI, _mask_second),
+    (("@",), _IN_URL, _mask_second),
+    (("--proxy-user",), _PROXY_USER, _mask_second),
+    (("authorization",), _AUTHORIZATION, _mask_second),
+    (("@",), _USER_IN_URL, _mask_random_user),
+    (("@",), _BARE_LOGIN, _mask_second),
+    (("bearer ", "basic ", "token "), _BEARER, _mask_bearer),
+    (("hooks.slack.com", "/api/webhooks/", "api.telegram.org"), _HOOK, rf"\1{MASKED}"),
+    (("hf_", "sk-", "ghp_", "gho_", "ghs_", "ghu_", "ghr_", "github_pat_", "glpat-", "xox", "akia", "asia", "aiza",
+      "nvapi-", "tskey-", "npm_", "pypi-", "dop_v1_", "age-secret", "eyj"), _TOKEN, MASKED),
+    (("$",), _CRYPT, MASKED),
+)
+HINTS_OF_FORMS = tuple(dict.fromkeys(
+    hint for hints in (*(form[0] for form in _FORMS), *(command[0] for command in _COMMANDS)) for hint in hints))
+
+
+def mask_forms(text: str) -> str:
+    lower = text.lower()
+    for hints, pattern, replacement in _FORMS:
+        if any(hint in lower for hint in hints):
+            text = pattern.sub(replacement, text)
+    for hints, command, option in _COMMANDS:
+        if any(hint in lower for hint in hints):
+            text = command.sub(lambda found, option=option: option.sub(_mask_second, found[0]), text)
+    return text
