@@ -243,7 +243,7 @@ def story_with_much_to_come(tree):
 
 def test_before_the_reboot_kernel_containers_and_vms_are_judged(facts_of):
     assert failing_before_reboot(facts_of(story_with_much_to_come)) == {
-        ("next_kernel", None): ("info", "6.14.11-4-pve starts next (the newest that is installed), 6.8.12-9-pve runs"),
+        ("next_kernel", None): ("info", "6.14.11-4-pve starts next (the newest that is installed); 6.8.12-9-pve runs"),
         ("next_kernel_nvidia", None): ("P1", "kernel 6.14.11-4-pve starts next (the newest that is installed) "
                                              "and has no nvidia.ko; built for 6.8.12-9-pve"),
         ("cmdline_configured", None): ("info", "GRUB starts this host: amd_pstate=active amd_iommu=off in "

@@ -19,13 +19,16 @@ _SOC_IDS = ("2e03", "2e06", "2e12", "2e13")
 _SOC = re.compile(r"\b(GB10|Orin|Thor)\b")
 
 
+def joined_by_c2c(gpu: dict[str, Any]) -> bool:
+    return gpu["vendor"] == "10de" and (gpu["device"] in _C2C_IDS or _C2C.search(gpu["model"] or "") is not None)
+
+
 def coherent(gpu: dict[str, Any]) -> str | None:
     """Why nothing of a GPU's PCI Express link is judged; None for a card, whose data takes that link."""
-    model = gpu["model"] or ""
     if gpu["vendor"] != "10de":
         return None
-    if gpu["device"] in _C2C_IDS or _C2C.search(model):
+    if joined_by_c2c(gpu):
         return "NVLink-C2C joins the GPU and its processor: its PCI Express link carries no data worth judging"
-    if gpu["device"] in _SOC_IDS or _SOC.search(model):
+    if gpu["device"] in _SOC_IDS or _SOC.search(gpu["model"] or ""):
         return "the GPU and its processor are one chip: its PCI Express link carries no data worth judging"
     return None

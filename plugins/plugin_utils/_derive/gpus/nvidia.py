@@ -11,6 +11,7 @@ from typing import Any
 from ..cpufreq import kernel_version
 from ..faults.fabric import manages_nvswitches
 from ..reading import known, lost, value
+from .coherent import joined_by_c2c
 
 # The kernel exports dma-buf of RDMA from 5.12 on (include/rdma/ib_umem.h, ib_umem_dmabuf_get).
 _FIRST_DMABUF_KERNEL = (5, 12)
@@ -21,8 +22,6 @@ _UVM = "/dev/nvidia-uvm"
 _NODE = re.compile(r"/dev/nvidia(\d+|ctl|-modeset|-uvm|-uvm-tools|-caps/.+|-nvswitch.+)")
 _BEFORE_GSP = ("maxwell", "pascal", "volta")
 _OPEN_ONLY = ("blackwell", "rubin")
-# GH200 in the PCI ID Repository: a Hopper that is joined to a Grace processor.
-_GRACE_HOPPER = ("2342", "2343", "2345", "2348")
 # NVIDIA, Unix graphics feature deprecation schedule: the last branch that knows a generation.
 _LAST_BRANCH = {"maxwell": 580, "pascal": 580, "volta": 580}
 
@@ -37,7 +36,7 @@ def driver_flavours(gpu: dict[str, Any]) -> list[str]:
 
 
 def is_grace_hopper(gpu: dict[str, Any]) -> bool:
-    return gpu["vendor"] == "10de" and (gpu["device"] in _GRACE_HOPPER or "GH200" in (gpu["model"] or ""))
+    return gpu["generation"] == "hopper" and joined_by_c2c(gpu)
 
 
 def last_branch(gpu: dict[str, Any]) -> int | None:

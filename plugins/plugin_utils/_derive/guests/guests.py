@@ -81,7 +81,7 @@ def _placing(guest: dict[str, Any], gpus: list[dict[str, Any]], nodes: list[dict
     on_cpus, on_nodes = guest["cpus"], guest.get("memory_nodes")
     cpus, memory = _numbers(on_cpus), _numbers(on_nodes)
     far = [f"{bdf} is at node{node} ({beside[node]})" for bdf, node in known_nodes.items()
-           if cpus and not cpus & _numbers(beside[node])]
+           if cpus and beside[node] and not cpus & _numbers(beside[node])]
     far += [f"{bdf} is at node{node}, the memory at node {on_nodes}" for bdf, node in known_nodes.items()
             if memory and node not in memory]
     no_list = [text for text, found in ((on_cpus, cpus), (on_nodes, memory)) if text and not found]
@@ -92,7 +92,7 @@ def _placing(guest: dict[str, Any], gpus: list[dict[str, Any]], nodes: list[dict
     near = list(dict.fromkeys(known_nodes.values()))
     return {"bound": bound or (f"memory of node {on_nodes}" if on_nodes else None),
             "far": lost(lacking) if lacking else known(far),
-            "near_cpus": ",".join(beside[node] for node in near) or None,
+            "near_cpus": ",".join(beside[node] for node in near if beside[node]) or None,
             "near_nodes": ";".join(map(str, near)) if near and on_nodes else None}
 
 
