@@ -100,7 +100,7 @@ def test_a_line_for_each_arm_and_metric():
         ["governor", "rate", "helps:"], ["governor", "latency", "no"], ["swappiness", "rate", "helps:"],
         ["swappiness", "latency", "no"]]
     assert lines[4:] == [
-        "  not compared: module:x: not fair", "  1 run did not count: too?[2Jhot",
+        "  not compared: module:x: not fair", "  1 run did not count: too\\x1b[2Jhot",
         "  sysctl:vm.min_free_kbytes was 67584 and is 90112: the kernel computes it anew along with a toggle, and it "
         "is not written back"]
 

@@ -29,7 +29,7 @@ class Story:
     """An experiment whose benchmark reads the planted swappiness. `events` are run by the number of the run."""
 
     def __init__(self, folder, takes_effect="at_once", restart=False, warm_up=0, deadline=None):
-        self.tree = Tree(folder / "host").sysctl("vm.swappiness", 60)
+        self.tree = Tree(folder / "host").sysctl("vm.swappiness", 60).sysctl("kernel.random.boot_id", "boot-1")
         self.events, self.log, self.users = {}, [], {}
         self.toggle = toggle("swappiness", {"sysctl:vm.swappiness": "10"}, takes_effect)
         machine = Machine(PlantedSetters(self.tree), RUN_ID, False)
