@@ -10,6 +10,7 @@ import shutil
 import pytest
 from ansible_collections.gpuhost.tuning.plugins.module_utils._facts.collect import collect
 from ansible_collections.gpuhost.tuning.plugins.module_utils._host.host import Host
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._report.describe import describe
 
 from hosts.sick import sick
 from hosts.story_before import story_before
@@ -44,6 +45,7 @@ def test_where_the_pci_bus_was_not_read_nobody_says_that_there_is_no_gpu(tree):
     found = judged(collect(Host(str(tree.root)), []))
     assert [pair for pair, finding in found.items() if "no GPU on this host" in finding["reason"]
             or "no NVIDIA GPU" in finding["reason"] or "no AMD GPU" in finding["reason"]] == []
+    assert "GPUs not read" in describe(collect(Host(str(tree.root)), []))
     assert found["gpu_driver", None]["verdict"] == "unknown"
     assert found["gpu_driver", None]["reason"] == (
         "gpus could not be read: the PCI bus could not be seen (/sys/bus/pci/devices)")

@@ -58,6 +58,8 @@ def _why_not(gpu: Mapping[str, Any], container: str | None) -> str | None:
         return gpu["derived"]["left_alone"]
     if gpu["driver"] != "nvidia":
         return f"its driver is {gpu['driver'] or 'none'}, and the driver nvidia is needed"
+    if gpu["derived"]["unusable"]:
+        return f"it did not start: it is {gpu['derived']['unusable'].partition(';')[0]}"
     if gpu["virtual_functions"]:
         return "it has virtual functions, whose guests share its link"
     # What containers of Docker and Podman are given, no fact tells: the driver's library in there does.

@@ -17,7 +17,8 @@ _KINDS = {"vm": "a virtual machine", "container": "a container", "unknown": "a m
 
 def describe(facts: dict[str, Any]) -> list[str]:
     """The parts of that line: processors, memory, GPUs, kernel, Proxmox VE, kind of machine where it is not metal."""
-    parts = [_processors(facts["cpu"]), _memory(facts), _gpus(facts["gpus"]),
+    unseen = value(facts.get("pcie", {}).get("functions", {"status": "ok", "value": 0})) is None
+    parts = [_processors(facts["cpu"]), _memory(facts), "GPUs not read" if unseen else _gpus(facts["gpus"]),
              f"kernel {value(facts['kernel']['release'], 'unknown')}"]
     if facts["identity"]["proxmox"]["installed"]:
         parts.append(f"Proxmox VE {value(facts['identity']['proxmox']['version'], '')}".strip())

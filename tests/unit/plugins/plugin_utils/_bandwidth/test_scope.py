@@ -55,6 +55,13 @@ def test_a_gpu_of_somebody_else_is_left_out_unless_it_is_named(first, reason):
     assert str(refused.value) == f"{ALL[0]} cannot be measured: {reason}"
 
 
+def test_a_gpu_that_did_not_start_is_left_out():
+    facts = neutral.epyc()
+    facts["nvidia"]["smi"]["gpus"] = [gpu for gpu in facts["nvidia"]["smi"]["gpus"] if gpu["bdf"] != ALL[0]]
+    assert chosen(derive(facts))[1] == [
+        {"subject": ALL[0], "reason": "it did not start: it is with the driver and not in nvidia-smi"}]
+
+
 def test_named_devices_alone():
     gpus, left_out = chosen(facts_with(), [ALL[1]])
     assert gpus == [ALL[1]]
