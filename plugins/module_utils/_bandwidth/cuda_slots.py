@@ -10,6 +10,7 @@ Runs in the measuring child: no import but the standard library and its siblings
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from .cuda_driver import Driver
@@ -40,10 +41,12 @@ class Tally:
         self.bytes = 0
         self.wrong: dict[str, dict[str, Any]] = {}
 
-    def add(self, name: str, found: dict[str, int]) -> None:
-        """One more wrong copy; `name` says on which way it went wrong."""
-        first = self.wrong.setdefault(name, {"copied": name, **found, "wrong_copies": 0})
-        first["wrong_copies"] += 1
+    def add(self, name: str, find: Callable[[], dict[str, int]]) -> None:
+        """One more wrong copy; `name` says on which way it went wrong. What is wrong is found of the first one only: that
+        takes longer than all else, and where every copy is wrong it would look like a hang."""
+        if name not in self.wrong:
+            self.wrong[name] = {"copied": name, **find(), "wrong_copies": 0}
+        self.wrong[name]["wrong_copies"] += 1
 
     def found(self) -> list[dict[str, Any]]:
         """`[{copied, first_offset, wrong_bytes, bytes, wrong_copies, copies}]`, of each way the first wrong copy."""
@@ -87,11 +90,12 @@ class Inspector:
         self._bring(address, size, stream)
         if _memcmp(self._bounce, pattern, size) == 0:
             return
-        first = find_difference(self._bounce, pattern, size)
+        first = ctypes.create_string_buffer(ctypes.string_at(self._bounce, size), size)
         # What is right at the second look was spoiled on the way back.
         self._bring(address, size, stream)
         arrived = _memcmp(self._bounce, pattern, size) != 0
-        tally.add(tally.name if arrived else "d2h", first)
+        tally.add(tally.name if arrived else "d2h",
+                  lambda: find_difference(ctypes.addressof(first), pattern, size))
 
     def _bring(self, address: int, size: int, stream: int) -> None:
         self._cuda.call("cuMemcpyDtoHAsync_v2", self._bounce, address, size, stream)
@@ -100,4 +104,4 @@ class Inspector:
     @staticmethod
     def _compare(address: int, pattern: int, size: int, name: str, tally: Tally) -> None:
         if _memcmp(address, pattern, size) != 0:
-            tally.add(name, find_difference(address, pattern, size))
+            tally.add(name, lambda: find_difference(address, pattern, size))
