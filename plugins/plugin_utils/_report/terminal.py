@@ -19,6 +19,7 @@ from .measured_here import planned_all_the_same
 from .sentences import effect_of, name_of, sentences
 
 WIDTH = 100
+_MOST_COMMANDS = 12
 _COLOURS = {"P0": "red", "P1": "yellow", "P2": "cyan", "info": "dark gray"}
 Paint = Callable[[str, str], str]
 
@@ -72,9 +73,14 @@ def _how(one: Group) -> list[str]:
     if fix.get("forbidden"):
         lines += _indented(f"not now: {fix['forbidden']}")
     else:
-        words = one.words("how")
-        lines += _indented(f"do: {' '.join(words)}") if words else []
-        lines += [f"      {clean(command)}" for command in one.commands()]
+        # Where places differ in the words, those of one are read as an example; the file has them all.
+        words, of_first = one.words("how"), Group(one.findings[:1], one.of).words("how")
+        more = f" (for {count(len(one.findings) - 1, 'other place')} see the report)" if words != of_first else ""
+        lines += _indented(f"do: {' '.join(of_first)}{more}") if words else []
+        commands = one.commands()
+        lines += [f"      {clean(command)}" for command in commands[:_MOST_COMMANDS]]
+        if len(commands) > _MOST_COMMANDS:
+            lines += _indented(f"and {count(len(commands) - _MOST_COMMANDS, 'more line')}: see the report")
     lines += _indented(f"risk: {one.risk}") if one.risk else []
     effect = effect_of(one.first)
     return lines + (_indented(f"expected effect: {effect}") if effect else [])

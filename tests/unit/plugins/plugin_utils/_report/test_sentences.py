@@ -132,3 +132,19 @@ def test_the_name_of_a_setting_is_found_in_the_file():
 def test_what_markdown_would_act_upon_is_escaped_all_the_same():
     text = markdown_report(document([{**WATCHDOG, "problem": "_x_ <b> [a](b) a_b"}]))
     assert "\\_x\\_ \\<b\\> \\[a\\](b) a_b" in text
+
+
+def test_words_that_differ_from_place_to_place_are_read_once():
+    made = [named("lxc_gpu_access", "fail", "Access", "it may not", priority="P0", subject=f"lxc:{number}",
+                  fix_class="manual", how=f"pct set {number}") for number in (101, 102, 103)]
+    text = full_report(document(made), {})
+    assert "      do: pct set 101 (for 2 other places see the report)\n" in text
+    assert "pct set 102" not in text
+    assert "pct set 103" in markdown_report(document(made))
+
+
+def test_a_terminal_shows_a_dozen_commands():
+    made = named("x", "fail", "X", "x is wrong", priority="P1")
+    made["fix"] |= {"commands": [f"{word} --fix" for word in "abcdefghijklmno"]}
+    text = full_report(document([made]), {})
+    assert "      l --fix\n" in text and "m --fix" not in text and "and 3 more lines: see the report" in text
