@@ -42,8 +42,8 @@ class Tally:
         self.wrong: dict[str, dict[str, Any]] = {}
 
     def add(self, name: str, find: Callable[[], dict[str, int]]) -> None:
-        """One more wrong copy; `name` says on which way it went wrong. What is wrong is found of the first one only: that
-        takes longer than all else, and where every copy is wrong it would look like a hang."""
+        """One more wrong copy; `name` says on which way it went wrong. What is wrong is found of the first one only, as
+        that takes longer than all else: where every copy is wrong it would look like a hang."""
         if name not in self.wrong:
             self.wrong[name] = {"copied": name, **find(), "wrong_copies": 0}
         self.wrong[name]["wrong_copies"] += 1
