@@ -165,12 +165,12 @@ def _next_steps(audit: Audit, outcome: dict[str, Any]) -> list[str]:
     planned = sum(finding["fix"]["planned"] for finding in audit.document["findings"])
     if stage == "audit" and planned and audit.document["facts"]["identity"]["kind"] != "container":
         return [f"Next, to see the {count(planned, 'change')} that a tune would make at run time, and can take back:",
-                f"  {next_step.command('tune_runtime', '--check', '--diff')}"]
+                *next_step.lines("tune_runtime", "--check", "--diff")]
     if stage == "before" and given["check"] and outcome["plan"]:
-        return ["Next, to make these changes:", f"  {next_step.command('tune_runtime')}"]
+        return ["Next, to make these changes:", *next_step.lines("tune_runtime")]
     if stage == "after" and any(change["outcome"] == "changed" for change in given["changes"]):
         return ["Next, to see later whether it is still so, and to take it back:",
-                f"  {next_step.command('verify')}", f"  {next_step.command('restore')}"]
+                *next_step.lines("verify"), *next_step.lines("restore")]
     return []
 
 

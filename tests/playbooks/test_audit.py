@@ -39,9 +39,9 @@ def test_one_host_gets_a_whole_report(controller, story):
     assert run.changed("pve1") == 0
     assert "numa_balancing: 1, wanted 0 [runtime, contested]" in run.stdout
     assert "pcie_maxreadreq: 512, wanted 4096 (all 8 GPUs)" in run.stdout
-    # A command is one line, however long: it is there to be copied.
+    # One word of the next command, the variables of this test, is not broken however long it is.
     ours = [line for line in run.stdout.splitlines() if not line.startswith(("TASK", "PLAY", "pve1  ", "rec", "rep"))
-            and "ansible-playbook " not in line]
+            and "gpuhost_report_dir" not in line]
     assert max(map(len, ours)) <= 100
     document = record(controller, "pve1")
     assert document_problems("audit.json", document) == []

@@ -19,6 +19,7 @@ _COLLECTION = "gpuhost.tuning."
 _TAKEN = ("-i", "--inventory", "--inventory-file", "-l", "--limit", "-u", "--user")
 _TAKEN_ALONE = ("-K", "--ask-become-pass", "-k", "--ask-pass", "-b", "--become")
 _VARIABLES = ("-e", "--extra-vars")
+_WIDTH = 97     # with the sign that goes on
 _OF_THIS_RUN = ("gpuhost_run_id", "gpuhost_fail_on")
 
 # What Ansible says where sudo or its like is not there, or wants a password.
@@ -42,6 +43,18 @@ def command(playbook: str, *words: str, argv: Sequence[str] | None = None) -> st
     argv = sys.argv if argv is None else argv
     program, *given = argv
     return shlex.join([_program(program), *_taken(given), _playbook(playbook, given), *words])
+
+
+def lines(playbook: str, *words: str) -> list[str]:
+    """The command in lines of at most 100 columns, which a shell takes as one."""
+    found = ["  "]
+    for word in shlex.split(command(playbook, *words)):
+        quoted = shlex.quote(word)
+        if len(found[-1]) + len(quoted) > _WIDTH and found[-1].strip():
+            found[-1] += "\\"
+            found.append("      ")
+        found[-1] += f"{quoted} "
+    return [line.rstrip(" ") for line in found]
 
 
 def _program(path: str) -> str:

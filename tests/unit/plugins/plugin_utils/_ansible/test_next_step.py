@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import os
 import shlex
+import sys
 
 import pytest
-from ansible_collections.gpuhost.tuning.plugins.plugin_utils._ansible.next_step import become_hint, command
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._ansible.next_step import become_hint, command, lines
 
 
 @pytest.mark.parametrize("argv, wanted", [
@@ -44,3 +45,13 @@ def test_a_checkout_is_named_from_here(tmp_path, monkeypatch):
     ("Failed to connect to the host via ssh: no route to host", False)])
 def test_what_to_do_where_nobody_becomes_root(message, hinted):
     assert ("gpuhost_become=false" in (become_hint(message) or "")) is hinted
+
+
+def test_a_long_command_goes_on_in_lines_that_a_shell_takes_as_one(monkeypatch):
+    words = ["-i", "/srv/inventories/production/gpu-hosts-of-the-first-hall.yml", "-l", "pve1", "-e",
+             '{"gpuhost_report_dir": "/srv/reports/of the first hall"}']
+    monkeypatch.setattr(sys, "argv", ["ansible-playbook", "playbooks/audit.yml", *words])
+    made = lines("verify", "--diff")
+    assert len(made) == 2 and max(map(len, made)) <= 100
+    joined = "\n".join(made).replace("\\\n", " ")
+    assert shlex.split(joined) == ["ansible-playbook", *words, "playbooks/verify.yml", "--diff"]
