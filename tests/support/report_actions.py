@@ -5,9 +5,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from typing import NamedTuple
-
-RUNTIME = "Now, without a restart"
 
 
 class Action(NamedTuple):
@@ -19,13 +18,12 @@ class Action(NamedTuple):
     undo: str
 
 
-def actions(report: str) -> list[Action]:
+def actions(report: str, runtime: Collection[str]) -> list[Action]:
+    """Those of the report in its order; `runtime` are the checks whose fix is made at run time."""
     found = []
-    for part in re.split(r"^## ", report, flags=re.MULTILINE)[1:]:
-        heading = part.partition("\n")[0]
-        for text in re.split(r"^### ", part, flags=re.MULTILINE)[1:]:
-            blocks = dict(re.findall(r"^(Do|Undo):\n\n```sh\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL))
-            check = re.search(r"^- check: `(.*?)`", text, flags=re.MULTILINE)
-            if check:
-                found.append(Action(check[1], heading == RUNTIME, blocks.get("Do", ""), blocks.get("Undo", "")))
+    for text in re.split(r"^##+ ", report, flags=re.MULTILINE)[1:]:
+        blocks = dict(re.findall(r"^(Do|Undo):\n\n```sh\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL))
+        check = re.search(r"^- check: `(.*?)`", text, flags=re.MULTILINE)
+        if check:
+            found.append(Action(check[1], check[1] in runtime, blocks.get("Do", ""), blocks.get("Undo", "")))
     return found
