@@ -5,6 +5,7 @@
 """One check, compiled from its YAML. What each key means is said in schemas/check.schema.json."""
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -15,6 +16,7 @@ from .._expressions.template import Template, compile_template
 from .instructions import Instructions, compile_instructions
 from .operators import parse_wanted
 
+_LINK = re.compile(r"https?://[^\s<>\"]+|[^\s:@]+@[^\s:@]+:[^\s:]+:[^\s:]+")
 _WRITABLE_OPS = ("equals", "at_least")
 
 
@@ -151,7 +153,7 @@ class _Builder:
         check = Check(
             id=self.id, file=self.file, topic=data["topic"], priority=data["priority"], evidence=data["evidence"],
             contested=data.get("contested"), sources=data["sources"], takes_effect=data["takes_effect"],
-            source_links=data.get("source_links", []),
+            source_links=self.source_links(),
             name=data.get("name"), problem=self.text("problem", data.get("problem")),
             effect=Effect(**data.get("effect", {"size": "unknown", "source": None})),
             title=self.text("title", data["title"]), why=self.text("why", data["why"]),
@@ -172,6 +174,13 @@ class _Builder:
         given = self.data.get("escalate", [])
         return tuple(Escalation(one["priority"], self.expression("escalate.if", one["if"]))
                      for one in ([given] if isinstance(given, dict) else given))
+
+    def source_links(self) -> list[str]:
+        links = self.data.get("source_links", [])
+        for link in links:
+            if not _LINK.fullmatch(link):
+                raise self.error("source_links", f"{link!r} is neither https://... nor PROJECT@VERSION:FILE:SYMBOL")
+        return links
 
     def error(self, key: str, message: str) -> CatalogueError:
         return CatalogueError(self.file, self.id, key, message)
