@@ -37,6 +37,7 @@ _HYPERVISORS = (
     ("Virtual Machine", "microsoft"),
     ("OpenStack", "openstack"),
 )
+_S390 = "IBM/S390"      # vendor_id of mainframes, the only ones but x86 that have such a line
 _OS_RELEASE_LINE = re.compile(r"^([A-Z_]+)=(?:\"(.*)\"|'(.*)'|(.*?))\s*$", re.MULTILINE)
 
 
@@ -87,7 +88,8 @@ def judge_machine(cpuinfo: Reading, firmware: dict, hypervisor: Reading) -> tupl
         return VM, technology, "the CPUs have the flag hypervisor" + (f" and the firmware names {word}" if word else "")
     if technology and not product.endswith(".metal"):       # EC2 names its machines without a hypervisor so
         return VM, technology, f"the firmware names {word}"
-    if flags:
+    # The flag is one of x86: on other processors its absence tells nothing (arch/x86/kernel/cpu/hypervisor.c).
+    if flags and cpuinfo.value.vendor not in (None, _S390):
         return BARE_METAL, None, "the CPUs do not have the flag hypervisor and the firmware names none"
     if names:
         return BARE_METAL, None, f"the firmware names {names}, which is no hypervisor"

@@ -59,7 +59,9 @@ def firmware_settings(facts: dict[str, Any]) -> dict[str, Any]:
     ]
     hinders = known(["CPPC is off: the processor has it and the firmware does not describe it (_CPC)"]
                     if hidden_cppc else [])
-    return {"hinders": hinders if cpu["vendor"] or cpu["model_name"] else lost("absent"),
+    # Without folders of CPUs a processor that is described cannot be told from one that is not.
+    told = any(not entry.endswith("unknown") for entry in seen) and (not hidden_cppc or cpu["online"] is not None)
+    return {"hinders": hinders if told and (cpu["vendor"] or cpu["model_name"]) else lost("absent"),
             "seen": ", ".join(seen), "unseen": ", ".join(UNSEEN)}
 
 

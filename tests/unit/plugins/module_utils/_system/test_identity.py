@@ -154,6 +154,13 @@ def test_xen_guest(server, host):
     assert facts["evidence"] == "/sys/hypervisor/type says xen"
 
 
+@pytest.mark.parametrize("cpuinfo", ["processor\t: 0\nFeatures\t: fp asimd\nCPU implementer\t: 0x41\n\n",
+                                     "vendor_id       : IBM/S390\nfeatures\t: esan3 zarch\n\n"])
+def test_a_processor_that_has_no_such_flag_tells_nothing_by_its_absence(tree, host, cpuinfo):
+    tree.file("/proc/cpuinfo", cpuinfo)
+    assert read(host)["kind"] == "unknown"
+
+
 def test_nothing_readable_is_unknown(host):
     facts = read(host)
     assert (facts["kind"], facts["technology"]) == ("unknown", None)

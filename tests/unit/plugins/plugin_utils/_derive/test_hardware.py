@@ -60,9 +60,13 @@ def test_what_cannot_be_told_is_unknown_not_off():
     assert firmware_settings(facts)["seen"] == (
         "SMT unknown, nodes for each socket unknown, IOMMU unknown, CPPC unknown, boost unknown, "
         "deepest idle state unknown, BARs above 4 GiB unknown, Secure Boot unknown")
-    assert firmware_settings(facts)["hinders"] == ok([])
+    assert firmware_settings(facts)["hinders"] == lacking("absent")
     facts["iommu"]["active"] = ok(False)
     assert "IOMMU off, or switched off at boot" in firmware_settings(facts)["seen"]
+    assert firmware_settings(facts)["hinders"] == ok([])
+    facts["cpu"].update(online=None)
+    facts["cpu"]["flags"]["cppc"] = True
+    assert firmware_settings(facts)["hinders"] == lacking("absent")
     facts["cpu"].update(vendor=None, model_name=None)
     assert firmware_settings(facts)["hinders"] == lacking("absent")
 
