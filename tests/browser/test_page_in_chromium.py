@@ -191,6 +191,15 @@ def test_commands_are_on_the_page_and_can_be_copied(opened, small):
         expect(unknown).to_contain_text("report it with a recording of the host")
 
 
+def test_many_places_are_named_by_their_range(opened, small):
+    page = opened(small).page
+    page.goto(page.url + "#/host/node0004")
+    folded = page.locator("main details", has_text="as it should be")
+    folded.locator("summary").click()
+    row = folded.locator("tbody tr", has_text="policy_governor")
+    expect(row).to_contain_text("policy0-31")
+
+
 @pytest.mark.parametrize("view", ["checks", "hosts", "host/node0004"])
 def test_on_a_phone_the_first_screen_shows_findings(opened, small, view):
     page = opened(small).page

@@ -42,7 +42,7 @@ function findingRows(one, columns) {
   const check = checks[one.check];
   const actions = [one.toImprove ? el("p", {class: "quiet"}, check.why) : null, ...actionOf(one, "")].filter(Boolean);
   const found = row(checkName(check), priorityMark(one.priority),
-    one.subjects.length ? shortList(one.subjects.map(code), 8) : "host", code(one.actual), code(one.wanted), one.fix,
+    one.subjects.length ? shortList(ranges(one.subjects).map(code), 8) : "host", code(one.actual), code(one.wanted), one.fix,
     [one.reason || null, one.waived ? ` waived: ${one.waived}` : null].filter(Boolean));
   return actions.length ? [found, el("tr", {class: "action"}, el("td", {colspan: columns}, actions))] : [found];
 }

@@ -15,6 +15,20 @@ function shortList(items, most) {
   return items.length > most ? [...joined, ` and ${items.length - most} more`] : joined;
 }
 
+// `policy0-255` for three neighbours or more that are one word with a number.
+function ranges(names) {
+  const runs = [];
+  for (const name of names) {
+    const [, word, number] = /^([A-Za-z]+)(0|[1-9][0-9]*)$/.exec(name) || [];
+    const run = runs[runs.length - 1];
+    if (run && word !== undefined && run.word === word && Number(number) === run.last + 1) {
+      run.names.push(name);
+      run.last += 1;
+    } else runs.push({word, last: Number(number), names: [name]});
+  }
+  return runs.flatMap((run) => run.names.length < 3 ? run.names : [`${run.names[0]}-${run.last}`]);
+}
+
 // A button, and a row of the table below it with what it shows, which is made when it is first asked for.
 function disclosure(label, columns, make) {
   const cell = el("td", {colspan: columns});
