@@ -16,6 +16,7 @@ from .._host.host import Host
 from .._host.reading import ABSENT, Reading
 from .._pci.address import kernel_address
 from .registration import read_registration
+from .smi_document import END, parse_document, why_not_parsed
 
 TIME_LIMIT = 20.0       # seconds; without persistence eight GPUs take more than ten to initialise
 RECORDED = "nvidia-smi.xml"
@@ -27,10 +28,6 @@ TIMEOUT = "timeout"
 FAILED = "failed"
 STATES = (OK, NOT_RUN, MISSING, TIMEOUT, FAILED)
 
-_END = "</nvidia_smi_log>"
-# Of all characters XML 1.0 allows these alone, also escaped (www.w3.org/TR/xml, 2.2).
-_FORBIDDEN = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_NAME, _NAME_END = "<process_name>", "</process_name>"
 _NUMBER = re.compile(r"\d{1,15}(?!\d)", re.ASCII)
 _WATTS = re.compile(r"\d{1,15}(?:\.\d{1,15})?(?!\d)", re.ASCII)
 # What NVML says of a GPU that no longer answers, in the place of any value.
@@ -78,7 +75,7 @@ def read(host: Host, reason: str | None) -> dict:
     printed = ask(host)
     if printed.ok:
         parsed = parse(printed.value)
-        return parsed if parsed is not None else _fact(FAILED, _why_not_parsed(printed.value))
+        return parsed if parsed is not None else _fact(FAILED, why_not_parsed(printed.value))
     return _fact(_state_of(printed), printed.detail)
 
 
@@ -87,7 +84,7 @@ def ask(host: Host) -> Reading:
 
     Status 14 is a corrupted infoROM (man 1 nvidia-smi): the answer is whole then, and about all GPUs.
     """
-    return host.run(["nvidia-smi", "-q", "-x"], TIME_LIMIT, recorded=RECORDED, complete=_END)
+    return host.run(["nvidia-smi", "-q", "-x"], TIME_LIMIT, recorded=RECORDED, complete=END)
 
 
 def _state_of(printed: Reading) -> str:
@@ -96,22 +93,13 @@ def _state_of(printed: Reading) -> str:
     return TIMEOUT if (printed.detail or "").startswith("timeout") else FAILED
 
 
-def _why_not_parsed(text: str) -> str:
-    if "<" not in text:
-        return "no XML: " + ("; ".join(line.strip() for line in text.splitlines()[:2])[:200] or "no output")
-    try:
-        return f"its XML has the root {ElementTree.fromstring(_clean(text)).tag[:40]!r}, not 'nvidia_smi_log'"
-    except ElementTree.ParseError as error:
-        return f"its XML cannot be read: {error}"
-
-
 def _fact(state: str, reason: str | None, driver_version: str | None = None, gpus: list | None = None) -> dict:
     return {"state": state, "reason": reason, "driver_version": driver_version, "gpus": gpus or []}
 
 
 def parse(text: str) -> dict | None:
     """What `nvidia-smi -q -x` printed, None for anything else. A field that is missing or renamed is None."""
-    root = _root(text)
+    root = parse_document(text)
     if root is None:
         return None
     gpus = [_gpu(element) for element in root.iter("gpu")]
@@ -123,7 +111,7 @@ def parse_conditions(text: str) -> list[dict] | None:
 
     Degrees Celsius, MHz and watts; `throttle` are the reasons for lower clocks that are active.
     """
-    root = _root(text)
+    root = parse_document(text)
     if root is None:
         return None
     found = []
@@ -133,26 +121,6 @@ def parse_conditions(text: str) -> list[dict] | None:
                       "sm_mhz": _number(gpu, "clocks/sm_clock"), "throttle": power["clock_reasons"],
                       "power_w": power["power_draw_w"]})
     return [gpu for gpu in found if gpu["bdf"] and "." in gpu["bdf"]]
-
-
-def _root(text: str) -> ElementTree.Element | None:
-    text = _clean(text)
-    if "<!ENTITY" in text:      # nvidia-smi defines none; a bomb would
-        return None
-    try:
-        root = ElementTree.fromstring(text)
-    except ElementTree.ParseError:
-        return None
-    return root if root.tag == "nvidia_smi_log" else None
-
-
-def _clean(text: str) -> str:
-    """The document alone, without what a parser must reject: names of processes, which are any bytes that a program
-    gives itself, control characters elsewhere, and warnings that nvidia-smi prints before and behind it."""
-    head, *rest = text.split(_NAME)
-    text = head + "".join(piece.rpartition(_NAME_END)[2] if _NAME_END in piece else "" for piece in rest)
-    end = text.rfind(_END)
-    return _FORBIDDEN.sub("", text[max(text.find("<"), 0):end + len(_END) if end >= 0 else None]).strip()
 
 
 def _address(gpu: ElementTree.Element) -> str | None:

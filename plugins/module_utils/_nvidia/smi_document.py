@@ -1,0 +1,45 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""The XML document in what `nvidia-smi -q -x` prints, made fit for a parser."""
+from __future__ import annotations
+
+import re
+from xml.etree import ElementTree
+
+END = "</nvidia_smi_log>"
+# What is no character of XML 1.0 (www.w3.org/TR/xml, 2.2).
+_FORBIDDEN = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_NAME, _NAME_END = "<process_name>", "</process_name>"
+
+
+def parse_document(text: str) -> ElementTree.Element | None:
+    """The element nvidia_smi_log, None for any other text."""
+    text = _clean(text)
+    if "<!ENTITY" in text:      # nvidia-smi defines none; a bomb would
+        return None
+    try:
+        root = ElementTree.fromstring(text)
+    except ElementTree.ParseError:
+        return None
+    return root if root.tag == "nvidia_smi_log" else None
+
+
+def _clean(text: str) -> str:
+    """The document alone, without what a parser must reject: names of processes, which are any bytes that a program
+    gives itself, control characters elsewhere, and warnings that nvidia-smi prints before and behind it."""
+    head, *rest = text.split(_NAME)
+    text = head + "".join(piece.rpartition(_NAME_END)[2] if _NAME_END in piece else "" for piece in rest)
+    end = text.rfind(END)
+    return _FORBIDDEN.sub("", text[max(text.find("<"), 0):end + len(END) if end >= 0 else None]).strip()
+
+
+def why_not_parsed(text: str) -> str:
+    """In words, without a piece of the document."""
+    if "<" not in text:
+        return "no XML: " + ("; ".join(line.strip() for line in text.splitlines()[:2])[:200] or "no output")
+    try:
+        return f"its XML has the root {ElementTree.fromstring(_clean(text)).tag[:40]!r}, not 'nvidia_smi_log'"
+    except ElementTree.ParseError as error:
+        return f"its XML cannot be read: {error}"
