@@ -41,8 +41,11 @@ def parse_marks(text: str, boot: str | None) -> dict[str, dict]:
     marks = json.loads(text)
     if not isinstance(marks, dict) or not all(isinstance(mark, dict) for mark in marks.values()):
         raise ValueError("not a mapping of addresses to marks")
-    return {bdf: {key: mark.get(key) for key in _KEYS} for bdf, mark in sorted(marks.items())
-            if mark.get("boot") == boot}
+    found = {bdf: {key: mark.get(key) for key in _KEYS} for bdf, mark in sorted(marks.items())
+             if mark.get("boot") == boot}
+    if not all(isinstance(mark[key], str) for mark in found.values() for key in ("since", "run_id", "what")):
+        raise ValueError("a mark does not say since when, of which run and in which step")
+    return found
 
 
 def list_hung(host: Host) -> Reading:
