@@ -12,6 +12,7 @@ from ..plugin_utils._action.guarded import GuardedAction, failure_of
 from ..plugin_utils._ansible.untag import untag
 from ..plugin_utils._ansible.variables import check_variables
 from ..plugin_utils._answers.facts import take
+from ..plugin_utils._answers.limits import time_limit
 from ..plugin_utils._audit.audit import PROBLEMS
 from ..plugin_utils._bandwidth.expected import SLOW_BELOW_PERCENT
 from ..plugin_utils._bandwidth.run import Measurement
@@ -51,8 +52,9 @@ class ActionModule(GuardedAction):
         host, arguments = untag(task_vars["inventory_hostname"]), untag(arguments)
         try:
             measurement = Measurement(host, arguments)
-            read = self._execute_module(module_name="gpuhost.tuning.host_info", task_vars=task_vars,
-                                        module_args={"sysroot": arguments["sysroot"]})
+            with time_limit(self.seconds):
+                read = self._execute_module(module_name="gpuhost.tuning.host_info", task_vars=task_vars,
+                                            module_args={"sysroot": arguments["sysroot"]})
             if read.get("failed") or "facts" not in read:
                 return {**result, **failure_of(read, "host_info failed without a message")}
             measurement.take_facts(take(untag(read["facts"])))

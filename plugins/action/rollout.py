@@ -13,6 +13,7 @@ from ..plugin_utils._action.guarded import GuardedAction, failure_of
 from ..plugin_utils._ansible import variables
 from ..plugin_utils._ansible.untag import untag
 from ..plugin_utils._answers.facts import take_packed
+from ..plugin_utils._answers.limits import OutOfTime, time_limit
 from ..plugin_utils._records import host_folder
 from ..plugin_utils._render.text import clean, count, one_line
 from ..plugin_utils._rollout import batches, gate, recheck
@@ -123,9 +124,12 @@ class ActionModule(GuardedAction):
         changed = entry.get("changed", {})
         try:
             before = host_folder.read_json(rollout.records_of(host).run(rollout.run_id) / "before.json")
-            read = untag(self._execute_module(
-                module_name="gpuhost.tuning.host_info", task_vars=task_vars,
-                module_args={"sysroot": entry["sysroot"], "tunables": sorted(changed), "packed": True}))
+            with time_limit(self.seconds):
+                read = untag(self._execute_module(
+                    module_name="gpuhost.tuning.host_info", task_vars=task_vars,
+                    module_args={"sysroot": entry["sysroot"], "tunables": sorted(changed), "packed": True}))
+        except OutOfTime:
+            return rollout_state.FAILED, [f"it did not answer within {self.seconds:g} s (gpuhost_timeout)"]
         except AnsibleConnectionFailure as lost:
             return rollout_state.UNREACHABLE, [one_line(str(lost))]
         except host_folder.RecordError as problem:

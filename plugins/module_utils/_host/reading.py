@@ -22,6 +22,8 @@ STATUSES = (OK, ABSENT, DENIED, READ_ONLY, ASLEEP, GONE, PASSED_THROUGH, UNPARSA
 # ENOTSUPP (include/linux/errno.h) is internal to the kernel, yet proc_nmi_watchdog() lets it out.
 ENOTSUPP = 524
 
+LARGEST = 1 << 64       # no kernel has a number beyond it
+
 _STATUS_OF_ERRNO = {
     errno.ENOENT: ABSENT,
     errno.ENOTDIR: ABSENT,
@@ -112,6 +114,8 @@ def from_error(error: OSError) -> Reading:
 def as_facts(thing: Any) -> Any:
     """`thing` as plain JSON types: every Reading becomes `{status, value}`, tuples become lists."""
     if isinstance(thing, Reading):
+        if type(thing.value) is int and abs(thing.value) >= LARGEST:
+            return {"status": UNPARSABLE, "value": None}
         return {"status": thing.status, "value": as_facts(thing.value)}
     if isinstance(thing, dict):
         return {key: as_facts(value) for key, value in thing.items()}

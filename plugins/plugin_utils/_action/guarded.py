@@ -32,10 +32,10 @@ class GuardedAction(ActionBase):
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         self.console = Console()
-        self.seconds = _seconds(self._variable("gpuhost_timeout", task_vars)) if self.READS else 0.0
+        self.seconds = _seconds(self._variable("gpuhost_timeout", task_vars))      # for one reading of a host
         try:
             modes.choose(self._variable("gpuhost_report_mode", task_vars))
-            with time_limit(self.seconds):
+            with time_limit(self.seconds if self.READS else 0):
                 result = self.act(tmp, task_vars)
                 return _safe({**result, **self.console.result()})
         except AnsibleConnectionFailure as lost:
