@@ -49,14 +49,14 @@ class ActionModule(GuardedAction):
             raise AnsibleActionFail(f"the journal of the host cannot be read: {journal['detail']}")
         try:
             values = drift.leave(drift.force(journal["restore_values"], untag(arguments["force"])),
-                                     untag(arguments["leave"]))
+                                 untag(arguments["leave"]))
             message = self._nothing(journal, host, arguments) if not values else drift.to_restore(values)
         except (RecordError, ValueError) as problem:
             raise AnsibleActionFail(str(problem)) from problem
         for line in drift.unusable_lines(journal["unusable"]):
             Display().warning(clean(f"{host}: {line}"))
         shown = [f"{host}: {message}"] + [f"  {entry['address']}: left alone: {entry['reason']}"
-                                       for entry in journal["left_alone"]]
+                                          for entry in journal["left_alone"]]
         self.console.show("\n".join(clean(line) for line in shown))
         return {**result, "changed": False, "run_id": new_run_id(), "values": values, "said": message,
                 "left_alone": journal["left_alone"]}

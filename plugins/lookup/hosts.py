@@ -3,16 +3,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
-from typing import Any
-
-from ansible import context
-from ansible.errors import AnsibleLookupError
-from ansible.plugins.loader import lookup_loader
-from ansible.plugins.lookup import LookupBase
-
-from ..plugin_utils._ansible.play_hosts import problem
-from ..plugin_utils._ansible.untag import untag
-
 DOCUMENTATION = """
 name: hosts
 short_description: A pattern of hosts that is known to match some
@@ -48,6 +38,16 @@ _list:
   type: list
   elements: str
 """
+
+from typing import Any
+
+from ansible import context
+from ansible.errors import AnsibleLookupError
+from ansible.plugins.loader import lookup_loader
+from ansible.plugins.lookup import LookupBase
+
+from ..plugin_utils._ansible.play_hosts import problem
+from ..plugin_utils._ansible.untag import untag
 
 
 class LookupModule(LookupBase):

@@ -136,7 +136,7 @@ def plant_node(tree: Tree, uvm_major: int, *, swap: bool = False, vms: dict[str,
             "/dev/nvidiactl": (195, 255), "/dev/nvidia-uvm": (uvm_major, 0)})
     tree.file("/etc/systemd/system/nvidia-nodes.service", NODES_UNIT)
     processes.plant_persistenced(tree, 1201,
-                            ("/dev/nvidiactl", *map("/dev/nvidia{}".format, range(8))))
+                                 ("/dev/nvidiactl", *map("/dev/nvidia{}".format, range(8))))
 
 
 def plant_gpus(tree: Tree) -> None:

@@ -51,8 +51,8 @@ def test_a_folder_is_not_measured_and_a_host_that_is_kept_is_refused(controller,
 
     message = run.one("kept", action="bandwidth")["msg"]
     assert message == ("high availability keeps 1 guest of this node (lxc:101): if a GPU hangs the host, the cluster "
-                    "fences it. To measure all the same: gpuhost_bandwidth_override: [ha]; to leave it out: "
-                    "gpuhost_bandwidth: false")
+                       "fences it. To measure all the same: gpuhost_bandwidth_override: [ha]; to leave it out: "
+                       "gpuhost_bandwidth: false")
     assert not (controller.reports / "kept" / "bandwidth.json").exists()
 
     # Both were audited at the end, and what was measured before is in the report of the one and on the page.

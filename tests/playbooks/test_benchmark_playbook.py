@@ -172,7 +172,7 @@ def test_what_fails_is_one_message_and_is_kept(controller, bench, make_tree):
     assert message["dies"] == f"{first}sh was killed by SIGKILL: working"
     assert message["babbles"].startswith(
         f"{first}metric speed: wanted a number by json 'speed' in stdout, found no JSON. "
-                                      "stdout begins 'Model loaded, all fine'")
+        "stdout begins 'Model loaded, all fine'")
     assert "found nothing (null). " in message["lacks"]
     assert message["stopped"].startswith(f"{first}container 4711 ")
     assert message["wrong"] == "gpuhost_benchmark: unknown key 'comand': did you mean 'command'?"

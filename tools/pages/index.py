@@ -19,10 +19,10 @@ from .words import escape
 def index_page(checks: Sequence[Check], profiles: Sequence[Profile]) -> str:
     """The Markdown of the page."""
     lines = ["# Checks", "",
-            f"The {len(checks)} checks of the catalogue, each on a page of its own. The pages are made from the "
-            "catalogue (`make check-pages`), so what they say is what is judged.", "",
-            "How to add one: [add-a-check.md](../add-a-check.md).", "",
-            *_by_subject(checks), *_by_priority(checks), *_planned(checks, profiles), *_contested(checks, profiles)]
+             f"The {len(checks)} checks of the catalogue, each on a page of its own. The pages are made from the "
+             "catalogue (`make check-pages`), so what they say is what is judged.", "",
+             "How to add one: [add-a-check.md](../add-a-check.md).", "",
+             *_by_subject(checks), *_by_priority(checks), *_planned(checks, profiles), *_contested(checks, profiles)]
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
@@ -50,7 +50,7 @@ def _priority(check: Check) -> str:
 def _by_priority(checks: Sequence[Check]) -> list[str]:
     lines = ["## By priority", "",
              "A finding that fails has this priority, a few a higher one by evidence on the host. "
-            "`P0` is broken now or data at risk, `P1` and `P2` deviate, `info` is worth knowing.", ""]
+             "`P0` is broken now or data at risk, `P1` and `P2` deviate, `info` is worth knowing.", ""]
     rows = []
     for priority in PRIORITIES:
         always = [link(check) for check in checks if check.priority == priority]

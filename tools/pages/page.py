@@ -37,9 +37,9 @@ EFFECTS = {
 def check_page(check: Check, profiles: Sequence[Profile]) -> str:
     """The Markdown of the page; `profiles` in the order in which they are shown."""
     message = [f"# {name(check)}", "", *_sentences(check), *_head(check), "## Why", "", prose(check.why, check), "",
-            *_reading(check), *_applicability(check), *_recommended(check, profiles), *_fix(check),
-            *_contested(check), "## Sources", "", *_sources(check), "",
-            "[All checks](README.md)"]
+               *_reading(check), *_applicability(check), *_recommended(check, profiles), *_fix(check),
+               *_contested(check), "## Sources", "", *_sources(check), "",
+               "[All checks](README.md)"]
     return "\n".join(message) + "\n"
 
 
@@ -101,7 +101,7 @@ def _applicability(check: Check) -> list[str]:
     message = ["## Where it applies", ""]
     if check.each is not None:
         message += [f"There is one finding for each of these (`it`), named by {code(check.subject.text)}:", "",
-                 *expression(check.each.text), ""]
+                    *expression(check.each.text), ""]
     if check.applies is not None:
         message += ["It applies where this is true:", "", *expression(check.applies.text), ""]
     why_not = reasons(check.otherwise, check)
@@ -128,8 +128,8 @@ def _recommended(check: Check, profiles: Sequence[Profile]) -> list[str]:
     if check.fix.kind != "runtime":
         return [*message, *table(("profile", "wanted"), [(code(name), wanted(one)) for name, one in effective]), ""]
     message += table(("profile", "wanted", "planned by a tune"),
-                  [(code(name), wanted(one), escape(f"no: {one.left_out}") if one.left_out else "yes")
-                   for name, one in effective])
+                     [(code(name), wanted(one), escape(f"no: {one.left_out}") if one.left_out else "yes")
+                      for name, one in effective])
     not_where = [f"- {text}" for condition in check.plan_if for text in _unmet(condition, check)]
     if not_where:
         message += ["", "Whatever the profile, no tune plans it where", "", *dict.fromkeys(not_where)]

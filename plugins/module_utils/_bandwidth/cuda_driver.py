@@ -155,14 +155,14 @@ class Driver:
 
     @contextlib.contextmanager
     def _held(self, handle: int, give_back: str) -> Iterator[int]:
+        # After an error of the GPU every call fails: the first one is what a person has to know.
+        ignored: tuple[type[Exception], ...] = (CudaError,)
         try:
             yield handle
-        except BaseException:
-            # After an error of the GPU every call fails: the first one is what a person has to know.
-            with contextlib.suppress(CudaError):
+            ignored = ()
+        finally:
+            with contextlib.suppress(*ignored):
                 self.call(give_back, handle)
-            raise
-        self.call(give_back, handle)
 
     def memory(self, size: int) -> contextlib.AbstractContextManager[int]:
         """Memory of the GPU of the current context."""

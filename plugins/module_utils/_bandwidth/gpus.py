@@ -117,7 +117,7 @@ def _require_well(host: Host, around: Surroundings, configs: dict[str, Reading])
         state = read_module(host, name)["state"]
         if state not in (LIVE, BUILT_IN):
             raise NotMeasurable(f"the module {name} is {state}, and the driver's library would load it: load it first, "
-                        "with gpuhost.tuning.nvidia_module or nvidia-modprobe -u")
+                                "with gpuhost.tuning.nvidia_module or nvidia-modprobe -u")
     if around.mismatch is not None:
         raise NotMeasurable(f"driver and libraries differ: {around.mismatch}: reboot first")
 

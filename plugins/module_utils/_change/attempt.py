@@ -73,7 +73,7 @@ class Attempt:
         if self.pending:
             foreseen = self.group.foresee_side_effects(self.now, self.target)
             self.side_effects = {tunable: self._side_effect(tunable, WOULD_CHANGE, value, self.group.side_effects_known)
-                          for tunable, value in foreseen.items()}
+                                 for tunable, value in foreseen.items()}
 
     def _all_or_nothing(self) -> None:
         # What is absent on this kernel is not coupled with anything, so it does not hold back the others.

@@ -64,10 +64,10 @@ def _read_sections(host: Host, link_samples: int) -> dict[str, Any]:
     own = [gpu for gpu in devices["gpus"] if gpu["vendor"] == pci_gpus.NVIDIA]
     users = read_users(host)
     nvidia = driver.read(host, log, earlier=earlier, users=users, nvswitches=devices["pcie"]["nvswitches"],
-                          rdma=bool(rdma["devices"]), containers=find_processes(host, guests, users),
-                          release=kernel["release"].value, present=bool(own),
-                          gone=[gpu["bdf"] for gpu in own if gpu["state"] == GONE],
-                          asleep=[gpu["bdf"] for gpu in own if gpu["state"] == ASLEEP])
+                         rdma=bool(rdma["devices"]), containers=find_processes(host, guests, users),
+                         release=kernel["release"].value, present=bool(own),
+                         gone=[gpu["bdf"] for gpu in own if gpu["state"] == GONE],
+                         asleep=[gpu["bdf"] for gpu in own if gpu["state"] == ASLEEP])
     users = read_users(host)
     gpus = with_use(host, devices["gpus"], proc_gpus=nvidia["proc_gpus"], smi=nvidia["smi"], guests=guests,
                     users=users)

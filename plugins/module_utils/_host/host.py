@@ -27,7 +27,7 @@ READ_LIMIT = 4 << 20    # bytes; /proc/interrupts of a 256-CPU host is a little 
 def require_node(node: object) -> dict:
     """`{type, major, minor, mode}` of recorded/dev.json. Raises ValueError for anything else."""
     if not isinstance(node, dict) or node.get("type") not in ("c", "b") or not isinstance(node.get("mode"), str) \
-            or not all(type(node.get(key)) is int and 0 <= node[key] < 1 << 32 for key in ("major", "minor")):
+            or not all(isinstance(node.get(key), int) and 0 <= node[key] < 1 << 32 for key in ("major", "minor")):
         raise ValueError("it is no device node")
     return node
 

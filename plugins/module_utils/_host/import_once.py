@@ -33,7 +33,7 @@ class _Once:
         self._folders: dict[str, Any] = {}
 
     def find_spec(self, name: str, _path: Any = None, _target: Any = None) -> ModuleSpec | None:
-        package, _, file = name.rpartition(".")
+        package, _dot, file = name.rpartition(".")
         if package.rpartition(".")[0] != _PACKAGE:
             return None
         try:

@@ -40,7 +40,7 @@ def _is_failure(answer: object) -> bool:
     if isinstance(answer, int):
         return answer in errno.errorcode or answer == ENOTSUPP
     return (isinstance(answer, list) and len(answer) == 2
-                                       and answer[0] in ("absent", "unparsable") and isinstance(answer[1], str))
+            and answer[0] in ("absent", "unparsable") and isinstance(answer[1], str))
 
 
 class Sysroot:

@@ -47,7 +47,8 @@ def _walk(thing: Any, clean: Callable[[str], str], known: dict[str, str]) -> Any
         before: Any = None
         for position, value in enumerate(thing):
             if type(value) in _HOLD_TEXT:
-                split = type(value) is type(before) is str and clean is _clean and is_secret_of(before, value)
+                split = (isinstance(value, str) and isinstance(before, str) and clean is _clean
+                         and is_secret_of(before, value))
                 thing[position] = MASKED if split else _walk(value, clean, known)
             before = value
     return thing

@@ -115,7 +115,7 @@ def read_headroom(host: Host, cpus: list[int], switches: tuple[Reading, ...]) ->
         return Reading(ABSENT, None, "boost is not switched off")
     for cpu in cpus:
         highest, nominal = (host.read_int(f"{CPU}/cpu{cpu}/acpi_cppc/{name}") for name in ("highest_perf",
-                                                                                         "nominal_perf"))
+                                                                                           "nominal_perf"))
         if not highest.ok or not nominal.ok:
             return nominal if highest.ok else highest
         if nominal.value:

@@ -39,7 +39,7 @@ class GuardedAction(ActionBase):
                 result = self.act(tmp, task_vars)
                 return _safe({**result, **self.console.result()})
         except AnsibleConnectionFailure as lost:
-            failure: AnsibleError = AnsibleConnectionFailure(_shown(lost))
+            failure = AnsibleConnectionFailure(_shown(lost))
         except AnsibleActionFail as failed:
             failure = AnsibleActionFail(_shown(failed), result=_safe(failed.result or {}))
         except ValueError as bad:

@@ -21,13 +21,14 @@ SCHEMAS = pathlib.Path(__file__).parents[1] / "schemas"
 Misfit = tuple[list[Any], str]
 Fits = Callable[[Any], "Misfit | None"]
 
+_WHOLE = (int,)        # a boolean is no number
 _TYPES: dict[str, Callable[[Any], bool]] = {
-    "object": lambda value: type(value) is dict,
-    "array": lambda value: type(value) is list,
-    "string": lambda value: type(value) is str,
-    "boolean": lambda value: type(value) is bool,
+    "object": lambda value: isinstance(value, dict),
+    "array": lambda value: isinstance(value, list),
+    "string": lambda value: isinstance(value, str),
+    "boolean": lambda value: isinstance(value, bool),
     "null": lambda value: value is None,
-    "integer": lambda value: type(value) is int and -NUMBER < value < NUMBER,
+    "integer": lambda value: type(value) in _WHOLE and -NUMBER < value < NUMBER,
     "number": lambda value: type(value) in (int, float) and -NUMBER < value < NUMBER,
 }
 _READING = "facts/reading.json"
@@ -60,7 +61,10 @@ class _Compiler:
         where = (pathlib.PurePosixPath(file).parent / path).as_posix() if path else file
         key = (where, pointer)
         if key not in self._known:
-            self._known[key] = lambda value: self._known[key](value)      # a schema that refers to itself
+            def of_itself(value: Any) -> Any:      # a schema may refer to itself
+                return self._known[key](value)
+
+            self._known[key] = of_itself
             self._known[key] = self.compile(self._node(where, pointer), where)
         return self._known[key]
 
@@ -98,12 +102,12 @@ class _Compiler:
         then_fits = self.compile(node.get("then", {}).get("properties", {}).get("value", True), file)
 
         def fits(reading: Any) -> Misfit | None:
-            if type(reading) is dict and len(reading) == 2 and "value" in reading:
+            if isinstance(reading, dict) and len(reading) == 2 and "value" in reading:
                 status, value = reading.get("status"), reading["value"]
                 if status == "ok":
                     if value_fits(value) is None and then_fits(value) is None:
                         return None
-                elif value is None and type(status) is str and status in statuses:
+                elif value is None and isinstance(status, str) and status in statuses:
                     return None
             return slow(reading)
         return fits
@@ -131,7 +135,7 @@ def _type(_compiler: _Compiler, node: Mapping[str, Any], _file: str) -> Fits:
     def fits(value: Any) -> Misfit | None:
         for test in tests:
             if test(value):
-                if type(value) is str and len(value) > CHARACTERS:
+                if isinstance(value, str) and len(value) > CHARACTERS:
                     return [], f"a text of {len(value)} characters, at most {CHARACTERS} are taken"
                 return None
         return [], f"wanted {wanted}, found {_kind(value)}"
@@ -158,7 +162,7 @@ def _choices(_compiler: _Compiler, node: Mapping[str, Any], _file: str) -> Fits:
 
 def _pattern(_compiler: _Compiler, node: Mapping[str, Any], _file: str) -> Fits:
     pattern = re.compile(node["pattern"])
-    return lambda value: None if type(value) is not str or pattern.search(value) else (
+    return lambda value: None if not isinstance(value, str) or pattern.search(value) else (
         [], f"{value!r:.80} has not the form {pattern.pattern}")
 
 
@@ -172,7 +176,7 @@ def _items(compiler: _Compiler, node: Mapping[str, Any], file: str) -> Fits:
     inner = compiler.compile(node["items"], file)
 
     def fits(value: Any) -> Misfit | None:
-        if type(value) is not list:
+        if not isinstance(value, list):
             return None
         if len(value) > ENTRIES:
             return [], f"{len(value)} entries, at most {ENTRIES} are taken"
@@ -192,7 +196,7 @@ def _properties(compiler: _Compiler, node: Mapping[str, Any], file: str) -> Fits
     further = compiler.compile(more, file) if more not in (True, False) else None
 
     def fits(value: Any) -> Misfit | None:
-        if type(value) is not dict:
+        if not isinstance(value, dict):
             return None
         if len(value) > ENTRIES:
             return [], f"{len(value)} keys, at most {ENTRIES} are taken"

@@ -58,9 +58,9 @@ class Audit:
 
     def _judge(self, facts: dict[str, Any]) -> None:
         findings = checks_judge.judge(facts, self.catalogue, self.profile, host=self.host, waivers=self.waivers,
-                                 today=datetime.date.today(), dedicated=self.arguments["dedicated"],
-                                 allow_busy=self.arguments["allow_busy"], **self.choices,
-                                 peers=peers.read_peers(self.folder, facts))
+                                      today=datetime.date.today(), dedicated=self.arguments["dedicated"],
+                                      allow_busy=self.arguments["allow_busy"], **self.choices,
+                                      peers=peers.read_peers(self.folder, facts))
         boot_id = value(facts["identity"]["boot_id"])
         measured_here.attach(findings, self.measured, boot_id)
         self.document = {
@@ -108,7 +108,7 @@ class Audit:
                 "boot_id": self.document["boot_id"], "created_at": self.document["collected_at"]}
         run = self.folder.run(self.run_id)
         host_folder.write_json(run / "before.json", {**head, "values": plan.baseline, "changes": plan.changes,
-                                                 "guard": health.observe(self.document["facts"])})
+                                                     "guard": health.observe(self.document["facts"])})
         host_folder.write_json(run / "plan.json", {**head, "values": plan.values, "changes": plan.changes})
         self._note_plan(plan, reasons)
         return {"plan": plan.values, "planned": plan.changes, "left_alone": reasons}

@@ -185,7 +185,7 @@ def say_pairs(record: Mapping[str, Any]) -> str:
     pairs = record["pairs"]
     counts = tally({"gpus": [], "pairs": pairs})
     message = ", ".join([count(len(pairs), "pair"), *(f"{number} {verdict.replace('_', ' ')}"
-                                                   for verdict, number in counts.items())])
+                                                      for verdict, number in counts.items())])
     bad = [pair for pair in pairs if pair["verdict"] in (*HARMFUL, SLOW)]
     if not bad:
         return message

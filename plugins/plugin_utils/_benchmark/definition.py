@@ -87,7 +87,7 @@ class Benchmark(NamedTuple):
         """The figures of one run, by metric; MetricError. `output` is `{stdout, stderr, file, cut}`."""
         stream = self.output if self.output in STREAMS else "file"
         message = Output(output.get(stream) or "", self.output, every=self.records == "all",
-                      cut=stream in (output.get("cut") or ()))
+                         cut=stream in (output.get("cut") or ()))
         if self.valid is not None:
             message.require(self.valid)
         return message.values(self.metrics)

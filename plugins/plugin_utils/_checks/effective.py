@@ -47,7 +47,7 @@ def require_known(names: Iterable[str], checks: Sequence[Check], origin: str) ->
 
 
 def effective_checks(checks: Sequence[Check], profile: Profile, overrides: Mapping[str, Any],
-          include: Collection[str]) -> dict[str, EffectiveCheck]:
+                     include: Collection[str]) -> dict[str, EffectiveCheck]:
     """The terms of every check, by id."""
     require_known(overrides, checks, _OVERRIDES)
     require_known(include, checks, "gpuhost_include")
@@ -79,7 +79,7 @@ def _terms(check: Check, profile: Profile, override: Mapping[str, Any], included
     if priority is not None:
         check.allow_priority(priority, _OVERRIDES if "priority" in override else profile.file)
     return EffectiveCheck(check, value, wanted, source, priority or check.priority, priority is None,
-                 _left_out(check, profile, override, included), _origin(check, profile, override, included))
+                          _left_out(check, profile, override, included), _origin(check, profile, override, included))
 
 
 def _origin(check: Check, profile: Profile, override: Mapping[str, Any], included: bool) -> str:

@@ -43,7 +43,7 @@ def judge(facts: Mapping[str, Any], checks: Sequence[Check], profile: Profile, *
     got wrong (an unknown id, a waiver without a day, a value of the wrong type) is a CatalogueError.
     """
     effective, accepted = resolve(checks, profile, overrides=overrides, waivers=waivers, only=only, skip=skip,
-                             include=include)
+                                  include=include)
     in_force = counting(accepted, host, today or datetime.date.today())
     known = {**_without_unseen_gpus(facts if "derived" in facts else derive(dict(facts), peers)),
              "dedicated": bool(dedicated), "allow_busy": bool(allow_busy), "included": list(include)}
@@ -62,8 +62,8 @@ def _without_unseen_gpus(facts: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def resolve(checks: Sequence[Check], profile: Profile, *, overrides: Mapping[str, Any] | None = None,
-          waivers: Iterable[Mapping] = (), only: Sequence[str] = (), skip: Sequence[str] = (),
-          include: Sequence[str] = ()) -> tuple[list[EffectiveCheck], list[Waiver]]:
+            waivers: Iterable[Mapping] = (), only: Sequence[str] = (), skip: Sequence[str] = (),
+            include: Sequence[str] = ()) -> tuple[list[EffectiveCheck], list[Waiver]]:
     """The checks to be judged, each as the profile and the user's choices have it, and the waivers.
 
     It needs no facts: what the user got wrong can be told before any host is asked.

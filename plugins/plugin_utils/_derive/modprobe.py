@@ -113,6 +113,6 @@ def _registry(nvidia: dict[str, Any]) -> list[str]:
     names = {one["name"] for one in value(nvidia["parameters"]) or []}
     keys = registry_keys(nvidia["parameters"])
     message = [f"{key} is a parameter of the module and no registry key, so it has no effect here: write {_PREFIX}{key}"
-            for key in keys if key in names]
+               for key in keys if key in names]
     return message + [f"{key}={text} overrides what the driver found out about transfers between GPUs"
-                   for key, text in keys.items() if key in _P2P_KEYS]
+                      for key, text in keys.items() if key in _P2P_KEYS]

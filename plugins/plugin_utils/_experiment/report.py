@@ -82,9 +82,9 @@ def _conditions(document: dict[str, Any]) -> list[str]:
     ends = [end for run in _counted(document) for end in (run["conditions"] or {}).values() if isinstance(end, dict)]
     gpus = [gpu for end in ends for gpu in end.get("gpus") or []]
     lines = [_range("GPUs", (gpu.get("temperature_c") for gpu in gpus), "°C"),
-            _range("SM clock", (gpu.get("sm_mhz") for gpu in gpus), "MHz"),
-            _range("power", (gpu.get("power_w") for gpu in gpus), "W"),
-            _range("load", (end.get("load1") for end in ends), "")]
+             _range("SM clock", (gpu.get("sm_mhz") for gpu in gpus), "MHz"),
+             _range("power", (gpu.get("power_w") for gpu in gpus), "W"),
+             _range("load", (end.get("load1") for end in ends), "")]
     throttled = sorted({one_line(name) for gpu in gpus for name in gpu.get("throttle") or []})
     lines += [f"throttled: {', '.join(throttled)}"] if throttled else []
     others = sorted({one_line(user.get("command")) for end in ends for user in end.get("users") or []})
@@ -108,7 +108,7 @@ def _several(document: dict[str, Any]) -> list[str]:
         return []
     by_chance = f"{len(compared) * (1 - CONFIDENCE):.2g}"
     lines = [f"{len(compared)} comparisons: if nothing made any difference, about {by_chance} of them would be called "
-            "all the same."]
+             "all the same."]
     if called:
         stand = sum(stand_together([found["chance"] for found in compared]))
         if stand == len(called):

@@ -103,7 +103,7 @@ class Settings:
                 third.append(f"{change['address']}: we left {expected}, found {found}")
         if third:
             raise ConcurrentChange("somebody else changed a setting of the experiment, and it is left alone: "
-                               + "; ".join(third))
+                                   + "; ".join(third))
         # Of a group that goes together one refusal holds back the others.
         if refused and not again:
             raise ExperimentError("\n".join(change_lines(refused)))

@@ -81,5 +81,5 @@ def notes(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
 def moved(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
     """Device nodes and majors that are not what they were, one sentence each."""
     message = [f"device node {path} was {numbers} and is {after['nodes'].get(path, 'gone')}"
-            for path, numbers in before["nodes"].items() if after["nodes"].get(path) != numbers]
+               for path, numbers in before["nodes"].items() if after["nodes"].get(path) != numbers]
     return message + [f"character device {major} is gone" for major in before["majors"] if major not in after["majors"]]

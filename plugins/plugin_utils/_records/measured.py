@@ -30,7 +30,7 @@ def read_measured(folder: pathlib.Path) -> list[dict[str, Any]]:
     if not isinstance(document, dict) or document.get("schema") != SCHEMA_MEASURED:
         found = document.get("schema") if isinstance(document, dict) else type(document).__name__
         raise host_folder.RecordError(f"{path} has the schema {found!r}, wanted {SCHEMA_MEASURED!r}: move it away and "
-                                  "measure again")
+                                      "measure again")
     findings = document.get("findings")
     if not isinstance(findings, list):
         raise host_folder.RecordError(f"{path} has no list of findings: move it away and measure again")

@@ -119,10 +119,10 @@ def notes(document: dict[str, Any]) -> list[str]:
     if not facts["privileged"]:
         missing = sorted({entry["fact"] for entry in facts["unread"]})
         message.append(f"PARTIAL: run without root, {count(len(missing), 'fact')} could not be read"
-                    + (f" ({', '.join(missing[:4])}{', ...' if len(missing) > 4 else ''})" if missing else "")
-                    + ". Run it as root, or with a user who may use sudo, for the rest.")
+                       + (f" ({', '.join(missing[:4])}{', ...' if len(missing) > 4 else ''})" if missing else "")
+                       + ". Run it as root, or with a user who may use sudo, for the rest.")
     message += [f"waiver of {entry['check']} expired on {entry['expires']}: {one_line(entry['reason'])}"
-             for entry in document["summary"].get("expired_waivers", [])]
+                for entry in document["summary"].get("expired_waivers", [])]
     message += planned_all_the_same(document["findings"])
     return message
 

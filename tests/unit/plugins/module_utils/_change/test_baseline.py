@@ -154,7 +154,7 @@ def test_a_way_back_that_was_killed_while_it_held_another_value():
                  + write("r2", "268435456", "0", address=face, identity=None, restores=True, finished=False,
                          together=[ratio]))
     assert found.restore == {"sysctl": {"vm.dirty_bytes": {"set": "0", "only_from": ["268435456", "0"],
-                                                          "restores": True},
+                                                           "restores": True},
                                         "vm.dirty_ratio": {"set": "10", "only_from": ["10", "10"],
                                                            "restores": True}}}
 

@@ -94,9 +94,9 @@ def test_containers_that_are_given_a_gpu_by_its_minor(host, gpus):
 def test_processes_that_hold_a_gpu(host, gpus):
     users = ok([
         {"pid": 4711, "command": "python3", "container": "101", "nodes": ["/dev/nvidia0", "/dev/nvidiactl"],
-             "persistenced": False},
+         "persistenced": False},
         {"pid": 900, "command": "nvidia-persiste", "container": None, "nodes": ["/dev/nvidia0", "/dev/nvidia2"],
-             "persistenced": True}])
+         "persistenced": True}])
     first, second = join(host, gpus, users=users)
     assert first["users"].value == []
     assert second["users"].value == [{"pid": 4711, "command": "python3", "container": "101"}]

@@ -16,7 +16,8 @@ from hosts.processes import plant_container_init, plant_container_nodes
 NODES = {"/dev/nvidia0": (195, 0), "/dev/nvidia-uvm": (508, 0), "/dev/nvidia-caps/nvidia-cap1": (235, 1)}
 
 
-def look(tree, nodes=NODES, files=()):
+def look(tree, nodes=None, files=()):
+    nodes = NODES if nodes is None else nodes
     plant_container_init(tree, 5101, "101")
     plant_container_nodes(tree, 5101, nodes, files)
     return asked(tree)

@@ -73,8 +73,8 @@ def test_gpus_under_the_kernels_addresses():
 def test_the_names_of_every_driver(version):
     """535 renamed throttle reasons and power readings, 545 split the SRAM errors, 560 has a recovery action."""
     gpu = message(version, reasons=("gpu_idle", "hw_thermal_slowdown"), power_limit=450, default_power_limit=600,
-               sram_uncorrectable=2, dram_uncorrectable=3, remapped_row_pending="Yes", recovery="Reset",
-               pending_mig="Enabled", pending_ecc="Disabled", compute_mode="Exclusive_Process")
+                  sram_uncorrectable=2, dram_uncorrectable=3, remapped_row_pending="Yes", recovery="Reset",
+                  pending_mig="Enabled", pending_ecc="Disabled", compute_mode="Exclusive_Process")
     assert gpu["clock_reasons"] == ["gpu_idle", "hw_thermal_slowdown"]
     assert (gpu["power_draw_w"], gpu["power_limit_w"], gpu["power_default_w"]) == (39.17, 450.0, 600.0)
     assert (gpu["ecc_errors"], gpu["ecc_errors_ever"]) == (5, 5)

@@ -68,7 +68,7 @@ def test_facts_and_findings_of_a_recording_are_those_of_the_host(tmp_path, plant
     if not anonymise:
         assert again == first
     message = [{pair: line(finding) for pair, finding in judged({**facts, "collected_at": ""}).items()}
-            for facts in (first, again)]
+               for facts in (first, again)]
     assert message[0] == message[1]
     assert message[0]
 

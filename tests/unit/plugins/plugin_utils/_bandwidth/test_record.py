@@ -187,7 +187,7 @@ def test_evidence_for_checks():
 def test_evidence_without_pairs_or_figures():
     record = made(answer([gpu_answer(NEAR, "unsupported", "no driver library", h2d=None, d2h=None)]))
     assert {one["check"] for one in bandwidth_record.entries(record)} == {"pcie_link_width", "pcie_link_speed",
-                                                                    "pcie_bottleneck"}
+                                                                          "pcie_bottleneck"}
 
 
 def test_every_check_that_gets_evidence_exists():

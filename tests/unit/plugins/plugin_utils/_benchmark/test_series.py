@@ -121,7 +121,7 @@ def test_no_run_that_counts_is_a_failure(series):
     message = made.answer()
     assert message["failed"]
     assert message["msg"] == ("no run of 'small' counts: the load was 3 before it, at most 1 counts; "
-                           "the load was 4 before it, at most 1 counts. Wait, or set other limits")
+                              "the load was 4 before it, at most 1 counts. Wait, or set other limits")
     assert (message["runs"], message["discarded"], message["summary"]) == (3, 2, {})
 
 

@@ -112,7 +112,7 @@ def test_within_a_priority_effect_comes_before_effort():
 def test_what_is_so_everywhere_comes_before_what_is_so_in_a_part():
     of_gpus = {"each": "host.gpus", "subject": "it.bdf", "otherwise": "none"}
     checks = [own("part", "some", **of_gpus, actual="it.pcie.width", expect={"op": "at_least", "value": 16,
-                                                                            "type": "int"}),
+                                                                             "type": "int"}),
               own("host", "some"), own("all", "some", **of_gpus)]
     host = tiny.host()
     host["gpus"] = [tiny.gpu(1), {**tiny.gpu(2), "pcie": tiny.ok({"width": 8, "read_request": 512})}]

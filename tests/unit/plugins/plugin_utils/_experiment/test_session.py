@@ -277,7 +277,7 @@ def test_one_that_was_cut_short_is_told_until_its_values_are_back(story):
     assert message.startswith(f"experiment {RUN_ID} of ")
     assert message.endswith(
         "it had set sysctl:vm.swappiness. Bring that back: ansible-playbook playbooks/restore.yml -e "
-                         f"gpuhost_run_id={RUN_ID}")
+        f"gpuhost_run_id={RUN_ID}")
     assert cut_short(told.folder, "another boot", told.machine.left_behind) is None
     told.machine.way_back(settings)
     assert cut_short(told.folder, BOOT, told.machine.left_behind) is None

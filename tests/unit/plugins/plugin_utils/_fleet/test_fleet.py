@@ -96,8 +96,8 @@ def test_what_runs_did_is_told_with_before_and_after(tmp_path, audited):
     folder = audited("pve1")
     skipped = CHANGE | {"address": "module:nvidia_peermem", "outcome": "skipped", "after": None, "reason": "no RDMA"}
     outputs.write_outcome(folder, {"run_id": RUN, "time": "2026-11-29T18:31:00Z", "planned": [skipped, CHANGE],
-                                    "changes": [CHANGE], "harm": [{"device": "0000:01:00.0", "what": "is gone"}],
-                                    "notes": []})
+                                   "changes": [CHANGE], "harm": [{"device": "0000:01:00.0", "what": "is gone"}],
+                                   "notes": []})
     assert fleet_module.collect(str(tmp_path)).hosts["pve1"]["runs"] == [{
         "id": RUN, "state": "finished", "outcomes": {"changed": 1, "skipped": 1}, "harm": ["0000:01:00.0: is gone"],
         "changes": [["sysctl:vm.swappiness", "60", "10", "10", "changed", ""],

@@ -47,7 +47,7 @@ def test_what_fails_is_planned_and_what_cannot_be_is_skipped(planned):
     assert found.values == {"sysctl": {"vm.swappiness": "10", "net.core.rmem_max": {"at_least": 16777216}},
                             "pcie_maxreadreq": {FIRST: 4096, SECOND: 4096}}
     assert found.baseline == {"sysctl": {"vm.swappiness": "60", "net.core.rmem_max": "212992"},
-                             "pcie_maxreadreq": {FIRST: 512, SECOND: 512}}
+                              "pcie_maxreadreq": {FIRST: 512, SECOND: 512}}
     assert short(found.planned) == {
         "sysctl:vm.swappiness": ("60", "10", "would_change"),
         f"pcie_maxreadreq:{FIRST}": (512, 4096, "would_change"),

@@ -4,7 +4,7 @@
 """What is said of findings, in a terminal, in Markdown, for a CI server and on the page."""
 from __future__ import annotations
 
-import xml.etree.ElementTree as ElementTree
+from xml.etree import ElementTree
 
 import pytest
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._fleet.row import about_checks, entries
