@@ -12,6 +12,7 @@ from ansible_collections.gpuhost.tuning.plugins.module_utils._host.reading impor
 from . import cpu, memory
 from .modules import plant_module
 from .sick import sick
+from .story_before import story_before
 from .tree import Tree
 
 
@@ -36,7 +37,7 @@ def merging_alone(tree: Tree) -> None:
 
 # The sick host fails almost every check; here are hosts for those that it does not fail.
 PLANTED: dict[str, Callable[[Tree], Any]] = {
-    "cpu_epp": active_mode, "thp_size": large_page_off, "ksm": merging_alone}
+    "cpu_epp": active_mode, "thp_size": large_page_off, "ksm": merging_alone, "pcie_maxreadreq": story_before}
 
 
 def planted(check: str) -> Callable[[Tree], Any]:

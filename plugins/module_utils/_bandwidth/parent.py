@@ -74,9 +74,11 @@ class MeasuringChild:
         self._inner: tuple[Any, Any] | None = None      # pid and start of the process inside a container
         self._lines: queue.Queue[bytes | None] = queue.Queue(_LINES_WAITING)
         self._errors: list[bytes] = []
+        self._messages: queue.Queue[Any] = queue.Queue()
         self._readers = [threading.Thread(target=work, daemon=True) for work in (self._read_lines, self._read_errors)]
-        for reader in self._readers:
-            reader.start()
+        self._writer = threading.Thread(target=self._write_lines, daemon=True)
+        for thread in (*self._readers, self._writer):
+            thread.start()
         self._send([[name, source_of(_MODULES[name])] for name in child.SOURCES])
 
     def _read_lines(self) -> None:
@@ -89,11 +91,19 @@ class MeasuringChild:
             if sum(map(len, self._errors)) < _KEPT:
                 self._errors.append(piece)
 
-    def _send(self, message: Any) -> None:
+    def _write_lines(self) -> None:
+        """Until None comes, which closes the child's standard input. A child that does not read, as in a frozen
+        container, would keep whoever writes more than its pipe holds."""
         # Whoever has died meanwhile is found out by what it answers.
         with contextlib.suppress(OSError):
-            self._child.stdin.write(json.dumps(message).encode() + b"\n")
-            self._child.stdin.flush()
+            for message in iter(self._messages.get, None):
+                self._child.stdin.write(json.dumps(message).encode() + b"\n")
+                self._child.stdin.flush()
+        with contextlib.suppress(OSError):
+            self._child.stdin.close()
+
+    def _send(self, message: Any) -> None:
+        self._messages.put(message)
 
     def ask(self, request: dict[str, Any]) -> Answer:
         """One step; a child that does not answer within the limit is killed, or left behind where that fails."""
@@ -176,8 +186,7 @@ class MeasuringChild:
 
     def end(self) -> int | None:
         """The end of all steps: the child gives back what it holds. Answers as _kill() where it does not end."""
-        with contextlib.suppress(OSError):
-            self._child.stdin.close()
+        self._messages.put(None)
         try:
             self._child.wait(self._limit)
         except subprocess.TimeoutExpired:

@@ -11,7 +11,8 @@ from ansible import constants as C
 from ansible.utils.display import Display
 
 _OURS = "gpuhost.tuning."
-_TEXT = ("default", "ansible.builtin.default", "ansible.legacy.default")
+# awx_display is ansible-runner's, under AWX and ansible-navigator: the default one, whose output it cuts into events.
+_TEXT = ("default", "ansible.builtin.default", "ansible.legacy.default", "awx_display")
 
 
 def prints_text() -> bool:

@@ -200,7 +200,7 @@ def test_too_much_names_the_largest(tree):
 # Whoever adds a way to look at a host teaches the recorder, or knows that it is made of the others.
 RECORDED = {"below", "contains", "device_node", "keep", "local", "read_at", "read_bytes", "read_link", "read_links",
             "read_list", "run"}
-MADE_OF_THESE = {"device_nodes", "exists", "glob", "is_dir", "link_name", "list", "mode", "modified", "read",
+MADE_OF_THESE = {"device_nodes", "exists", "glob", "is_dir", "link_name", "list", "mode", "modified", "owner", "read",
                  "read_attributes", "read_int", "recorded"}
 BELOW = {"fail_as_recorded", "link_text", "open", "read_answers", "require_writable", "resolve"}
 OTHERS = {"hear", "tell", "write", "write_at"}

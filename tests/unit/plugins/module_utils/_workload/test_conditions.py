@@ -67,7 +67,7 @@ def test_sensors_of_another_vendor(tree):
 
 def test_a_host_without_a_gpu_and_without_anything(tree):
     assert read_conditions(Host(str(tree.folder("/proc").root))) == {
-        "boot_id": None, "load1": None, "thp": None, "governor": None, "memory_available_mib": None, "users": [],
+        "boot_id": "boot-1", "load1": None, "thp": None, "governor": None, "memory_available_mib": None, "users": [],
         "gpus": []}
 
 
