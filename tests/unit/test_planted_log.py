@@ -204,6 +204,7 @@ def test_b26_a_flood_of_corrected_errors_is_told_with_its_rate(facts_of, sound):
 
 def test_b26_a_flood_that_only_the_log_has(facts_of):
     report = (f"pcieport 0000:00:01.1: AER: Correctable error message received from {FIRST}",) * 40
+
     def plant(tree):
         eight_gpus(tree)
         kernel.add_to_log(tree, *((100.0 + number / 4, text) for number, text in enumerate(report)))

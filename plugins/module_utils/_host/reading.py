@@ -114,7 +114,7 @@ def from_error(error: OSError) -> Reading:
 def as_facts(thing: Any) -> Any:
     """`thing` as plain JSON types: every Reading becomes `{status, value}`, tuples become lists."""
     if isinstance(thing, Reading):
-        if type(thing.value) is int and abs(thing.value) >= LARGEST:
+        if isinstance(thing.value, int) and abs(thing.value) >= LARGEST:
             return {"status": UNPARSABLE, "value": None}
         return {"status": thing.status, "value": as_facts(thing.value)}
     if isinstance(thing, dict):

@@ -33,6 +33,7 @@ class GuardedAction(ActionBase):
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         self.console = Console()
         self.seconds = _seconds(self._variable("gpuhost_timeout", task_vars))      # for one reading of a host
+        failure: AnsibleError = AnsibleActionFail("the task ended without an answer")
         try:
             modes.choose(self._variable("gpuhost_report_mode", task_vars))
             with time_limit(self.seconds if self.READS else 0):

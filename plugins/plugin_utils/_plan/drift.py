@@ -74,8 +74,8 @@ def without_journal(folder: HostFolder, run_id: str | None, boot_id: str | None)
         message = f"run {chosen} belongs to another boot: what it set ended with the reboot"
         state, reason = EXPIRED, f"set by run {chosen} in another boot"
     else:
-        message = f"the journal has nothing of run {chosen} although the host was not rebooted: it wrote nothing, or "\
-               "/run/gpuhost was removed"
+        message = (f"the journal has nothing of run {chosen} although the host was not rebooted: it wrote nothing, or "
+                   "/run/gpuhost was removed")
         state, reason = UNKNOWN, "not in the journal"
     return [{"address": change["address"], "expected": change["wanted"], "found": None, "state": state,
              "reason": reason} for change in planned], message

@@ -177,7 +177,6 @@ def read_document(path: pathlib.Path, schema: str) -> dict[str, Any] | None:
     return document
 
 
-
 def shown_path(path: pathlib.Path) -> str:
     """A path below the current folder is shown from there."""
     try:

@@ -140,7 +140,6 @@ def test_a_file_that_is_not_ours_is_told_beforehand(tree, journal, name):
     assert "0666" in journal.obstacle()
 
 
-
 def test_no_journal_is_absent(host):
     assert read_journal(host).status == "absent"
 

@@ -57,8 +57,6 @@ WORDS = st.sampled_from(["policy0", "policy1", "policy2", "policy3", "policy10",
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.tuples(WORDS, WORDS), max_size=12))
 def test_the_loops_do_what_the_lines_do(pairs):
-
-
     lines = [f"printf '<%s>\\n' /sys/{shlex.quote(one)}/x {shlex.quote(other)}" for one, other in pairs]
     expected = sorted({f"</sys/{one}/x>\n<{other}>" for one, other in pairs})
 

@@ -23,6 +23,7 @@ def test_nothing_wrong():
     assert found == {"slowdowns": [], "slowdowns_in_words": None, "memory_troubles": [], "pending_modes": [],
                      "recovery": "None"}
 
+
 @pytest.mark.parametrize("smi, why", [
     ({"state": "timeout", "reason": "timeout: nvidia-smi did not end within 20 s", "gpus": []},
      "nvidia-smi: timeout: nvidia-smi did not end within 20 s"),
