@@ -86,7 +86,7 @@ def run(line: str, folder: pathlib.Path) -> str:
 
 
 def test_add_a_check(copy):
-    assert walk("docs/add-a-check.md", copy) == (7, 2)
+    assert walk("docs/add-a-check.md", copy) == (8, 2)
     assert "| id | `laptop_mode` |" in (copy / "docs" / "checks" / "laptop_mode.md").read_text()
 
 
