@@ -67,7 +67,7 @@ class ActionModule(GuardedAction):
         arguments = {**untag(arguments), "check": self._task.check_mode, "named": named}
         hosts = untag(task_vars["ansible_play_hosts_all"])
         try:
-            for warning in variables.check(task_vars, self._templar.template):
+            for warning in (*variables.check(task_vars, self._templar.template), *self._check_role(task_vars)):
                 Display().warning(warning)
             audit = Audit(host, arguments)
             read = self._read({"sysroot": arguments["sysroot"], "tunables": audit.named_tunables(),
@@ -131,6 +131,16 @@ class ActionModule(GuardedAction):
         given = {option: chosen for option, chosen in found.items() if option not in self._task.args}
         self._task.args = {**{option: chosen.value for option, chosen in given.items()}, **self._task.args}
         return {option: chosen.variable for option, chosen in given.items()}
+
+    def _check_role(self, task_vars: dict[str, Any]) -> list[str]:
+        """Warnings about misspelt options of the role that this task is of; its playbook plays it without the role."""
+        options = {names[0] for names in untag(self._task.args.get("variables", {})).values()}
+        role = self._task._role
+        if role is None:
+            return variables.check_role("audit", options, task_vars, ()) if options else []
+        passed = {*(role.vars or {}), *role.get_role_params(), *self._task.get_vars()}
+        known = options | set(role.get_default_vars())
+        return variables.check_role(role.get_name().rpartition(".")[2], known, task_vars, passed)
 
     def _tell_of_experiment(self, audit: Audit, task_vars: dict[str, Any]) -> None:
         """What is about to be changed may be what an experiment left in the middle."""

@@ -111,3 +111,30 @@ def test_a_variable_that_was_renamed_holds_and_is_warned_of(controller, story):
     run = controller.play("tune_runtime.yml", {"pve1": story}, "--check",
                           variables={"gpuhost_look_again": 5}).succeeded()
     assert "gpuhost_look_again is called gpuhost_recheck_max now" in " ".join(run.output.split())
+
+
+OWN_PLAYBOOK = """
+- hosts: all
+  gather_facts: false
+  become: false
+  roles:
+    - role: gpuhost.tuning.{role}
+      vars: {{{variable}: P0}}
+"""
+
+
+@pytest.mark.parametrize("role, variable, near", [
+    ("audit", "audit_fail_onn", "audit_fail_on"), ("tune_runtime", "tune_runtime_profil", "tune_runtime_profile")])
+def test_a_misspelt_option_that_a_role_was_given_is_an_error(controller, story, tmp_path, role, variable, near):
+    playbook = tmp_path / "own.yml"
+    playbook.write_text(OWN_PLAYBOOK.format(role=role, variable=variable))
+    run = controller.play(str(playbook), {"pve1": story}).failed()
+    assert f"the role {role} has no option {variable}: did you mean {near}?" in " ".join(run.output.split())
+
+
+def test_elsewhere_it_is_warned_of_as_it_may_be_of_another_role(controller, story):
+    run = controller.play("audit.yml", {"pve1": story},
+                          variables={"audit_fail_onn": "P0", "audit_of_ours": 1}).succeeded()
+    output = " ".join(run.output.split())
+    assert "audit_fail_onn is no option of the role audit and sets nothing: did you mean audit_fail_on?" in output
+    assert "audit_of_ours" not in output

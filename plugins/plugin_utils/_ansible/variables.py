@@ -22,6 +22,7 @@ from .untag import untag
 PREFIX = "gpuhost_"
 _UNSET: Final = object()
 _NEAR = 0.8     # of 1: skp is as near to skip, values_of_site is not to values
+_NEAR_OPTION = 0.9      # with the name of the role in front
 _COMMON = frozenset((
     "allow_busy", "become", "checks", "dedicated", "fail_on", "force", "hosts", "include", "link_samples",
     "max_failed", "only", "overrides", "profile", "recheck_max", "report_dir", "report_mode", "run_id", "serial",
@@ -90,6 +91,21 @@ def problems(variables: Mapping[str, Any], resolve: Resolve) -> list[str]:
         if wrong:
             found.append(f"{name}: {wrong}")
     return found
+
+
+def check_role(role: str, options: Collection[str], variables: Mapping[str, Any], passed: Collection[str]) -> list[str]:
+    """Warnings about names that are nearly options of a role, `audit_fail_onn`; ValueError where one was passed to it.
+
+    Elsewhere such a name may be another role's. `options` are the role's own names, `passed` those that it was given.
+    """
+    warnings = []
+    for name in [name for name in variables if name.startswith(f"{role}_") and name not in options]:
+        near = difflib.get_close_matches(name, options, 1, _NEAR_OPTION)
+        if near and name in passed:
+            raise ValueError(f"the role {role} has no option {name}: did you mean {near[0]}?")
+        if near:
+            warnings.append(f"{name} is no option of the role {role} and sets nothing: did you mean {near[0]}?")
+    return warnings
 
 
 class Chosen(NamedTuple):
