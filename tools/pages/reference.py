@@ -14,7 +14,7 @@ from ansible_collections.gpuhost.tuning.plugins.plugin_utils._render.text import
 
 REPOSITORY = pathlib.Path(__file__).parents[2]
 # What playbooks themselves take; roles know nothing of batches and of which hosts there are.
-OF_PLAYBOOKS = pathlib.Path(__file__).with_name("playbook_variables.yml")
+OF_PLAYBOOKS = pathlib.Path(__file__).with_name("shared_variables.yml")
 _MARKUP = re.compile(r"\b([CVOIBPM])\(([^)]*)\)")
 
 
