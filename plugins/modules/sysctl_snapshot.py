@@ -14,8 +14,8 @@ description:
   - Numbers are compared as numbers, so tabs and blanks between several of them mean the same. The snapshot keeps the
     text as the kernel prints it.
   - V(vm.dirty_ratio) and V(vm.dirty_bytes), V(vm.dirty_background_ratio) and V(vm.dirty_background_bytes), and
-    V(vm.overcommit_ratio) and V(vm.overcommit_kbytes) are one setting with two faces each. They are read, set and
-    brought back together.
+    V(vm.overcommit_ratio) and V(vm.overcommit_kbytes) are one setting each, as a ratio and as a size. They are read,
+    set and brought back together.
   - Keys that change by themselves are not read. Keys that cannot be taken back before the next boot, such as
     V(kernel.modules_disabled), and those that name a program for the kernel to run are never written.
 extends_documentation_fragment:
@@ -143,7 +143,7 @@ changes:
       type: list
       elements: str
 snapshot:
-  description: The values before, by key, in the form that O(values) takes. It holds the other face of a pair too.
+  description: The values before, by key, in the form that O(values) takes. It holds the other name of a pair too.
   returned: success or refusal
   type: dict
   sample: {"vm.swappiness": "60"}

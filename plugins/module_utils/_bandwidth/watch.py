@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What ends a measurement at once: a new Xid in the kernel log, or a GPU as hot as where it slows itself down."""
+"""What ends a measurement at once: a new Xid in the kernel log, or a GPU at its thermal-throttle temperature."""
 from __future__ import annotations
 
 import re

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What is to become of one tunable, told from its reading and without a write."""
+"""Preflight: predict the outcome of a change from its reading, without writing."""
 from __future__ import annotations
 
 import errno

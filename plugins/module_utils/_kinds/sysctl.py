@@ -108,7 +108,7 @@ class Pair(Group):
         return []
 
     def follow_up(self, now: dict[Tunable, Any], target: dict[Tunable, Any]) -> list[tuple[Tunable, Any]]:
-        # A folder has no kernel that clears the other face.
+        # A folder has no kernel that clears the other name.
         return [] if self.host.live else super().follow_up(now, target)
 
     def foresee_side_effects(self, now: dict[Tunable, Any], target: dict[Tunable, Any]) -> dict[Tunable, Any]:
@@ -147,7 +147,8 @@ class SysctlKind(Kind):
     def _pair(self, ratio: Sysctl, alias: Sysctl, wanted: dict[Tunable, Wanted]) -> Pair:
         if ratio in wanted and alias in wanted:
             if not _zero(str(wanted[ratio].value)) and not _zero(str(wanted[alias].value)):
-                raise ValueError(f"{ratio.key} and {alias.key} are one setting with two faces: one of them is 0")
+                raise ValueError(f"{ratio.key} and {alias.key} are two names of one setting (a ratio and a size): one of "
+                                 "them is 0")
             alias.cleared_by = ratio.key
         return Pair(self.host, ratio, alias, wanted)
 

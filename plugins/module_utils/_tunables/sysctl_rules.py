@@ -91,7 +91,7 @@ RANGES = {
     "net.core.busy_read": (0, INT_MAX),
 }
 
-# (ratio, its other face): a write of one sets the other to zero.
+# (ratio, the same setting as a size): a write of one sets the other to zero.
 PAIRS = (
     ("vm.dirty_ratio", "vm.dirty_bytes"),
     ("vm.dirty_background_ratio", "vm.dirty_background_bytes"),

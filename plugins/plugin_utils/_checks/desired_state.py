@@ -63,7 +63,7 @@ def form(kind: str, value: Any) -> Any:
 
 
 def refuse_pairs(sysctls: Mapping[str, Any]) -> None:
-    """Two faces of one setting cannot both be wanted: the kernel sets one to zero when the other is written."""
+    """Two names of one setting cannot both be wanted: the kernel sets one to zero when the other is written."""
     for one, other in PAIRS:
         if one in sysctls and other in sysctls and not (is_zero(sysctls[one]) or is_zero(sysctls[other])):
             raise CatalogueError(_ORIGIN, None, "sysctl", f"{one} and {other} exclude each other: one of them must be "

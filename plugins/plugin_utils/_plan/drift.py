@@ -46,7 +46,8 @@ def _compare(change: dict[str, Any], baseline: Any) -> dict[str, Any]:
     if found is None or change["outcome"] == "skipped":
         return {**line, "state": UNKNOWN}
     if found == baseline:
-        return {**line, "state": EXPIRED, "reason": "it is back at what it was before: a reset, a rebind or a hand"}
+        reason = "it is back at what it was before: a reset, a rebind or a manual change"
+        return {**line, "state": EXPIRED, "reason": reason}
     if found == change["wanted"]:
         return {**line, "state": DRIFT}     # the value is ours, the device is not
     return {**line, "state": DRIFT, "reason": "somebody else changed it"}

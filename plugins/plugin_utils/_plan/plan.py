@@ -94,7 +94,7 @@ def _of_user(address: str, value: Any, found: dict[str, Any] | None, facts: Mapp
 
 
 def _yield_to_user(changes: dict[str, dict[str, Any]], named: Mapping[str, Any]) -> None:
-    """A planned sysctl gives way where the user named the other face of the same setting."""
+    """A planned sysctl gives way where the user named the other name of the same setting."""
     for one, other in (*PAIRS, *(pair[::-1] for pair in PAIRS)):
         planned = changes.get(f"sysctl:{one}")
         if other in named and one not in named and planned and not is_zero(named[other]):

@@ -117,7 +117,7 @@ def test_in_check_mode_a_refusal_is_a_result(call, root, tree):
     ({"vm.swappiness": 0.5}, "neither a number nor text"), ({"vm.swappiness": [10]}, "neither a number nor text"),
     ({"vm.swappiness": {"at_most": 10}}, "unknown: at_most"), ({"../vm/swappiness": 10}, "not a sysctl key"),
     ({"/proc/sys/vm/swappiness": 10}, "not a sysctl key"), ({"vm.swappiness": ""}, "empty"),
-    ({"vm.dirty_ratio": 10, "vm.dirty_bytes": 1048576}, "two faces")])
+    ({"vm.dirty_ratio": 10, "vm.dirty_bytes": 1048576}, "two names of one setting")])
 def test_nonsense_is_rejected_before_anything_is_touched(call, root, tree, values, message, on_refusal):
     before = digest(tree, "/")
     for check in (True, False):

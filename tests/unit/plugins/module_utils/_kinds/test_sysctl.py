@@ -164,7 +164,7 @@ def test_a08_without_a_kernel_the_files_come_back_too(tree, host):
 def test_a08_both_faces_not_zero_are_rejected(tree, host):
     """A-08."""
     plant_dirty(tree)
-    with pytest.raises(ValueError, match="one setting with two faces"):
+    with pytest.raises(ValueError, match="two names of one setting"):
         run(host, {"vm.dirty_ratio": 10, "vm.dirty_bytes": 268435456})
     assert host.writes == []
 
@@ -358,7 +358,7 @@ def test_check_mode_foresees_what_the_kernel_clears(tree, live):
 def test_overcommit_is_a_pair_too(tree, host):
     tree.sysctl("vm.overcommit_ratio", 0).sysctl("vm.overcommit_kbytes", 1048576)
     assert set(run(host, {"vm.overcommit_ratio": 50})["snapshot"]) == {"vm.overcommit_ratio", "vm.overcommit_kbytes"}
-    with pytest.raises(ValueError, match="two faces"):
+    with pytest.raises(ValueError, match="two names of one setting"):
         run(host, {"vm.overcommit_ratio": 50, "vm.overcommit_kbytes": 5})
 
 
