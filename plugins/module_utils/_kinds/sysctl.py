@@ -147,8 +147,8 @@ class SysctlKind(Kind):
     def _pair(self, ratio: Sysctl, alias: Sysctl, wanted: dict[Tunable, Wanted]) -> Pair:
         if ratio in wanted and alias in wanted:
             if not _zero(str(wanted[ratio].value)) and not _zero(str(wanted[alias].value)):
-                raise ValueError(f"{ratio.key} and {alias.key} are two names of one setting (a ratio and a size): one of "
-                                 "them is 0")
+                raise ValueError(f"{ratio.key} and {alias.key} are two names of one setting (a ratio and a size): one "
+                                 "of them is 0")
             alias.cleared_by = ratio.key
         return Pair(self.host, ratio, alias, wanted)
 
