@@ -112,13 +112,18 @@ def from_error(error: OSError) -> Reading:
 
 
 def as_facts(thing: Any) -> Any:
-    """`thing` as plain JSON types: every Reading becomes `{status, value}`, tuples become lists."""
+    """`thing` as plain JSON types: every Reading becomes `{status, value}`, tuples become lists.
+
+    A number that JSON or the controller cannot hold (infinity, none, beyond LARGEST) is `unparsable`, or null.
+    """
     if isinstance(thing, Reading):
-        if isinstance(thing.value, int) and abs(thing.value) >= LARGEST:
+        if isinstance(thing.value, (int, float)) and not abs(thing.value) < LARGEST:
             return {"status": UNPARSABLE, "value": None}
         return {"status": thing.status, "value": as_facts(thing.value)}
     if isinstance(thing, dict):
         return {key: as_facts(value) for key, value in thing.items()}
     if isinstance(thing, (list, tuple)):
         return [as_facts(value) for value in thing]
+    if isinstance(thing, float) and not abs(thing) < LARGEST:
+        return None
     return os.fsdecode(thing) if isinstance(thing, bytes) else thing

@@ -18,6 +18,7 @@ from .shape import compile_schema, describe
 SCHEMA = "gpuhost.facts/1"
 # Once, when the plugin is imported: workers are forks.
 _FITS = compile_schema("facts.json")
+_TOO_DEEP = "host_info answered with facts that are nested too deep"
 
 
 def take_packed(packed: Any) -> dict[str, Any]:
@@ -34,7 +35,7 @@ def take_packed(packed: Any) -> dict[str, Any]:
         # host_info writes ASCII.
         return take(json.loads(text.decode("ascii"), parse_constant=_no_constant), b"\\u" in text or b"\x7f" in text)
     except RecursionError:
-        raise ValueError("host_info answered with facts that are nested too deep") from None
+        raise ValueError(_TOO_DEEP) from None
     except json.JSONDecodeError as error:
         raise ValueError(f"host_info answered with facts that are no JSON: {error}") from None
     except UnicodeDecodeError:
@@ -47,9 +48,12 @@ def take(facts: Any, odd: bool = True) -> dict[str, Any]:
     if found != SCHEMA:
         raise ValueError(f"host_info answered with the schema {found!r:.80}, wanted {SCHEMA!r}: the collection on the "
                          "controller is another than that which read the host")
-    if odd:
-        facts = clean_all(facts)
-    misfit = _FITS(facts)
+    try:
+        if odd:
+            facts = clean_all(facts)
+        misfit = _FITS(facts)
+    except RecursionError:
+        raise ValueError(_TOO_DEEP) from None
     if misfit is not None:
         raise ValueError(f"host_info answered with facts of another shape than {SCHEMA}: {clean(describe(misfit))}")
     _require_few(facts)

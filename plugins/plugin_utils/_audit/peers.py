@@ -23,7 +23,7 @@ FOLDER = ".clusters"
 def note_peer(folder: HostFolder, facts: Mapping[str, Any]) -> None:
     """Put down what other nodes ask of this one; call it once its audit.json is written."""
     guests = facts["guests"]
-    if set(guests["cluster_nodes"]) - {guests["node"]}:
+    if guests["node"] is not None and set(guests["cluster_nodes"]) - {guests["node"]}:
         write_compact(_path(folder, guests["cluster_nodes"], guests["node"]), {
             "host": folder.path.name, "of": identity(folder.path / "audit.json"), "facts": _asked(facts)})
 

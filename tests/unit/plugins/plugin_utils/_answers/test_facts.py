@@ -77,6 +77,14 @@ def test_facts_of_another_shape_are_not_taken(facts, change, message):
     assert message in str(error.value)
 
 
+def test_facts_that_are_nested_too_deep_are_not_taken(facts):
+    facts = copy.copy(facts)
+    for _depth in range(5000):
+        facts["kernel"] = [facts["kernel"]]
+    with pytest.raises(ValueError, match="nested too deep"):
+        take(facts)
+
+
 def test_texts_come_in_as_they_are_and_not_as_they_act(facts):
     facts = copy.deepcopy(facts)
     facts["identity"]["hostname"]["value"] = "\u202eevil\x1b[2J\udcff\u200b\x9b"

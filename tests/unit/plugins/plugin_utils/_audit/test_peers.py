@@ -133,3 +133,8 @@ def test_files_read_grow_with_the_cluster_not_with_the_fleet(folder, monkeypatch
             assert set(peers(folder, node(name, nodes=nodes))) == set(nodes) - {name}
     assert len(opened) == 20 * 3 * 2
     assert {path.name for path in opened} & {"audit.json"} == set()
+
+
+def test_a_node_without_a_name_leaves_nothing(folder, tmp_path):
+    record(folder, "first", node(None, nodes=CLUSTER))
+    assert not (tmp_path / ".clusters").exists()
