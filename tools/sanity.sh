@@ -12,13 +12,8 @@ root=$PWD
 home=$root/.cache/sanity/home
 copy=$root/.cache/sanity/ansible_collections/gpuhost/tuning
 
-rm -rf "$copy"
-mkdir -p "$copy" "$home/.ansible/test/cache"
-git ls-files --cached --others --exclude-standard | while IFS= read -r file; do
-    if [ -e "$file" ]; then printf '%s\n' "$file"; fi
-done | tar -cf - -T - | tar -xf - -C "$copy"
-# Without a repository of its own ansible-test asks that of the checkout, which ignores everything in .cache.
-git init --quiet "$copy"
+tools/collection-copy.sh "$copy"
+mkdir -p "$home/.ansible/test/cache"
 
 # Where ansible-test looks for its pip bootstrap script before it downloads one.
 for version in $(.venv/bin/python - <<'END'

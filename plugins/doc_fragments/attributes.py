@@ -8,7 +8,14 @@ class ModuleDocFragment:
 
     DOCUMENTATION = r"""
 options: {}
+requirements:
+  - Python 3.9 or newer on the managed host
 attributes:
+  action_group:
+    description: Use C(group/gpuhost.tuning.gpuhost) in C(module_defaults) to set defaults for this module.
+    support: full
+    membership:
+      - gpuhost.tuning.gpuhost
   check_mode:
     description: Can run in C(check_mode) and return changed status prediction without modifying the target.
   diff_mode:
@@ -47,4 +54,12 @@ attributes:
     support: full
     details:
       - A line for each tunable that changes, C(address = value).
+"""
+
+    # What judges or reports on the controller.
+    CONTROLLER = r"""
+options: {}
+requirements:
+  - jmespath on the controller
+  - jsonschema on the controller
 """

@@ -20,6 +20,7 @@ description:
     it writes C(after.json) and C(outcome.json), and the report shows what the run changed.
 extends_documentation_fragment:
   - gpuhost.tuning.attributes
+  - gpuhost.tuning.attributes.controller
   - gpuhost.tuning.attributes.info_module
 author:
   - gpuhost.tuning contributors (@gpuhost)

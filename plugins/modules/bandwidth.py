@@ -21,6 +21,7 @@ description:
   - It has not been run on real NVIDIA hardware yet.
 extends_documentation_fragment:
   - gpuhost.tuning.attributes
+  - gpuhost.tuning.attributes.controller
 attributes:
   check_mode:
     support: full

@@ -18,6 +18,7 @@ description:
     was rebooted meanwhile end it with one message. What was measured until then is kept.
 extends_documentation_fragment:
   - gpuhost.tuning.attributes
+  - gpuhost.tuning.attributes.controller
 attributes:
   check_mode:
     support: full

@@ -25,6 +25,7 @@ description:
   - The records are C(experiment.json) below O(report_dir) and the raw output of every run.
 extends_documentation_fragment:
   - gpuhost.tuning.attributes
+  - gpuhost.tuning.attributes.controller
 attributes:
   check_mode:
     support: full

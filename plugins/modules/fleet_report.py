@@ -17,6 +17,7 @@ description:
     change.
 extends_documentation_fragment:
   - gpuhost.tuning.attributes
+  - gpuhost.tuning.attributes.controller
   - gpuhost.tuning.attributes.info_module
 author:
   - gpuhost.tuning contributors (@gpuhost)

@@ -14,6 +14,7 @@ description:
   - The host is only read, exactly as by an audit.
 extends_documentation_fragment:
   - gpuhost.tuning.attributes
+  - gpuhost.tuning.attributes.controller
   - gpuhost.tuning.attributes.info_module
 author:
   - gpuhost.tuning contributors (@gpuhost)

@@ -15,6 +15,7 @@ description:
     P(gpuhost.tuning.restore#role) does.
 extends_documentation_fragment:
   - gpuhost.tuning.attributes
+  - gpuhost.tuning.attributes.controller
   - gpuhost.tuning.attributes.info_module
 author:
   - gpuhost.tuning contributors (@gpuhost)

@@ -16,6 +16,7 @@ description:
   - Only O(stage=again) speaks to a host, and it only reads.
 extends_documentation_fragment:
   - gpuhost.tuning.attributes
+  - gpuhost.tuning.attributes.controller
   - gpuhost.tuning.attributes.info_module
 author:
   - gpuhost.tuning contributors (@gpuhost)

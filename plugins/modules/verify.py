@@ -20,6 +20,7 @@ description:
   - Nothing is written on the host.
 extends_documentation_fragment:
   - gpuhost.tuning.attributes
+  - gpuhost.tuning.attributes.controller
   - gpuhost.tuning.attributes.info_module
 author:
   - gpuhost.tuning contributors (@gpuhost)
