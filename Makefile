@@ -67,6 +67,9 @@ check-checks: run-environment ## run the examples of checks of your own: FILES='
 sanity: dev-environment ## run ansible-test sanity
 	@tools/sanity.sh
 
+integration: dev-environment ## run ansible-test integration: one target for each module, role, filter and lookup
+	@tools/integration.sh $(ARGS)
+
 bench: bench-environment ## measure against an empty module, a ping playbook and a loop over ansible.posix.sysctl
 	.venv-bench/bin/python tests/benchmarks/bench.py $(ARGS)
 
@@ -104,6 +107,6 @@ link:
 	@mkdir -p $(dir $(LINK))
 	@[ -L $(LINK) ] || ln -s ../../../.. $(LINK)
 
-.PHONY: help audit fleet-report setup test unit pytest newest molecule vm test-vm lint docs check-pages check-checks sanity bench fuzz soak \
+.PHONY: help audit fleet-report setup test unit pytest newest molecule vm test-vm lint docs check-pages check-checks sanity integration bench fuzz soak \
 	build lock clean \
 	run-environment test-environment dev-environment bench-environment link
