@@ -80,7 +80,10 @@ soak: test-environment ## run the long trials of the tests marked soak
 	$(PYTEST) -m soak $(ARGS)
 	GPUHOST_VM_FULL=1 tools/vm-tests.sh --must
 
-build: run-environment ## build the collection into dist/
+record-tool: ## make dist/gpuhost-record.pyz, one file that records a host where there is no Ansible
+	@PYTHONPATH=plugins $(or $(PYTHON),python3) tools/record_tool.py dist/gpuhost-record.pyz
+
+build: run-environment record-tool ## build the collection into dist/, with gpuhost-record.pyz in it
 	.venv/bin/ansible-galaxy collection build --force --output-path dist
 
 lock: ## write requirements/*.txt anew from requirements/pyproject.toml (needs uv)
@@ -107,6 +110,6 @@ link:
 	@mkdir -p $(dir $(LINK))
 	@[ -L $(LINK) ] || ln -s ../../../.. $(LINK)
 
-.PHONY: help audit fleet-report setup test unit pytest newest molecule vm test-vm lint docs check-pages check-checks sanity integration bench fuzz soak \
+.PHONY: help audit fleet-report setup test unit pytest newest molecule vm test-vm lint docs check-pages check-checks sanity integration bench fuzz soak record-tool \
 	build lock clean \
 	run-environment test-environment dev-environment bench-environment link

@@ -75,8 +75,6 @@ sha256:
 """
 
 import base64
-import hashlib
-import time
 
 from ansible.module_utils.basic import AnsibleModule
 
@@ -84,10 +82,7 @@ from ..module_utils._host import import_once
 
 import_once.install()
 
-from ..module_utils._facts.collect import collect
-from ..module_utils._recording.archive import make_archive
-from ..module_utils._recording.notes import FOLDER
-from ..module_utils._recording.recorder import Recorder
+from ..module_utils._recording.record import MAX_BYTES, record
 
 
 def main() -> None:
@@ -97,22 +92,18 @@ def main() -> None:
             "tunables": {"type": "list", "elements": "str", "default": []},
             "anonymise": {"type": "bool", "default": False},
             "writable": {"type": "bool", "default": False},
-            "max_bytes": {"type": "int", "default": 64 << 20},
+            "max_bytes": {"type": "int", "default": MAX_BYTES},
         },
         supports_check_mode=True,
     )
     params = module.params
     try:
-        host = Recorder(params["sysroot"])
-        facts = collect(host, params["tunables"])
-        about = {"recorded_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "privileged": facts["privileged"]}
-        archive = make_archive(host.notes, about, limit=params["max_bytes"], anonymise=params["anonymise"],
-                               writable=params["writable"])
+        recording = record(params["sysroot"], params["tunables"], max_bytes=params["max_bytes"],
+                           anonymise=params["anonymise"], writable=params["writable"])
     except ValueError as error:
         module.fail_json(msg=str(error))
-    module.exit_json(changed=False, archive=base64.b64encode(archive).decode(),
-                     files=sum(kind != FOLDER for kind in host.notes.kinds.values()),
-                     sha256=hashlib.sha256(archive).hexdigest())
+    module.exit_json(changed=False, archive=base64.b64encode(recording.archive).decode(), files=recording.files,
+                     sha256=recording.sha256)
 
 
 if __name__ == "__main__":

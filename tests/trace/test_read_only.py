@@ -6,12 +6,14 @@ from __future__ import annotations
 
 import json
 import os
+import pathlib
 import re
 import subprocess
 import sys
 
 import pytest
 
+from checkout import REPOSITORY
 from hosts.tree import Tree
 from requirement import need
 from system_calls import OPENS, OWN, STARTS, TALKS, calls, parse, traced_interpreter, why_strace_cannot_run
@@ -122,3 +124,22 @@ def test_a_recording_opens_what_an_audit_opens_and_changes_nothing(controller, t
     opened = opened_of_the_host(found, controller)
     assert "/proc/sys/vm/swappiness" in opened
     assert opened - opened_of_the_host(this_machine, controller) == set()
+
+
+def test_the_record_tool_opens_what_an_audit_opens_and_changes_nothing(controller, traced, this_machine):
+    """Without Ansible around it: what it has to write goes to a pipe, and no program but nvidia-smi is started."""
+    interpreter, trace = traced
+    tool = pathlib.Path(controller.temporary) / "gpuhost-record.pyz"
+    subprocess.run([sys.executable, "-B", REPOSITORY / "tools" / "record_tool.py", tool],
+                   check=True, capture_output=True, env={**os.environ, "PYTHONPATH": str(REPOSITORY / "plugins")})
+    trace.unlink(missing_ok=True)
+    done = subprocess.run([interpreter, tool], check=True, capture_output=True)
+    assert done.stdout.startswith(b"\x1f\x8b")      # gzip (RFC 1952)
+    found = calls(trace)
+    assert changes(found, controller) == []
+    opened = opened_of_the_host(found, controller)
+    assert "/proc/sys/vm/swappiness" in opened
+    assert opened - opened_of_the_host(this_machine, controller) == set()
+    started = {os.path.basename(call.path) for call in found if call.name in STARTS and call.line.rstrip().endswith("= 0")}
+    assert started <= {os.path.basename(sys.executable), "nvidia-smi"}
+    assert not any(call.name == "connect" for call in found)

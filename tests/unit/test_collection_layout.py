@@ -4,6 +4,7 @@
 """The built collection holds what a user needs, and nothing of the workshop."""
 from __future__ import annotations
 
+import fnmatch
 import json
 import pathlib
 import re
@@ -46,6 +47,17 @@ def test_nothing_of_the_workshop_is_in_it(built_files):
     # A file that nobody has added to git yet is the business of whoever made it.
     found = built_files & (set(files(new=False)) | pages)
     assert {name for name in found if name.split("/")[0] not in known} == pages
+
+
+@pytest.mark.parametrize(("name", "left_out"), [("dist/gpuhost-record.pyz", False),
+                                                ("dist/gpuhost-tuning-0.1.0.tar.gz", True)])
+def test_a_release_holds_the_record_tool_and_no_older_release(name, left_out):
+    assert any(fnmatch.fnmatch(name, pattern) for pattern in GALAXY["build_ignore"]) is left_out
+
+
+def test_files_that_leave_the_collection_name_its_version():
+    text = (REPOSITORY / "plugins/module_utils/_one_file/version.py").read_text(encoding="utf-8")
+    assert re.search(r'^VERSION = "(.*)"$', text, re.MULTILINE)[1] == GALAXY["version"]
 
 
 def test_no_compiled_python_is_in_it(built_files):

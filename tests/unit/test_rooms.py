@@ -17,6 +17,7 @@ from checkout import REPOSITORY
 
 PLUGINS = REPOSITORY / "plugins"
 ON_TARGETS = {      # room: what it may import, each of them above it
+    "_one_file": "",
     "_redaction": "",
     "_host": "",
     "_kernel": "_host",
@@ -28,12 +29,12 @@ ON_TARGETS = {      # room: what it may import, each of them above it
     "_nvidia": "_host _kernel _pci _change",
     "_kinds": "_host _kernel _pci _pve _tunables _change _nvidia",
     "_facts": "_redaction _host _kernel _pci _system _pve _tunables _nvidia",
-    "_recording": "_redaction _host",
+    "_recording": "_one_file _redaction _host _facts",
     "_workload": "_host _kernel _pci _pve _change _nvidia",
     "_bandwidth": "_host _kernel _pci _pve _change _nvidia _kinds",
 }
 ON_THE_CONTROLLER = {
-    "_ansible": "",
+    "_ansible": "module_utils._one_file",
     "_render": "",
     "_statistics": "",
     "_answers": "_render",

@@ -15,7 +15,8 @@ import zipimport
 from importlib.machinery import ModuleSpec
 from typing import Any
 
-_PACKAGE = (__package__ or "").rpartition(".")[0]       # module_utils
+# module_utils. Python 3.9 sets __package__ of a module in an archive only when it has run.
+_PACKAGE = __name__.rpartition(".")[0].rpartition(".")[0]
 
 
 def install() -> None:

@@ -19,6 +19,8 @@ import zlib
 from collections.abc import Mapping
 from typing import Any
 
+from ...module_utils._one_file.sources import gather
+
 SOURCES = pathlib.Path(__file__).parents[2] / "module_utils"
 _ENTRY = (("_facts", "collect"), ("_host", "host"), ("_facts", "packing"))
 _TAIL = 4096            # characters at the end of what a host said in which a reason is looked for
@@ -85,16 +87,8 @@ _DESCRIBED = (ast.Module, ast.ClassDef, ast.FunctionDef)
 
 
 def _pack() -> str:
-    """The sources by name, `gpuhost.<room>.<file>`, and the packages around them, which are empty."""
-    sources = {"gpuhost": ""}
-    waiting = list(_ENTRY)
-    while waiting:
-        room, file = waiting.pop()
-        if f"gpuhost.{room}.{file}" not in sources:
-            text = (SOURCES / room / f"{file}.py").read_text(encoding="utf-8")
-            tree = ast.parse(text)
-            sources |= {f"gpuhost.{room}": "", f"gpuhost.{room}.{file}": _bare(text, tree)}
-            waiting += _imported(room, tree)
+    """What collect() needs to run."""
+    sources = gather(_ENTRY, lambda room, file: (SOURCES / room / f"{file}.py").read_text(encoding="utf-8"), _bare)
     return base64.b64encode(zlib.compress(json.dumps(sources).encode("ascii"), 9)).decode("ascii")
 
 
@@ -108,17 +102,6 @@ def _bare(text: str, tree: ast.Module) -> str:
               for line in range(node.lineno, node.end_lineno)}      # the last line begins with code, or ends a text
     return "\n".join("" if number in read or (line.lstrip().startswith("#") and number - 1 not in inside) else line
                      for number, line in enumerate(text.split("\n"), 1))
-
-
-def _imported(here: str, tree: ast.Module) -> list[tuple[str, str]]:
-    """Room and file of what a file of module_utils in the room `here` imports from module_utils."""
-    found: list[tuple[str, str]] = []
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and node.level:
-            package = [here] if node.level == 1 else []
-            package += node.module.split(".") if node.module else []
-            found += [tuple(package)] if len(package) == 2 else [(package[0], name.name) for name in node.names]
-    return found
 
 
 # Made once, when the plugin is imported: Ansible's workers are forks.

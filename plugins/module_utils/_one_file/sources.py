@@ -1,0 +1,54 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""The sources of module_utils that some of its files need to run, those files included, as a package of their own.
+
+What is sent to a host, or is left on it, outside of Ansible's modules begins here.
+"""
+from __future__ import annotations
+
+import ast
+import importlib.util
+from collections.abc import Iterable
+from typing import Callable
+
+PACKAGE = "gpuhost"     # what module_utils is called there
+_MODULE_UTILS = __name__.rpartition(".")[0].rpartition(".")[0]
+
+File = tuple[str, str]                          # room and file: ("_host", "reading")
+Read = Callable[[str, str], str]                # the text of a file of a room
+Form = Callable[[str, ast.Module], str]         # what is kept of a text
+
+
+def gather(entries: Iterable[File], read: Read, form: Form | None = None) -> dict[str, str]:
+    """The files by name, `gpuhost.<room>.<file>`, in the order of their names, and the packages around them, empty."""
+    sources = {PACKAGE: ""}
+    waiting = list(entries)
+    while waiting:
+        room, file = waiting.pop()
+        name = f"{PACKAGE}.{room}.{file}"
+        if name not in sources:
+            text = read(room, file)
+            tree = ast.parse(text)
+            sources.update({f"{PACKAGE}.{room}": "", name: form(text, tree) if form else text})
+            waiting += _imported(room, tree)
+    return dict(sorted(sources.items()))
+
+
+def read_own(room: str, file: str) -> str:
+    """A file of the module_utils that this code runs in: a folder, or the archive that Ansible sent."""
+    name = f"{_MODULE_UTILS}.{room}.{file}"
+    return importlib.util.find_spec(name).loader.get_source(name)
+
+
+def _imported(here: str, tree: ast.Module) -> list[File]:
+    """What a file of module_utils in the room `here` imports from module_utils."""
+    found: list[File] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            package = [here] if node.level == 1 else []
+            package += node.module.split(".") if node.module else []
+            found += [(package[0], package[1])] if len(package) == 2 else [(package[0], name.name)
+                                                                          for name in node.names]
+    return found
