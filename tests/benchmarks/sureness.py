@@ -1,7 +1,7 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How often an experiment is right, on simulated benchmarks: the tables of docs/evidence.md ("How sure is it").
+"""How often an experiment is right, on simulated benchmarks: the tables of docs/evidence.md ("Statistics").
 
     PYTHONPATH=.ansible/collections .venv/bin/python tests/benchmarks/sureness.py --experiments 2000
 """
@@ -45,7 +45,7 @@ def claims_without_effect(experiments: int) -> str:
     for world in WORLDS.values():
         claims = [share(false_claims(world, experiments, blocks), experiments) for blocks in BLOCKS]
         rows.append([world.what, *claims])
-    return table("Nothing differs: said to help or to hurt", ["host", *(f"{blocks} blocks" for blocks in BLOCKS)], rows)
+    return table("No effect: reported as helps or hurts", ["host", *(f"{blocks} blocks" for blocks in BLOCKS)], rows)
 
 
 def acted_upon(experiments: int) -> str:
@@ -64,9 +64,8 @@ def acted_upon(experiments: int) -> str:
                      share(sum(bool(one["written_off"]) for one in acted), experiments),
                      share(sum(any(one.values()) for one in acted), experiments),
                      share(sum("change0" in one["end"] for one in found), len(found))])
-    return table("8 changes by 2 figures, 12 blocks",
-                 ["host", "something called, each alone", "called together", "written off", "acted on at all",
-                  "10 % more is found"], rows)
+    return table("8 changes, 2 metrics, 12 blocks",
+                 ["host", "called alone", "called", "written off", "anything done", "10 % more is found"], rows)
 
 
 def coverage(experiments: int) -> str:
@@ -79,7 +78,7 @@ def coverage(experiments: int) -> str:
         verdicts = [one["verdict"] for one in found]
         rows.append([world.what, share(inside, len(measured)), f"{width:.1f} %",
                      share(verdicts.count("helps"), experiments), share(verdicts.count("hurts"), experiments)])
-    return table("B is 5 % more, 12 blocks", ["host", "interval holds it", "median width", "helps", "hurts"], rows)
+    return table("B 5 % higher, 12 blocks", ["host", "interval includes it", "median width", "helps", "hurts"], rows)
 
 
 def power(experiments: int) -> str:
@@ -94,11 +93,11 @@ def power(experiments: int) -> str:
                              f"{share(verdicts.count('no measurable effect'), experiments)}")
             rows.append([f"{noise * 100:.0f} %", f"{percent} %", *cells])
     heads = ["noise", "effect", *(f"{blocks} blocks" for blocks in BLOCKS)]
-    return table("Said to help / to have no measurable effect", heads, rows)
+    return table("Reported as helps / as no measurable effect", heads, rows)
 
 
 def peeking(experiments: int) -> str:
-    """Somebody looks after every second block and stops at the first difference: what a fixed plan avoids."""
+    """Evaluation after every second block, stopped at the first difference: what a fixed plan avoids."""
     rows = []
     for most in (12, 24, 48):
         wrong = 0
@@ -107,11 +106,11 @@ def peeking(experiments: int) -> str:
             wrong += any(effect(blocks[:seen], "higher")["verdict"] in ("helps", "hurts")
                          for seen in range(8, most + 1, 2))
         rows.append([f"8 to {most}", share(wrong, experiments // 4)])
-    return table("Nothing differs, looked at after every second block", ["blocks", "a difference at some look"], rows)
+    return table("No effect, evaluated after every second block", ["blocks", "difference reported"], rows)
 
 
 def asking_for_more(experiments: int) -> str:
-    """A new experiment of the size that an undecided one of 8 blocks asked for."""
+    """A new experiment of the size that an inconclusive one of 8 blocks recommended."""
     rows = []
     for percent in (0, 2, 3, 5):
         asked, beyond, decided = [], 0, 0
@@ -126,9 +125,9 @@ def asking_for_more(experiments: int) -> str:
             decided += effect(again, "higher")["verdict"] != "inconclusive"
         rows.append([f"{percent} %", str(len(asked)), str(sorted(asked)[len(asked) // 2]),
                      share(decided, len(asked) - beyond), str(beyond)])
-    return table("8 blocks with noise of 3 % did not decide; a new experiment with as many as they asked for",
-                 ["effect", "undecided", "blocks asked for (median)", "then decided",
-                  f"asked for over {MOST_BLOCKS}"], rows)
+    return table("8 blocks with noise of 3 % were inconclusive; a new experiment with the recommended number",
+                 ["effect", "inconclusive", "recommended blocks (median)", "then conclusive",
+                  f"more than {MOST_BLOCKS} recommended"], rows)
 
 
 def share(part: int, whole: int) -> str:
