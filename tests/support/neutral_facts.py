@@ -15,6 +15,8 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+import neutral_placement
+
 GIB = 1 << 30
 
 
@@ -393,6 +395,8 @@ def epyc() -> dict:
                            ("/dev/nvidiactl", 195, 255))])}])},
         "rdma": {"devices": []}, "tunables": {},
         "guests": _guests([lxc("101", nodes)], running=1), "cluster": cluster(),
+        "placement": neutral_placement.placement(128, features=neutral_placement.AVX512, guests=(
+            neutral_placement.container("101", "0-31,64-95", held=(20, 20)),)),
         "firmware": _firmware("ASUSTeK", "ESC8000A-E13P"),
         "ras": {"controllers": ok([controller(0), controller(1)]),
                 "errors": ok({"lines": 0, "uncorrected": 0, "first": []}), "events": ok([])},
@@ -418,6 +422,7 @@ def workstation() -> dict:
         "managers": _managers(), "network": _network("enp5s0", "0000:05:00.0", 2500, "r8169"),
         "iommu": {"active": ok(True), "groups": 30, "default_type": ok("DMA-FQ")},
         "nvidia": _nvidia(gpus, "580.95.05", "6.12.57-amd64"), "guests": _guests(), "cluster": no_cluster(),
+        "placement": neutral_placement.placement(16),
         "firmware": _firmware("ASUS", "ProArt X670E"),
     })
     facts["memory"]["thp"]["enabled"] = ok("always")
@@ -455,6 +460,7 @@ def xeon() -> dict:
         "pcie": {"functions": ok(40), "aspm_policy": ok("default"), "nvswitches": []},
         "iommu": {"active": ok(False), "groups": 0, "default_type": ABSENT},
         "nvidia": _nvidia(gpus, "580.95.05", "6.8.0-88-generic"), "guests": _guests(), "cluster": no_cluster(),
+        "placement": neutral_placement.placement(64, l3_cores=32, features=neutral_placement.AMX),
         "firmware": _firmware("Supermicro", "SYS-421GE"),
     })
     facts["cpu"].update({
@@ -483,7 +489,7 @@ def vm() -> dict:
         "sysctl": _sysctls(**{**_STOCK, "kernel.nmi_watchdog": "0", "net.core.rmem_max": "4194304",
                               "net.core.wmem_max": "4194304"}),
         "iommu": {"active": ok(False), "groups": 0, "default_type": ABSENT}, "nvidia": _no_nvidia(),
-        "guests": _guests(), "cluster": no_cluster(),
+        "guests": _guests(), "cluster": no_cluster(), "placement": neutral_placement.placement(4, 1, 4),
         "managers": _managers(), "network": _network("eth0", "0000:00:03.0", -1, "virtio-pci"),
         "firmware": _firmware("QEMU", "Standard PC (Q35 + ICH9, 2009)"),
     })
@@ -506,6 +512,7 @@ def container() -> dict:
     facts.update({
         "privileged": True, "identity": _identity("serve101", "container", "lxc"),
         "sysctl": _sysctls(**{**_STOCK, "kernel.numa_balancing": "1"}), "guests": _guests(), "cluster": no_cluster()})
+    facts["placement"]["guests"] = ok([])
     for key in ("net.core.rmem_max", "net.core.wmem_max"):
         facts["sysctl"][key] = copy.deepcopy(ABSENT)
     for device in [*facts["gpus"], *facts["ports"]]:

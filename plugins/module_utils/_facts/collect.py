@@ -20,6 +20,7 @@ from .._nvidia.libraries import find_processes
 from .._pci import gpus as pci_gpus
 from .._pci import iommu
 from .._pci import rdma as pci_rdma
+from .._placement import facts as placement
 from .._pve import cluster
 from .._pve import guests as pve_guests
 from .._pve.guest_details import read_details
@@ -58,7 +59,8 @@ def _read_sections(host: Host, link_samples: int) -> dict[str, Any]:
     cpuinfo = read_cpuinfo(host)
     firmware = system_firmware.read(host)
     kernel = release.read(host, log)
-    guests = pve_guests.read(host)
+    configs = pve_guests.read_all_configs(host)
+    guests = pve_guests.read(host, configs)
     rdma = pci_rdma.read(host)
     devices = pci_gpus.read(host, link_samples)
     own = [gpu for gpu in devices["gpus"] if gpu["vendor"] == pci_gpus.NVIDIA]
@@ -71,12 +73,13 @@ def _read_sections(host: Host, link_samples: int) -> dict[str, Any]:
     users = read_users(host)
     gpus = with_use(host, devices["gpus"], proc_gpus=nvidia["proc_gpus"], smi=nvidia["smi"], guests=guests,
                     users=users)
+    nodes = numa.read(host)
     return {
         "identity": identity.read(host, cpuinfo, firmware),
         "kernel": kernel,
         "boot": boot_loader.read(host),
         "cpu": cpu.read(host, cpuinfo, kernel["release"], log),
-        "numa": numa.read(host),
+        "numa": nodes,
         "memory": memory.read(host, users),
         "sysctl": sysctl.read(host),
         "managers": managers.read(host),
@@ -88,6 +91,7 @@ def _read_sections(host: Host, link_samples: int) -> dict[str, Any]:
         "nvidia": nvidia,
         "rdma": rdma,
         "guests": {**guests, **read_details(host, guests)},
+        "placement": placement.read(host, configs, guests, nodes["nodes"], cpuinfo, users),
         "cluster": cluster.read(host, guests),
         "firmware": firmware,
         "ras": ras.read(host, log),

@@ -49,6 +49,20 @@ def _of_path(path: str) -> str | None:
     return None
 
 
+def own_group(path: str) -> tuple[str, str] | None:
+    """Name and path of the unit or container that a control group belongs to, of those that only root can make.
+
+    `/system.slice/vllm.service/worker` is of `vllm.service`, `.../docker-<id>.scope/init` of the container; None where
+    a path has neither.
+    """
+    parts = path.strip().strip("/").split("/")
+    for place, part in enumerate(parts):
+        found = _HEXADECIMAL.fullmatch(part)
+        if found is not None or part.endswith((".service", ".scope")):
+            return found[1] if found else part, "/" + "/".join(parts[:place + 1])
+    return None
+
+
 def container_of(host: Host, cgroup: str) -> str | None:
     """The container that parse_container() tells, where there is such a one."""
     name = parse_container(cgroup)

@@ -15,6 +15,7 @@ from .._host.host import Host
 from .._host.reading import ABSENT, Reading, ok
 from .config import parse_mapping_nodes
 from .guests import PROXMOX, read_node
+from .section_config import parse_section_config
 
 _MAKER = re.compile(r"^[^#\n]*\bnvidia[-_](modprobe|uvm)\b", re.MULTILINE)
 _BEFORE = re.compile(r"^Before=.*\bpve-guests\.service\b", re.MULTILINE)
@@ -63,23 +64,6 @@ def read_device_nodes(host: Host, paths: set[str]) -> list[dict]:
 
 
 # -- high availability ------------------------------------------------------------------------------------------------
-
-def parse_section_config(text: str) -> list[tuple[str, str, dict[str, str]]]:
-    """`ct: 101` and the indented settings below it as `("ct", "101", {setting: value})` (PVE::SectionConfig)."""
-    found: list[tuple[str, str, dict[str, str]]] = []
-    for line in text.splitlines():
-        if not line.strip() or line.startswith("#"):
-            continue
-        if line[0].isspace():
-            key, _blank, value = line.strip().partition(" ")
-            if found:
-                found[-1][2][key] = value.strip()
-        else:
-            kind, colon, name = line.partition(":")
-            if colon:
-                found.append((kind.strip(), name.strip(), {}))
-    return found
-
 
 def parse_nodes(text: str) -> list[str]:
     """`pve1:2,pve2` without priorities."""

@@ -50,12 +50,19 @@ def read_unified(host: Host) -> bool | None:
 
 def read_vm_running(host: Host, number: str) -> bool | None:
     """Whether a VM runs: the process of its pid file is there and is that VM's. None where that cannot be read."""
+    pid = read_vm_pid(host, number)
+    if pid.status == ABSENT:
+        return False
+    return _is_vm(host, pid.value, number) if pid.ok else None
+
+
+def read_vm_pid(host: Host, number: str) -> Reading:
+    """The process id that a VM's pid file names; absent where there is no such file."""
     for folder in _PID_FOLDERS:
         pid = host.read_int(f"{folder}/{number}.pid")
-        if pid.status == ABSENT:
-            continue
-        return _is_vm(host, pid.value, number) if pid.ok else None
-    return False
+        if pid.status != ABSENT:
+            return pid
+    return Reading(ABSENT, None, f"there is no {_PID_FOLDERS[0]}/{number}.pid")
 
 
 def _is_vm(host: Host, pid: int, number: str) -> bool:

@@ -9,6 +9,7 @@ Sources: /etc/pve (pmxcfs, `man pmxcfs`), /run/qemu-server/<id>.pid for VMs; _pv
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 from .._host.host import Host
 from .._host.reading import ABSENT, OK, UNPARSABLE, Reading, ok
@@ -26,15 +27,33 @@ _CONF = re.compile(r"(\d+)\.conf")
 _PROGRAM = "/usr/bin/pveversion"
 
 
-def read(host: Host) -> dict:
-    """The `guests` section of the facts."""
+class Configs(NamedTuple):
+    """The configurations of this node's guests: readings of `[(id, sections)]` as read_configs() gives them."""
+
+    status: Reading         # what read_status() said
+    node: str               # what read_node() said; empty without Proxmox VE
+    containers: Reading
+    vms: Reading
+
+
+def read(host: Host, configs: Configs | None = None) -> dict:
+    """The `guests` section of the facts. `configs` can be handed in, if read before."""
+    configs = read_all_configs(host) if configs is None else configs
+    status, node, containers, vms = configs
+    if not status.ok or status.value == NONE:
+        return _section(status, containers, vms)
+    return _section(status, read_containers(host, containers), read_vms(host, vms, node))
+
+
+def read_all_configs(host: Host) -> Configs:
+    """The configurations of all guests; none on a host without Proxmox VE."""
     status = read_status(host)
     if status.value == NONE:
-        return _section(status, ok([]), ok([]))
+        return Configs(status, "", ok([]), ok([]))
     if not status.ok:
-        return _section(status, Reading(*status), Reading(*status))
+        return Configs(status, "", Reading(*status), Reading(*status))
     node = read_node(host)
-    return _section(status, read_containers(host, read_configs(host, node, "lxc")), read_vms(host, node))
+    return Configs(status, node, read_configs(host, node, "lxc"), read_configs(host, node, "qemu-server"))
 
 
 def read_status(host: Host) -> Reading:
@@ -87,12 +106,12 @@ def read_configs(host: Host, node: str, kind: str) -> Reading:
     return ok(sorted(found, key=lambda guest: int(guest[0])))
 
 
-def read_vms(host: Host, node: str) -> Reading:
+def read_vms(host: Host, configs: Reading, node: str) -> Reading:
     """The VMs: `[{id, name, running, lock, onboot, hostpci: [{key, value, mapping, bdfs, missing}], cpus, pinned}]`.
 
-    A stopped VM claims what it names as well, and so do changes that wait for its next start.
+    A stopped VM claims what it names as well, and so do changes that wait for its next start. `configs` is what
+    read_configs() gave.
     """
-    configs = read_configs(host, node, "qemu-server")
     if not configs.ok:
         return configs
     mapping = host.read("/etc/pve/mapping/pci.cfg").map(lambda text: pve.parse_mapping(text, node))

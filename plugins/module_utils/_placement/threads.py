@@ -1,0 +1,61 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""On which CPUs and from which nodes the threads of a process may run and take memory: /proc/<pid>/task/<tid>/status.
+
+Proxmox VE binds a whole QEMU process by `taskset --all-tasks` (qemu-server, PVE/QemuServer.pm, vm_start_nolock()), so
+all threads of a VM have one list, unless somebody moved some of them. Cpus_allowed_list and Mems_allowed_list:
+Documentation/filesystems/proc.rst; a memory policy (set_mempolicy(2)) is not part of them.
+"""
+from __future__ import annotations
+
+import re
+
+from .._host.host import Host
+from .._host.reading import ABSENT, Reading, ok
+from .._kernel.cpulist import format_cpulist, parse_cpulist
+
+THREAD_LIMIT = 4096     # of one process
+_CPUS = re.compile(r"^Cpus_allowed_list:\s*(\S*)$", re.MULTILINE)
+_NODES = re.compile(r"^Mems_allowed_list:\s*(\S*)$", re.MULTILINE)
+
+
+def read_threads(host: Host, pid: int) -> dict:
+    """`{threads, cpus, memory_nodes}`, readings: `[{cpus, count}]` by what they may run on, all of their CPUs, nodes.
+
+    A thread that ended meanwhile is left out; where one may not be looked at, nothing is told.
+    """
+    folder = f"/proc/{pid}/task"
+    names = host.read_list(folder)
+    if not names.ok:
+        return dict.fromkeys(("threads", "cpus", "memory_nodes"), Reading(names.status, None, names.detail))
+    texts = host.read_attributes(folder, [f"{name}/status" for name in names.value[:THREAD_LIMIT] if name.isdecimal()])
+    hidden = next((text for text in texts.values() if not text.ok and text.status != ABSENT), None)
+    lists = [text.map(parse_cpus) for text in texts.values() if text.ok]
+    broken = hidden or next((one for one in lists if not one.ok), None)
+    if broken is not None or not lists:
+        lost = broken or Reading(ABSENT, None, f"process {pid} has no threads")
+        return dict.fromkeys(("threads", "cpus", "memory_nodes"), Reading(lost.status, None, lost.detail))
+    counts: dict[str, int] = {}
+    for one in lists:
+        counts[one.value] = counts.get(one.value, 0) + 1
+    together = {cpu for text in counts for cpu in parse_cpulist(text)}
+    first = next(text for text in texts.values() if text.ok)
+    return {"threads": ok([{"cpus": cpus, "count": count} for cpus, count in sorted(counts.items())]),
+            "cpus": ok(format_cpulist(together)), "memory_nodes": first.map(parse_nodes)}
+
+
+def parse_cpus(text: str) -> str:
+    return _list(_CPUS, text)
+
+
+def parse_nodes(text: str) -> str:
+    return _list(_NODES, text)
+
+
+def _list(pattern: re.Pattern, text: str) -> str:
+    found = pattern.search(text)
+    if found is None:
+        raise ValueError(f"no line {pattern.pattern[1:].partition(':')[0]}")
+    return format_cpulist(parse_cpulist(found[1]))
