@@ -10,9 +10,10 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from .._boot_order import managers
 from .._host.host import Host
 from .._host.reading import ASLEEP, DENIED, GONE, UNPARSABLE, FileReading, Reading, as_facts
-from .._kernel import boot_loader, managers, release, sysctl
+from .._kernel import boot_loader, release, sysctl
 from .._kernel.device_users import read_users
 from .._kernel.log import read_boots
 from .._nvidia import driver

@@ -9,7 +9,7 @@ import re
 
 from .._host.host import Host
 from .._host.reading import ABSENT, Reading
-from .._kernel.managers import read_services
+from .._kernel.services import read_services
 from .._pci.sysfs import read_driver
 from .smi import OK
 

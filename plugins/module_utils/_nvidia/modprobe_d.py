@@ -12,7 +12,7 @@ import re
 
 from .._host.host import Host
 from .._host.reading import ABSENT, DENIED, Reading, ok
-from .._kernel.managers import find_drop_ins
+from .._kernel.drop_ins import find_drop_ins
 from .._kernel.modules import canonical_name
 
 _FOLDERS = ("/etc/modprobe.d", "/run/modprobe.d", "/usr/local/lib/modprobe.d", "/usr/lib/modprobe.d", "/lib/modprobe.d")

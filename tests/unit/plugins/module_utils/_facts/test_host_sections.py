@@ -5,9 +5,9 @@
 from __future__ import annotations
 
 import pytest
+from ansible_collections.gpuhost.tuning.plugins.module_utils._boot_order import managers as boot_managers
 from ansible_collections.gpuhost.tuning.plugins.module_utils._host.host import Host
 from ansible_collections.gpuhost.tuning.plugins.module_utils._host.reading import as_facts
-from ansible_collections.gpuhost.tuning.plugins.module_utils._kernel import managers as kernel_managers
 from ansible_collections.gpuhost.tuning.plugins.module_utils._kernel import release
 from ansible_collections.gpuhost.tuning.plugins.module_utils._kernel import sysctl as kernel_sysctl
 from ansible_collections.gpuhost.tuning.plugins.module_utils._system import cpu, firmware, identity
@@ -28,7 +28,7 @@ from hosts.cpu import (
 )
 
 SECTIONS = {"identity": identity, "kernel": release, "cpu": cpu, "numa": system_numa, "memory": system_memory,
-            "sysctl": kernel_sysctl, "firmware": firmware, "managers": kernel_managers, "network": system_network}
+            "sysctl": kernel_sysctl, "firmware": firmware, "managers": boot_managers, "network": system_network}
 
 
 def server(tree):

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import pytest
+from ansible_collections.gpuhost.tuning.plugins.module_utils._boot_order.sysctl_files import decide
 from ansible_collections.gpuhost.tuning.plugins.module_utils._host.reading import ok
 from ansible_collections.gpuhost.tuning.plugins.module_utils._kernel.containers import parse_container
 from ansible_collections.gpuhost.tuning.plugins.module_utils._kernel.device_majors import parse_devices
@@ -12,7 +13,6 @@ from ansible_collections.gpuhost.tuning.plugins.module_utils._kernel.device_user
     parse_locked_limit,
     parse_may_lock,
 )
-from ansible_collections.gpuhost.tuning.plugins.module_utils._kernel.managers import decide
 from ansible_collections.gpuhost.tuning.plugins.module_utils._kernel.modules import parse_built_in, parse_modules
 from ansible_collections.gpuhost.tuning.plugins.module_utils._nvidia import smi
 from ansible_collections.gpuhost.tuning.plugins.module_utils._nvidia.log import parse_peer_lines, parse_xids

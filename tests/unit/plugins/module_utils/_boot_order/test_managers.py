@@ -5,16 +5,15 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.gpuhost.tuning.plugins.module_utils._host.host import Host
-from ansible_collections.gpuhost.tuning.plugins.module_utils._host.reading import DENIED, Reading, as_facts
-from ansible_collections.gpuhost.tuning.plugins.module_utils._kernel.managers import (
-    UNITS,
+from ansible_collections.gpuhost.tuning.plugins.module_utils._boot_order.managers import read
+from ansible_collections.gpuhost.tuning.plugins.module_utils._boot_order.sysctl_files import (
     decide,
     parse_settings,
-    read,
-    read_services,
     read_sysctl_files,
 )
+from ansible_collections.gpuhost.tuning.plugins.module_utils._host.host import Host
+from ansible_collections.gpuhost.tuning.plugins.module_utils._host.reading import DENIED, Reading, as_facts
+from ansible_collections.gpuhost.tuning.plugins.module_utils._kernel.services import UNITS, read_services
 
 from facts_schema import problems
 from hosts.managers import plant_debian_12, plant_debian_13, plant_service, plant_systemd

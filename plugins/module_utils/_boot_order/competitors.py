@@ -1,0 +1,79 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""Who else sets what is to be persisted, now or at boot, and whose value is in effect in the end."""
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from .._host.host import Host
+from .._tunables.sysctl_rules import PAIRS
+from . import (
+    boot_scripts,
+    cmdline,
+    modules,
+    saptune,
+    services,
+    sysctls,
+    sysfsutils,
+    tmpfiles,
+    tuned,
+    udev,
+)
+from .setting import SYSCTL, Names, Setting, sysctl_name
+
+_SOURCES = (cmdline, sysctls, tmpfiles, udev, sysfsutils, modules, boot_scripts, services, saptune, tuned)
+# A write of one that is not zero makes the other zero.
+_OTHER_FACE = {**dict(PAIRS), **{face: ratio for ratio, face in PAIRS}}
+
+
+def competitors(host: Host, values: dict[str, dict[str, Any]]) -> list[dict]:
+    """Every line of a file of this host that sets one of `values`, in the order in which boot comes to them.
+
+    `values` is the shape that setters take. Each is `{address, path, line, key, value, wanted, wins, why}`: `line` is 0
+    for a file as a whole, `value` None where the file does not tell it. `wins`: after a boot its value is in effect, or
+    may be, and it is not the wanted one. Nothing but files is read, and nothing is written.
+    ValueError: a name is none of its kind.
+    """
+    found = [setting for source in _SOURCES for setting in source.settings(host)]
+    return [line for kind, wanted in values.items() for name, spec in wanted.items()
+            for line in _about(host, found, kind, name, spec)]
+
+
+def _about(host: Host, settings: list[Setting], kind: str, name: str, spec: Any) -> Iterator[dict]:
+    wanted = spec["set"] if isinstance(spec, dict) and "set" in spec else spec
+    names = Names(host, kind, name)
+    other = _OTHER_FACE.get(sysctl_name(name).replace("/", ".")) if kind == SYSCTL else None
+    face = Names(host, kind, other) if other else None
+    for setting in settings:
+        if names.match(setting):
+            same = setting.value is not None and agrees(setting.value, wanted)
+            yield _line(kind, name, wanted, setting, setting.wins and not same,
+                        "it is the same value" if setting.wins and same else setting.why)
+        elif face is not None and face.match(setting) and setting.value not in (None, "", "0"):
+            yield _line(kind, name, wanted, setting, setting.wins,
+                        f"a write of {other} makes {name} zero; {setting.why}")
+
+
+def _line(kind: str, name: str, wanted: Any, setting: Setting, wins: bool, why: str) -> dict:
+    return {"address": f"{kind}:{name}", "path": setting.path, "line": setting.line, "key": setting.key,
+            "value": setting.value, "wanted": wanted, "wins": wins, "why": why}
+
+
+def agrees(value: str, wanted: Any) -> bool:
+    """Whether what somebody sets is what is wanted: word by word, numbers by their value; `{at_least: n}` from n on."""
+    if isinstance(wanted, dict):
+        try:
+            return int(value, 0) >= int(wanted["at_least"])
+        except (ValueError, KeyError):
+            return False
+    return [_number(word) for word in value.split()] == [_number(word) for word in str(wanted).split()]
+
+
+def _number(word: str) -> str:
+    try:
+        return str(int(word, 16 if word.lower().startswith("0x") else 10))
+    except ValueError:
+        return word

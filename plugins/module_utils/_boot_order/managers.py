@@ -1,0 +1,26 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""The facts' section `managers`: services that tune, and the files from which sysctls are set at boot."""
+from __future__ import annotations
+
+from .._host.host import Host
+from .._host.reading import ABSENT, Reading
+from .._kernel.services import read_services, read_unit_links
+from .sysctl_files import read_sysctl_files
+from .tuned_files import read_reapplies
+
+_NO_TUNED = Reading(ABSENT, None, "tuned is not installed")
+
+
+def read(host: Host) -> dict:
+    services = read_services(host)
+    tuned = services[0]["installed"]
+    return {
+        "services": services,
+        "unit_links": read_unit_links(host),
+        "tuned_profile": host.read("/etc/tuned/active_profile").map(str.strip) if tuned else _NO_TUNED,
+        "tuned_reapplies": read_reapplies(host) if tuned else _NO_TUNED,
+        "sysctl": read_sysctl_files(host),
+    }

@@ -1,0 +1,83 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""One line of somebody's configuration that sets a tunable, and whether it is about one that is wanted."""
+from __future__ import annotations
+
+import fnmatch
+import posixpath
+from typing import NamedTuple
+
+from .._host.host import Host
+from .._kernel.sysctl import PROC_SYS, key_to_path
+
+SYSCTL, SYSFS, MAXREADREQ, MODULE = "sysctl", "sysfs", "pcie_maxreadreq", "module"
+EVERY = "*"
+OWN_SYSCTLS = "/etc/sysctl.d/90-gpuhost.conf"
+OWN_UNIT = "gpuhost-boot.service"
+
+
+class Setting(NamedTuple):
+    """`name` is what a kind calls its tunable, or a shell pattern of such names, EVERY for all of the kind.
+
+    A sysctl's name has slashes, `vm/swappiness`. A `value` of None is one that the file does not tell.
+    `wins`: its value is in effect after a boot although ours is set too, or may be; `why` says which comes later.
+    """
+
+    kind: str
+    name: str
+    value: str | None
+    path: str
+    line: int       # 0: the file as a whole
+    key: str        # as the file has it
+    wins: bool
+    why: str
+
+
+def sysctl_name(key: str) -> str:
+    """`vm/swappiness` of a wanted key, however its parts are separated. Raises ValueError."""
+    return key_to_path(key)[len(PROC_SYS) + 1:]
+
+
+def named_by_path(path: str) -> tuple[str, str] | None:
+    """The kind and the name of what lies at `path`, which may be a pattern; None for what is neither."""
+    path = posixpath.normpath(path)
+    if path.startswith(f"{PROC_SYS}/"):
+        return SYSCTL, path[len(PROC_SYS) + 1:]
+    return (SYSFS, path) if path.startswith("/sys/") else None
+
+
+class Names:
+    """The names by which somebody may call one wanted tunable."""
+
+    def __init__(self, host: Host, kind: str, name: str) -> None:
+        self._host = host
+        self.kind = kind
+        self.names = {sysctl_name(name) if kind == SYSCTL else name}
+        if kind == SYSFS:
+            self.names.add(_resolved(host, name))
+
+    def match(self, setting: Setting) -> bool:
+        if setting.kind != self.kind:
+            return False
+        if setting.name == EVERY or any(_fits(setting.name, name) for name in self.names):
+            return True
+        # /sys/devices/system/cpu/cpu0/cpufreq is a link to ../cpufreq/policy0.
+        return self.kind == SYSFS and any(_resolved(self._host, path) in self.names
+                                          for path in self._host.glob(setting.name))
+
+
+def _fits(pattern: str, name: str) -> bool:
+    """Part by part, as a shell expands it; a pattern that begins with a star is one of the whole name."""
+    if pattern.startswith("*/"):
+        return fnmatch.fnmatchcase(name, pattern)
+    signs, parts = pattern.split("/"), name.split("/")
+    return len(signs) == len(parts) and all(map(fnmatch.fnmatchcase, parts, signs))
+
+
+def _resolved(host: Host, path: str) -> str:
+    try:
+        return host.resolve(path)
+    except OSError:
+        return path

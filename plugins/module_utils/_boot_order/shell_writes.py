@@ -1,0 +1,93 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""What a shell text writes to /proc/sys, /sys, MaxReadReq and the list of modules, as far as its words tell.
+
+No shell is run and nothing is expanded: a variable in a path stands for any text, one as a value for an unknown value.
+"""
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from .._host.host import Host
+from .commands import find_commands
+from .setting import named_by_path
+
+_SCRIPT_LIMIT = 256 << 10       # bytes
+_VALUE = r"""(?:"(?P<double>[^"]*)"|'(?P<single>[^']*)'|(?P<bare>[^\s"';|&<>()]+))"""
+_PATH = r"""["']?(?P<path>(?:/sys|/proc/sys|\$\{?\w+)[^\s"';|&<>()]*(?:["'][^\s"';|&<>()]*)*)"""
+_PRINTED = re.compile(rf"(?:echo|printf)\s+(?:-\w+\s+)*(?:[\"']%s(?:\\n)?[\"']\s+)?{_VALUE}\s*"
+                      rf"(?:>{{1,2}}|\|\s*(?:sudo\s+)?(?:\S*/)?tee\s+(?:-\w+\s+)*)\s*{_PATH}")
+_WRITTEN = re.compile(rf"(?:>{{1,2}}|\btee\s+(?:-\w+\s+)*|\bof=)\s*{_PATH}")
+_LOOP = re.compile(r"\bfor\s+(\w+)\s+in\s+([^;\n]+)")
+_ASSIGNED = re.compile(r"^\s*(?:readonly\s+|export\s+)?(\w+)=[\"']?((?:/sys|/proc/sys)/[^\s\"';|&]*)", re.MULTILINE)
+_VARIABLE = re.compile(r"\$\{?(\w+)[^}\s/]*\}?|\$\([^)]*\)|%[a-zA-Z]")
+
+
+class Write(NamedTuple):
+    """`target` is a path where `kind` is None, else the name of a tunable of that kind; either may be a pattern."""
+
+    kind: str | None
+    target: str
+    value: str | None
+    line: int
+    text: str
+
+
+def find_writes(text: str) -> Iterator[Write]:
+    """The writes in a text of shell commands, in their order; comments are left out."""
+    places: dict[str, list[str]] = {}
+    for name, path in _ASSIGNED.findall(text):
+        places.setdefault(name, []).append(path)
+    for name, words in _LOOP.findall(text):
+        places.setdefault(name, []).extend(word.strip("\"'") for word in words.split())
+    for number, line in _joined_lines(text):
+        if not line.startswith("#"):
+            yield from _in_line(line, number, places)
+
+
+def _joined_lines(text: str) -> Iterator[tuple[int, str]]:
+    """The lines with their numbers, one that ends in a backslash together with the next."""
+    begun, start = "", 1
+    for number, line in enumerate(text.splitlines(), 1):
+        start = start if begun else number
+        begun += line.strip()
+        if begun.endswith("\\"):
+            begun = begun[:-1] + " "
+            continue
+        yield start, begun
+        begun = ""
+    if begun:
+        yield start, begun
+
+
+def _in_line(line: str, number: int, places: dict[str, list[str]]) -> Iterator[Write]:
+    told = {found["path"]: _literal(found["double"] or found["single"] or found["bare"])
+            for found in _PRINTED.finditer(line)}
+    for found in _WRITTEN.finditer(line):
+        for path in _paths(found["path"], places):
+            if named_by_path(path) is not None:
+                yield Write(None, path, told.get(found["path"]), number, line[:200])
+    for kind, name, value in find_commands(line):
+        yield Write(kind, name, value, number, line[:200])
+
+
+def _literal(value: str | None) -> str | None:
+    return None if value is None or "$" in value or "`" in value else value.strip().removesuffix("\\n")
+
+
+def _paths(text: str, places: dict[str, list[str]]) -> list[str]:
+    """The patterns for which a path stands: a variable at its beginning is looked up, another one is a star."""
+    text = text.replace('"', "").replace("'", "")
+    found = re.match(r"\$\{?(\w+)\}?", text)
+    begun = [place + text[found.end():] for place in places.get(found[1], [])] if found else [text]
+    return [_VARIABLE.sub("*", path) for path in begun]
+
+
+def read_script(host: Host, path: str) -> list[Write]:
+    """The writes of a file; none where it cannot be read or is no text."""
+    text = host.read(path, _SCRIPT_LIMIT).value or ""
+    return [] if "\0" in text else list(find_writes(text))

@@ -1,0 +1,127 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""Files from which sysctls are set at boot: which are read, in what order, and which line of them wins."""
+from __future__ import annotations
+
+import fnmatch
+
+from .._host.host import Host
+from .._host.reading import ABSENT, DENIED, UNPARSABLE, Reading, ok
+from .._kernel.drop_ins import find_drop_ins
+from .._kernel.sysctl import SYSCTLS
+
+# man 5 sysctl.d and man 8 sysctl, --system: of files with one name the first found counts.
+FOLDERS = ("/etc/sysctl.d", "/run/sysctl.d", "/usr/local/lib/sysctl.d", "/usr/lib/sysctl.d", "/lib/sysctl.d")
+SYSCTL_CONF = "/etc/sysctl.conf"
+_GLOB_SIGNS = frozenset("*?[")
+_SWAP = str.maketrans("./", "/.")
+
+
+def read_sysctl_files(host: Host) -> dict:
+    """What sets the sysctls of the facts at boot: `{reader, settings, ignored}`.
+
+    `settings` is `[{key, value, file, line}]`, the one that wins for each key, in the order in which they are set.
+    `ignored` are settings of /etc/sysctl.conf that nobody reads and no other file makes: systemd-sysctl reads that
+    file only through a link in a sysctl.d folder, which Debian 13 no longer has; `sysctl --system` of procps reads it
+    last.
+    """
+    by_systemd = host.is_dir("/run/systemd/system")     # sd_booted(3)
+    files = find_sysctl_files(host)
+    conf = host.read(SYSCTL_CONF)
+    linked = any(leads_to(host, path, SYSCTL_CONF) for path, _text in files)
+    if not by_systemd and conf.status != ABSENT:
+        files.append((SYSCTL_CONF, conf))
+    hidden = [path for path, text in files if text.status == DENIED]
+    texts = [(path, text.value) for path, text in files if text.ok]
+    return {
+        "reader": "systemd-sysctl" if by_systemd else "procps",
+        "settings": Reading(DENIED, None, f"{hidden[0]} may not be read: needs root") if hidden else
+        ok(decide(texts)),
+        "ignored": _read_ignored(host, conf, texts, linked or not by_systemd),
+    }
+
+
+def _read_ignored(host: Host, conf: Reading, texts: list[tuple[str, str]], is_read: bool) -> Reading:
+    """Settings of sysctl.conf that take no effect; absent without that file, not told where /run cannot be seen."""
+    if conf.status == ABSENT:
+        return conf
+    if not host.is_dir("/run"):
+        return Reading(UNPARSABLE, None, "whether systemd runs is not known: /run cannot be seen")
+    if is_read:
+        return ok([])
+    return conf.map(lambda text: unmade(decide([(SYSCTL_CONF, text)], None), decide(texts, None)))
+
+
+def unmade(ignored: list[dict], made: list[dict]) -> list[dict]:
+    """The settings that no other file makes with the same value."""
+    values = {setting["key"]: setting["value"] for setting in made}
+    return [setting for setting in ignored if values.get(setting["key"]) != setting["value"]]
+
+
+def find_sysctl_files(host: Host) -> list[tuple[str, Reading]]:
+    return find_drop_ins(host, FOLDERS)
+
+
+def leads_to(host: Host, path: str, target: str) -> bool:
+    try:
+        return host.resolve(path) == target
+    except OSError:
+        return False
+
+
+def parse_settings(text: str) -> list[tuple[int, str, str | None]]:
+    """`(line, key, value)` of one file; the key with slashes, the value None for `-key`, which keeps patterns off it.
+
+    A hyphen before a key with a value says that a failure does not matter. As parse_file() of systemd's
+    src/sysctl/sysctl.c reads it: the first separator in a key decides which one it uses.
+    """
+    settings = []
+    for number, line in enumerate(text.splitlines(), 1):
+        line = line.strip()
+        if not line or line[0] in "#;":
+            continue
+        key, equals, value = line.partition("=")
+        key = key.strip()
+        if not key or not (equals or key.startswith("-")):
+            continue
+        settings.append((number, with_slashes(key.lstrip("-")), value.strip() if equals else None))
+    return settings
+
+
+def with_slashes(key: str) -> str:
+    first = next((sign for sign in key if sign in "./"), None)
+    return key.translate(_SWAP) if first == "." else key
+
+
+def is_pattern(key: str) -> bool:
+    return not _GLOB_SIGNS.isdisjoint(key)
+
+
+def decide(files: list[tuple[str, str]], keys: tuple[str, ...] | None = SYSCTLS) -> list[dict]:
+    """The setting that wins for each of `keys`, None for every key that the files name, in the order of setting.
+
+    A later line wins; a pattern never touches a key that is named in full (man 5 sysctl.d).
+    """
+    named: dict[str, tuple] = {}
+    patterns: list[tuple] = []
+    for place, (_file, text) in enumerate(files):
+        for line, key, value in parse_settings(text):
+            if not is_pattern(key):
+                named[key] = (place, line, value)
+            elif value is not None:
+                patterns.append((key, (place, line, value)))
+    wanted = named if keys is None else map(with_slashes, keys)
+    won = sorted((entry, key) for key in wanted if (entry := named.get(key) or _last_match(patterns, key)))
+    return [{"key": key.translate(_SWAP), "value": value, "file": files[place][0], "line": line}
+            for (place, line, value), key in won if value is not None]
+
+
+def _last_match(patterns: list[tuple[str, tuple]], key: str) -> tuple | None:
+    parts = key.split("/")
+    for pattern, entry in reversed(patterns):
+        signs = pattern.split("/")
+        if len(signs) == len(parts) and all(map(fnmatch.fnmatchcase, parts, signs)):
+            return entry
+    return None

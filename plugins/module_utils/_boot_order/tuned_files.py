@@ -1,0 +1,163 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""TuneD's files: its main configuration, and the active profile with all that it includes.
+
+Sources: TuneD 2.20 to 2.27: man 5 tuned-main.conf, tuned.conf; tuned/profiles/{locator,loader,merger,unit}.py.
+"""
+from __future__ import annotations
+
+import fnmatch
+import re
+from typing import NamedTuple
+
+from .._host.host import Host
+from .._host.reading import ABSENT, Reading, ok
+
+MAIN = "/etc/tuned/tuned-main.conf"
+ACTIVE_PROFILE = "/etc/tuned/active_profile"
+POST_LOADED_PROFILE = "/etc/tuned/post_loaded_profile"
+# A user's profile replaces one of the system with its name; up to 2.22 they lay beside the other files.
+FOLDERS = ("/etc/tuned/profiles", "/etc/tuned", "/usr/lib/tuned/profiles", "/usr/lib/tuned")
+
+_BOOLEANS = {**dict.fromkeys(("1", "yes", "true", "on"), True), **dict.fromkeys(("0", "no", "false", "off"), False)}
+_TRUE = ("True", "true", "1")
+_PROFILE_LIMIT = 64
+_VARIABLE = re.compile(r"\$\{(\w+)\}")
+_UNIT_KEYS = frozenset(("type", "enabled", "replace", "prepend", "drop", "priority", "devices", "devices_udev_regex",
+                        "cpuinfo_regex", "uname_regex", "script_pre", "script_post"))
+
+
+class Option(NamedTuple):
+    """`value` is None where it holds a function or a variable that only TuneD can expand."""
+
+    name: str
+    value: str | None
+    path: str
+    line: int
+    text: str       # as it is written
+
+
+class Unit(NamedTuple):
+    """One section of the merged profile."""
+
+    type: str
+    options: dict[str, Option]
+    keys: dict[str, str]
+
+
+_NOTHING = Unit("", {}, {})
+
+
+# -- main configuration -----------------------------------------------------------------------------------------------
+
+def read_reapplies(host: Host) -> Reading:
+    """Whether TuneD sets the sysctls of /run and /etc again after those of its profile, which is its default.
+
+    reapply_sysctl of tuned-main.conf; those of /usr are left out (plugin_sysctl.py, SYSCTL_CONFIG_DIRS).
+    """
+    text = host.read(MAIN)
+    return ok(True) if text.status == ABSENT else text.map(parse_reapplies)
+
+
+def parse_reapplies(text: str) -> bool:
+    """The last line counts, as in any INI file. Raises ValueError for what is no boolean of Python's configparser."""
+    told = re.findall(r"^[ \t]*reapply_sysctl[ \t]*[=:][ \t]*(\S+)", text, re.MULTILINE | re.IGNORECASE)
+    if not told:
+        return True
+    if told[-1].lower() not in _BOOLEANS:
+        raise ValueError(f"reapply_sysctl is {told[-1]}")
+    return _BOOLEANS[told[-1].lower()]
+
+
+def read_excluded(host: Host) -> tuple[str, ...]:
+    """The patterns of sysctls that are not set again (reapply_sysctl_exclude)."""
+    told = re.findall(r"^[ \t]*reapply_sysctl_exclude[ \t]*[=:]([^\n#]*)", host.read(MAIN).value or "", re.MULTILINE)
+    return tuple(filter(None, map(str.strip, re.split(r"[,;]", told[-1])))) if told else ()
+
+
+def is_excluded(patterns: tuple[str, ...], name: str) -> bool:
+    """Whether one of `patterns` takes the sysctl `vm/swappiness` out, in either spelling."""
+    return any(fnmatch.fnmatchcase(form, pattern) for pattern in patterns for form in (name, name.replace("/", ".")))
+
+
+# -- profiles ---------------------------------------------------------------------------------------------------------
+
+def read_profile_names(host: Host) -> list[str]:
+    return [name for path in (ACTIVE_PROFILE, POST_LOADED_PROFILE) for name in (host.read(path).value or "").split()]
+
+
+def read_units(host: Host, names: list[str]) -> dict[str, Unit]:
+    """The sections of the profiles and of all that they include, a later one over an earlier one."""
+    texts: list[tuple[str, str]] = []
+    _load(host, names, texts, set())
+    merged: dict[str, Unit] = {}
+    for path, text in texts:
+        for name, unit in parse_profile(path, text).items():
+            _merge(merged, name, unit)
+    variables = {name: option.text for name, option in merged.pop("variables", _NOTHING).options.items()}
+    return {name: unit._replace(options={key: option._replace(value=_expand(option.text, variables))
+                                         for key, option in unit.options.items()})
+            for name, unit in merged.items()}
+
+
+def _load(host: Host, names: list[str], texts: list[tuple[str, str]], seen: set[str]) -> None:
+    """Adds the profiles in the order in which TuneD merges them: what one includes comes before it."""
+    for name in names:
+        path = _find(host, name.lstrip("-"), seen)
+        if path is None or len(seen) > _PROFILE_LIMIT:
+            continue
+        seen.add(path)
+        text = host.read(path).value or ""
+        included = parse_profile(path, text).get("main", _NOTHING).options.get("include")
+        if included is not None:
+            _load(host, list(filter(None, re.split(r"\s*[,;]\s*", included.text))), texts, seen)
+        texts.append((path, text))
+
+
+def _find(host: Host, name: str, seen: set[str]) -> str | None:
+    """A profile that includes one of its own name means the next one with it."""
+    if not re.fullmatch(r"[\w.-]+", name):
+        return None
+    paths = (f"{folder}/{name}/tuned.conf" for folder in FOLDERS)
+    return next((path for path in paths if path not in seen and host.exists(path)), None)
+
+
+def parse_profile(path: str, text: str) -> dict[str, Unit]:
+    """The sections of one tuned.conf. Keys are case sensitive; `#` after a blank begins a comment."""
+    units: dict[str, Unit] = {}
+    here = None
+    for number, raw in enumerate(text.splitlines(), 1):
+        line = re.split(r"(?:^|\s)#", raw, maxsplit=1)[0].strip()
+        if line.startswith("[") and line.endswith("]"):
+            here = units.setdefault(line[1:-1], Unit(line[1:-1], {}, {}))
+            continue
+        key, equals, value = (part.strip() for part in line.partition("="))
+        if here is None or not equals or not key:
+            continue
+        if key in _UNIT_KEYS:
+            here.keys[key] = value
+        else:
+            here.options[key] = Option(key, value, path, number, value)
+    return {name: unit._replace(type=unit.keys.get("type", unit.type)) for name, unit in units.items()}
+
+
+def _merge(merged: dict[str, Unit], name: str, newer: Unit) -> None:
+    older = merged.get(name)
+    if older is None or newer.keys.get("replace") in _TRUE:
+        merged[name] = newer
+        return
+    for dropped in re.split(r"\s*[,;]\s*", newer.keys.get("drop", "")):
+        older.options.pop(dropped, None)
+    older.options.update(newer.options)
+    older.keys.update(newer.keys)
+    merged[name] = older._replace(type=newer.type)
+
+
+def _expand(text: str, variables: dict[str, str]) -> str | None:
+    for _round in range(8):
+        if "${" not in text:
+            return text.strip("\"'")
+        text = _VARIABLE.sub(lambda found: variables.get(found[1], found[0]), text)
+    return None

@@ -1,0 +1,50 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""Services that tune: installed, enabled at boot, masked, running; told by files alone."""
+from __future__ import annotations
+
+from .._host.host import Host
+from .._host.reading import Reading
+
+# Each sets something again that a tune sets, but for nvidia-persistenced, which keeps GPUs set up.
+UNITS = ("tuned", "power-profiles-daemon", "tlp", "auto-cpufreq", "cpufrequtils", "cpupower", "ondemand", "irqbalance",
+         "ksmtuned", "numad", "nvidia-persistenced", "saptune", "sapconf", "laptop-mode", "powertop")
+
+_ETC_UNITS = "/etc/systemd/system"
+_UNIT_FOLDERS = ("/usr/lib/systemd/system", "/lib/systemd/system")      # two names of one folder since /usr is merged
+_WANTED_BY = tuple(f"{_ETC_UNITS}/{target}.target.wants" for target in ("multi-user", "graphical"))
+_INIT_SCRIPTS, _STARTED_SCRIPTS = "/etc/init.d", "/etc/rc2.d"
+_SLICES = ("/sys/fs/cgroup/system.slice", "/sys/fs/cgroup/unified/system.slice", "/sys/fs/cgroup/systemd/system.slice")
+
+
+def read_unit_links(host: Host) -> Reading:
+    """How many entries the folder has that says what is started at boot; whoever cannot see it knows of no service
+    that it is not."""
+    found = [host.read_list(folder).map(len) for folder in (_ETC_UNITS, _STARTED_SCRIPTS)]
+    return next((reading for reading in found if reading.ok), found[0])
+
+
+def read_services(host: Host, units: tuple[str, ...] = UNITS) -> list[dict]:
+    """`[{service, installed, enabled, masked, running}]` of every one of `units`, told by files alone.
+
+    Enabled is what the links below *.target.wants say (man 1 systemctl, enable), for an init script those of runlevel
+    2. systemd removes the control group of a service that stopped; running is None where control groups are not seen.
+    One that acts once at boot and ends is never running.
+    """
+    etc = host.list(_ETC_UNITS)
+    files = {*etc, *next(filter(None, map(host.list, _UNIT_FOLDERS)), [])}
+    links = host.read_links(_ETC_UNITS).value or {}
+    wanted = {name for folder in _WANTED_BY for name in host.list(folder)}
+    scripts = set(host.list(_INIT_SCRIPTS))
+    started = {name[3:] for name in host.list(_STARTED_SCRIPTS) if name.startswith("S")}
+    slices = [reading.value for reading in map(host.read_list, _SLICES) if reading.ok]
+    running = {name for names in slices for name in names}
+    return [{
+        "service": name,
+        "installed": f"{name}.service" in files or name in scripts,
+        "enabled": f"{name}.service" in wanted or name in started,
+        "masked": links.get(f"{name}.service") == "/dev/null",
+        "running": f"{name}.service" in running if slices else None,
+    } for name in units]
