@@ -87,7 +87,7 @@ def _unit_file(host: Host, unit: str) -> tuple[str | None, str]:
 
 def _of_command(host: Host, command: str, path: str, line: int, early: bool, why: str) -> Iterator[Setting]:
     for write in _loaded(host, command, path, line, find_writes(command)):
-        yield from _setting(write._replace(line=write.line or line), path, early, why)
+        yield from _setting(write._replace(line=line), path, early, why)
     for script in _scripts(command):
         for setting in _of_script(host, script, why):
             yield setting._replace(wins=setting.kind == SYSCTL or not early)

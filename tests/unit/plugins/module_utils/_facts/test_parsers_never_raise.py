@@ -5,7 +5,10 @@
 from __future__ import annotations
 
 import pytest
+from ansible_collections.gpuhost.tuning.plugins.module_utils._boot_order import tmpfiles
+from ansible_collections.gpuhost.tuning.plugins.module_utils._boot_order.shell_writes import find_writes
 from ansible_collections.gpuhost.tuning.plugins.module_utils._boot_order.sysctl_files import decide
+from ansible_collections.gpuhost.tuning.plugins.module_utils._boot_order.tuned_files import parse_profile
 from ansible_collections.gpuhost.tuning.plugins.module_utils._host.reading import ok
 from ansible_collections.gpuhost.tuning.plugins.module_utils._kernel.containers import parse_container
 from ansible_collections.gpuhost.tuning.plugins.module_utils._kernel.device_majors import parse_devices
@@ -34,7 +37,9 @@ WORDS = st.sampled_from([
     "lxc.mount.entry", "lxc.cgroup2.devices.allow", "c 195:* rwm", "0000:41:00.0", "41:00", "mapping", "map",
     "node=pve1", "path=", "NVRM: Xid (PCI:", "): 79", "nvidia", "Live", "<gpu id='", "'/>", "<nvidia_smi_log>",
     "</nvidia_smi_log>", "/lxc/101", "Device Minor", "vm.swappiness", "net/core/*_max", "/dev/shm", "tmpfs", "size=",
-    "options nvidia ", "blacklist nouveau", "\\\n", "CapEff:\t", "Max locked memory ", "ff"])
+    "options nvidia ", "blacklist nouveau", "\\\n", "CapEff:\t", "Max locked memory ", "ff", "echo 1 > ", "/sys/a/b",
+    "/proc/sys/", "for x in ", "$x", "sysctl -w ", "setpci -s ", "CAP_EXP+8.w=", "cpupower frequency-set -g ", "w ",
+    "'", "[sysctl]", "${x}", " - - - - "])
 TEXT = st.one_of(st.text(max_size=200), st.lists(WORDS, max_size=30).map("".join))
 
 
@@ -55,8 +60,12 @@ def _log(text):
     return parse_xids(lines), parse_peer_lines(lines)
 
 
+def _of_boot(text):
+    return list(find_writes(text)), parse_profile("/a", text), list(tmpfiles.parse_lines(text))
+
+
 @pytest.mark.parametrize("parse", [
-    _everything_of_a_guest, _log, smi.parse, parse_built_in, parse_command_sockets, parse_container,
+    _everything_of_a_guest, _log, _of_boot, smi.parse, parse_built_in, parse_command_sockets, parse_container,
     parse_arcstats, parse_config, parse_devices, parse_information, parse_modules, parse_parameters,
     _settings_of_files])
 @settings(max_examples=60, deadline=None)
