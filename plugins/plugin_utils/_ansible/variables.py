@@ -33,6 +33,7 @@ _OF_ROLES = {
     "bandwidth": frozenset(("bandwidth", *(f"bandwidth_{name}" for name in (
         "concurrent", "container", "override", "devices", "pairs", "sizes", "slow_below", "timeout", "tool")))),
     "benchmark": frozenset(("benchmark",)),
+    "compare": frozenset(("compare",)),
     "experiment": frozenset(f"experiment_{name}" for name in (
         "blocks", "budget_minutes", "changes", "end", "min_effect", "mode", "pause_seconds", "seed")),
     "record": frozenset(f"record_{name}" for name in ("anonymise", "max_bytes", "writable")),
