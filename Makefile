@@ -40,6 +40,13 @@ pytest: dev-environment ## run everything that pytest runs: unit, property, play
 newest: link ## run unit and playbook tests on the newest ansible-core, where a Python for it is found
 	@tools/newest.sh
 
+core-tests: link ## run unit and playbook tests on one ansible-core: CORE=2.20, or CORE=pre for the newest pre-release
+	@tools/core-tests.sh $(CORE)
+
+release-check: link ## look at the collection as Galaxy, reviewers and the documentation site do
+	@tools/setup-venv.sh .venv-release release $(PYTHONS)
+	@tools/release-check.sh
+
 molecule: dev-environment ## run the playbooks in a molecule scenario: on a planted host, or ARGS='-s guests'
 	PATH="$(CURDIR)/.venv/bin:$$PATH" molecule test --no-command-borders $(or $(ARGS),-s planted)
 
@@ -90,7 +97,7 @@ lock: ## write requirements/*.txt anew from requirements/pyproject.toml (needs u
 	@tools/lock.sh $(ARGS)
 
 clean: ## remove everything that was set up or built here; reports/ stays
-	rm -rf .venv .venv-newest .venv-bench .ansible .cache .pytest_cache .ruff_cache .hypothesis collections dist tests/output
+	rm -rf .venv .venv-newest .venv-bench .venv-release .venv-core-* .ansible .cache .pytest_cache .ruff_cache .hypothesis collections dist tests/output
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 run-environment: link
@@ -110,6 +117,7 @@ link:
 	@mkdir -p $(dir $(LINK))
 	@[ -L $(LINK) ] || ln -s ../../../.. $(LINK)
 
-.PHONY: help audit fleet-report setup test unit pytest newest molecule vm test-vm lint docs check-pages check-checks sanity integration bench fuzz soak record-tool \
+.PHONY: help audit fleet-report setup test unit pytest newest core-tests release-check molecule vm test-vm lint docs \
+	check-pages check-checks sanity integration bench fuzz soak record-tool \
 	build lock clean \
 	run-environment test-environment dev-environment bench-environment link

@@ -27,3 +27,4 @@ lock dev.txt --group dev "$@"
 lock test.txt --group test -c dev.txt
 lock run.txt -c dev.txt
 lock bench.txt --group bench -c dev.txt "$@"
+lock release.txt --group release "$@"

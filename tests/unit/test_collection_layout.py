@@ -41,7 +41,7 @@ def test_all_that_runs_is_in_it(built_files):
 
 
 def test_nothing_of_the_workshop_is_in_it(built_files):
-    known = {"plugins", "roles", "playbooks", "meta", "docs", "changelogs", "extensions"}
+    known = {"plugins", "roles", "playbooks", "meta", "docs", "changelogs", "extensions", "LICENSES"}
     pages = {"README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CODE_OF_CONDUCT.md", "CHANGELOG.rst", "LICENSE",
              "MANIFEST.json", "FILES.json"}
     # A file that nobody has added to git yet is the business of whoever made it.
@@ -84,7 +84,7 @@ def test_the_requirements_of_an_execution_environment_are_those_of_a_controller(
     assert listed == {name for name in wanted if not name.startswith("ansible-core")}
 
 
-@pytest.mark.parametrize("lock", ["run", "test", "dev", "bench"])
+@pytest.mark.parametrize("lock", ["run", "test", "dev", "bench", "release"])
 def test_locks_name_no_index(lock):
     text = (REPOSITORY / "requirements" / f"{lock}.txt").read_text(encoding="utf-8")
     assert not re.search(r"://|^--|file:", text.split("\n", 4)[4], re.MULTILINE)

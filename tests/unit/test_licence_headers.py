@@ -8,6 +8,7 @@ import pathlib
 
 from checkout import REPOSITORY, files
 
+# REUSE-IgnoreStart
 HEADER = [
     "Copyright (c) 2026, gpuhost.tuning contributors",
     "GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)",
@@ -16,11 +17,13 @@ HEADER = [
 # Code for the kernel is under a licence that the kernel takes, named as the kernel's own files do it.
 KERNEL_CODE = "tests/vm/modules/"
 KERNEL_HEADER = ["SPDX-License-Identifier: GPL-2.0-or-later", "Copyright (c) 2026, gpuhost.tuning contributors"]
+# REUSE-IgnoreEnd
 PRIVATE = "Private to this collection: it may change at any time."
 
 # No comments there, or prose whose licence is that of the collection as a whole, or written by a tool.
 WITHOUT = {".json", ".md", ".rst", ".gitignore", ".png"}
-WITHOUT_NAMES = {"LICENSE", "changelogs/changelog.yaml", "CHANGELOG.rst"}
+WITHOUT_NAMES = {"LICENSE", "LICENSES/GPL-2.0-or-later.txt", "LICENSES/GPL-3.0-or-later.txt",
+                 "changelogs/changelog.yaml", "CHANGELOG.rst"}
 
 
 def needs_header(name: str) -> bool:
