@@ -54,12 +54,30 @@ def test_playbooks_exist():
     assert [(page, name) for page, name in named if name not in there] == []
 
 
+INLINE = re.compile(r"\]\(([^)#]+)(?:#[^)]*)?\)")
+OWN = re.compile(r"https://(?:github\.com/gpuhost/tuning/(?:blob|tree)|raw\.githubusercontent\.com/gpuhost/tuning)/main/")
+
+
 def test_links_lead_somewhere():
-    inline = re.compile(r"\]\(([^)#]+)(?:#[^)]*)?\)")
-    links = [(page, link) for page in PAGES for link in inline.findall(page.read_text(encoding="utf-8"))
+    links = [(page, link) for page in PAGES for link in INLINE.findall(page.read_text(encoding="utf-8"))
              if "://" not in link]
     assert len(links) > 100
     assert [(name_of(page), link) for page, link in links if not (page.parent / link).exists()] == []
+
+
+def test_readme_links_are_absolute_and_lead_somewhere():
+    """Galaxy shows this page without its neighbours."""
+    links = INLINE.findall((REPOSITORY / "README.md").read_text(encoding="utf-8"))
+    assert [link for link in links if "://" not in link] == []
+    own = [OWN.sub("", link) for link in links if OWN.match(link)]
+    assert len(own) > 10
+    assert [link for link in own if not (REPOSITORY / link).exists()] == []
+
+
+@pytest.mark.parametrize("section", ["Requirements", "Tested with", "Communication", "Contributing", "Release notes",
+                                     "License"])
+def test_readme_has_the_sections_that_reviewers_ask_for(section):
+    assert f"\n## {section}\n" in (REPOSITORY / "README.md").read_text(encoding="utf-8")
 
 
 def test_readme_begins_with_audit_and_test():
