@@ -18,7 +18,7 @@ from collections.abc import Iterable
 
 from .paths import Paths
 from .program import run_program
-from .reading import ABSENT, OK, UNPARSABLE, FileReading, Reading, from_error, ok
+from .reading import ABSENT, NOT_RECORDED, OK, UNPARSABLE, FileReading, LackingError, Reading, from_error, ok
 from .sysroot import READ_FLAGS
 
 READ_LIMIT = 4 << 20    # bytes; /proc/interrupts of a 256-CPU host is a little over 2 MiB
@@ -47,8 +47,9 @@ class Host(Paths):
     # -- reading ----------------------------------------------------------------------------------------------
 
     def read_bytes(self, path: str, limit: int = READ_LIMIT) -> bytes:
-        """Up to `limit` bytes of a file. Raises OSError."""
+        """Up to `limit` bytes of a file. Raises OSError, LackingError for a file that a recording has in part only."""
         handle = self.open(path)
+        self._require_whole(path, handle)
         try:
             pieces = []
             while limit > 0:
@@ -62,7 +63,10 @@ class Host(Paths):
             os.close(handle)
 
     def read_at(self, path: str, offset: int, size: int) -> bytes:
-        """One pread(2): `size` bytes from `offset`, fewer where the file ends. Raises OSError."""
+        """One pread(2): `size` bytes from `offset`, fewer where the file ends. Raises OSError.
+
+        A file that a recording has in part only ends early: why_cut() tells.
+        """
         handle = self.open(path)
         try:
             return os.pread(handle, size, offset)
@@ -82,6 +86,8 @@ class Host(Paths):
         For the thousands that a large host has: the folder is resolved once, and as an attribute is at most a page
         (Documentation/filesystems/sysfs.rst), one read(2) takes it whole.
         """
+        if not self.world.whole:
+            return {name: self.read(f"{folder}/{name}") for name in names}
         try:
             here = self.local(folder)
         except OSError as error:
@@ -119,7 +125,8 @@ class Host(Paths):
             while True:
                 block = os.read(handle, 1 << 18)
                 if not block:
-                    return ok(False)
+                    reason = self.why_cut(path)
+                    return ok(False) if reason is None else Reading(NOT_RECORDED, None, reason)
                 seen = tail + block
                 if text in seen:
                     return ok(True)
@@ -128,6 +135,13 @@ class Host(Paths):
             return from_error(error)
         finally:
             os.close(handle)
+
+    def _require_whole(self, path: str, handle: int) -> None:
+        """Closes the file and raises LackingError where a recording has a part of it only."""
+        reason = self.why_cut(path)
+        if reason is not None:
+            os.close(handle)
+            raise LackingError(reason)
 
     # -- writing ----------------------------------------------------------------------------------------------
 

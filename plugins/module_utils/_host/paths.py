@@ -9,25 +9,36 @@ import fnmatch
 import os
 import stat
 import time
+from typing import Any, Callable
 
-from .reading import Reading, from_error, ok
+from .reading import LackingError, NotRecorded, Reading, from_error, ok
 from .sysroot import Sysroot
 
 
 class Paths(Sysroot):
-    """Nothing here raises for a machine's state, but `below`."""
+    """Nothing here raises for a machine's state, but `below`.
+
+    What does not answer with a Reading raises NotRecorded where a recording does not tell.
+    """
 
     def exists(self, path: str) -> bool:
-        try:
-            return os.path.exists(self.local(path))
-        except OSError:
-            return False
+        return self._look(path, os.path.exists, False)
 
     def is_dir(self, path: str) -> bool:
+        return self._look(path, os.path.isdir, False)
+
+    def _look(self, path: str, look: Callable[[str], Any], otherwise: Any) -> Any:
+        """What `look` says of a file; `otherwise` where it cannot be looked at. Raises NotRecorded."""
         try:
-            return os.path.isdir(self.local(path))
-        except OSError:
-            return False
+            here = self.local(path)
+            if os.path.exists(here):
+                return look(here)
+        except (OSError, ValueError, OverflowError):
+            return otherwise
+        reason = self.why_missing(path)
+        if reason is not None:
+            raise NotRecorded(reason)
+        return otherwise
 
     def list(self, path: str) -> list[str]:
         """Names in a folder, sorted; none where the folder cannot be read."""
@@ -36,11 +47,23 @@ class Paths(Sysroot):
     def read_list(self, path: str) -> Reading:
         """Names in a folder, sorted, with the status that tells an empty folder from an unreadable one."""
         try:
-            if self.failures:
-                self.fail_as_recorded(path)
-            return ok(sorted(os.listdir(self.local(path))))
+            return ok(sorted(self._names(path)))
         except OSError as error:
             return from_error(error)
+
+    def _names(self, path: str) -> list[str]:
+        """Names in a folder. Raises OSError, LackingError among them."""
+        if self.failures:
+            self.fail_as_recorded(path)
+        try:
+            names = os.listdir(self.local(path))
+        except OSError as error:
+            self.require_recorded(path, error)
+            raise
+        reason = self.why_not_whole(path)
+        if reason is not None:
+            raise LackingError(reason)
+        return names
 
     def glob(self, pattern: str) -> list[str]:
         """The host's paths that match an absolute shell pattern, sorted; links are not resolved in the answer."""
@@ -72,10 +95,7 @@ class Paths(Sysroot):
         One call for /proc/<pid>/fd, where resolving each path anew would cost more than all the reading.
         """
         try:
-            if self.failures:
-                self.fail_as_recorded(folder)
-            here = self.local(folder)
-            names = os.listdir(here)
+            here, names = self.local(folder), self._names(folder)
         except OSError as error:
             return from_error(error)
         found = {}
@@ -88,24 +108,15 @@ class Paths(Sysroot):
 
     def mode(self, path: str) -> int | None:
         """Permission bits of a file, None where it cannot be looked at."""
-        try:
-            return stat.S_IMODE(os.stat(self.local(path)).st_mode)
-        except OSError:
-            return None
+        return self._look(path, lambda here: stat.S_IMODE(os.stat(here).st_mode), None)
 
     def owner(self, path: str) -> int | None:
         """The user id of a file's owner, None where it cannot be looked at."""
-        try:
-            return os.stat(self.local(path)).st_uid
-        except OSError:
-            return None
+        return self._look(path, lambda here: os.stat(here).st_uid, None)
 
     def modified(self, path: str) -> str | None:
         """When a file was last written, `2026-11-29T18:30:00Z`, None where it cannot be looked at."""
-        try:
-            return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(os.stat(self.local(path)).st_mtime))
-        except (OSError, ValueError, OverflowError):
-            return None
+        return self._look(path, _modified, None)
 
     def below(self, path: str) -> Sysroot:
         """The folder `path` as one with links of its own, such as a container's root. Raises OSError and ValueError.
@@ -115,5 +126,16 @@ class Paths(Sysroot):
         if self.failures:
             self.fail_as_recorded(path)
         inside = self.local(path)
-        os.stat(inside)
+        try:
+            os.stat(inside)
+        except OSError as error:
+            self.require_recorded(path, error)
+            raise
+        reason = self.why_not_whole(path)
+        if reason is not None:
+            raise LackingError(reason)
         return Sysroot(inside)
+
+
+def _modified(here: str) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(os.stat(here).st_mtime))

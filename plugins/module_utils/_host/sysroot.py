@@ -9,7 +9,8 @@ import errno
 import json
 import os
 
-from .reading import ENOTSUPP
+from .reading import ENOTSUPP, LackingError
+from .recorded_world import RecordedWorld
 
 MARKER = ".gpuhost-sysroot"
 LINK_LIMIT = 40         # as MAXSYMLINKS in include/linux/namei.h
@@ -57,14 +58,17 @@ class Sysroot:
         # `{path: [status, detail]}`; `{path: text}` of links that lead out of a folder.
         self.failures: dict[str, int | list] = {}
         self.link_texts: dict[str, str] = {}
+        self.world = RecordedWorld({})
 
     def read_answers(self) -> None:
         """Let a recorded host answer as it did. ValueError: its file of answers is none."""
         try:
             with open(os.path.join(self.sysroot, ANSWERS), encoding="utf-8") as file:
                 answers = json.load(file)
-            self.failures = {path: answer for path, answer in answers["failures"].items() if _is_failure(answer)}
-            self.link_texts = {path: text for path, text in answers["links"].items() if isinstance(text, str)}
+            self.failures = {path: answer for path, answer in answers.get("failures", {}).items()
+                             if _is_failure(answer)}
+            self.link_texts = {path: text for path, text in answers.get("links", {}).items() if isinstance(text, str)}
+            self.world = RecordedWorld(answers)
         except FileNotFoundError:
             return
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
@@ -76,11 +80,45 @@ class Sysroot:
         if isinstance(number, int):
             raise OSError(number, os.strerror(number))
 
+    # -- what a recording lacks ---------------------------------------------------------------------------------------
+
+    def why_missing(self, path: str) -> str | None:
+        """Why nobody knows of a path that is not in this recording; None where the host has no such thing."""
+        return None if self.world.whole else self.world.why_missing(self._spellings(path), self._is_there)
+
+    def why_not_whole(self, folder: str) -> str | None:
+        """Why the names in a folder are not all that the host has; None where they are."""
+        return None if self.world.whole else self.world.why_not_whole(self._spellings(folder), self._is_there)
+
+    def why_cut(self, path: str) -> str | None:
+        """Why a file ends where it does in this recording; None where it is whole."""
+        return self.world.why_cut(self._spellings(path)) if self.world.cut else None
+
+    def _spellings(self, path: str) -> tuple[str, ...]:
+        try:
+            return path, self.resolve(path)
+        except OSError:
+            return (path,)
+
+    def _is_there(self, path: str) -> bool:
+        return os.path.lexists(self._prefix + path)
+
+    def require_recorded(self, path: str, error: OSError) -> None:
+        """Raises LackingError where `error` says that `path` is missing and the recording does not tell of it."""
+        if error.errno in (errno.ENOENT, errno.ENOTDIR):
+            reason = self.why_missing(path)
+            if reason is not None:
+                raise LackingError(reason) from None
+
     def open(self, path: str) -> int:
-        """A descriptor for reading. Raises OSError."""
+        """A descriptor for reading. Raises OSError, LackingError among them."""
         if self.failures:
             self.fail_as_recorded(path)
-        return os.open(self.local(path), READ_FLAGS)
+        try:
+            return os.open(self.local(path), READ_FLAGS)
+        except OSError as error:
+            self.require_recorded(path, error)
+            raise
 
     def link_text(self, here: str, name: str) -> str:
         """The text of the link `name` in the folder that this process calls `here`. Raises OSError."""
@@ -90,7 +128,13 @@ class Sysroot:
         inside = path[len(self.sysroot):]
         if isinstance(self.failures.get(inside), int):
             raise OSError(self.failures[inside], os.strerror(self.failures[inside]))
-        return self.link_texts.get(inside) or os.readlink(path)
+        if inside in self.link_texts:
+            return self.link_texts[inside]
+        try:
+            return os.readlink(path)
+        except OSError as error:
+            self.require_recorded(inside, error)
+            raise
 
     def resolve(self, path: str) -> str:
         """`path` of the host with every link in it followed, as a path of the host. It need not exist.

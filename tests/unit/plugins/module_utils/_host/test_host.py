@@ -224,8 +224,8 @@ def test_text_of_a_missing_file_is_absent(tree, host):
 
 # -- what a recorded host answers --------------------------------------------------------------------------------------
 
-@pytest.mark.parametrize("text", ["{", "[]", "{}", '{"failures": 1, "links": {}}', '{"failures": {}, "links": [1]}',
-                                  "[" * 100000])
+@pytest.mark.parametrize("text", ["{", "[]", '{"failures": 1, "links": {}}', '{"failures": {}, "links": [1]}',
+                                  '{"open": "x", "closed": 1}', '{"cut": [1]}', '{"not_recorded": "x"}', "[" * 100000])
 def test_answers_that_are_none_are_said(tree, text):
     tree.file("/recorded/answers.json", text)
     with pytest.raises(ValueError, match=r"recorded/answers\.json is not what a recording has there"):

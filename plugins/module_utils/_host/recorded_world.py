@@ -1,0 +1,87 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""What it means that a recorded host lacks a path: the machine has no such thing, or the recording does not tell.
+
+recorded/answers.json says so, in the keys `open`, `closed`, `listed`, `not_recorded` and `cut`; docs/recordings.md
+explains them. Without any of them the world is closed: what is missing is absent.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+_NOT_WHOLE = "the recording does not have all that is in this folder"
+
+
+def _texts(answers: dict, key: str) -> dict[str, str]:
+    return {_spelled(path): str(reason) for path, reason in dict(answers.get(key) or {}).items()}
+
+
+def _paths(answers: dict, key: str) -> frozenset[str]:
+    return frozenset(map(_spelled, answers.get(key) or ()))
+
+
+def _spelled(path: str) -> str:
+    return "/" + path.strip("/")
+
+
+def _upwards(path: str) -> Iterator[str]:
+    """The path, the folder it lies in, and so on up to the root."""
+    path = _spelled(path)
+    while path != "/":
+        yield path
+        path = path.rpartition("/")[0] or "/"
+    yield "/"
+
+
+class RecordedWorld:
+    """What a recording says of what it lacks. Paths are the host's; every question takes all spellings of one place.
+
+    Raises ValueError, TypeError or AttributeError for answers of another shape.
+    """
+
+    def __init__(self, answers: dict[str, Any]) -> None:
+        self.open: str | None = None if answers.get("open") is None else str(answers["open"])
+        self.closed, self.listed = _paths(answers, "closed"), _paths(answers, "listed")
+        self.lacking, self.cut = _texts(answers, "not_recorded"), _texts(answers, "cut")
+
+    @property
+    def whole(self) -> bool:
+        """Whether all that is missing is absent."""
+        return self.open is None and not self.lacking and not self.cut
+
+    def why_missing(self, spellings: tuple[str, ...], there: Callable[[str], bool]) -> str | None:
+        """Why nobody knows of a path that is not there; None where the host has no such thing.
+
+        `there` tells whether the recording has a path. The longest prefix that something is said of decides.
+        """
+        said = [one for path in spellings for one in self._said(path, there)]
+        return max(said, key=lambda one: len(one[0]))[1] if said else self.open
+
+    def _said(self, path: str, there: Callable[[str], bool]) -> Iterator[tuple[str, str | None]]:
+        for place in _upwards(path):
+            folder = place.rpartition("/")[0] or "/"
+            if place in self.lacking:
+                yield place, self.lacking[place]
+            elif place in self.closed or (place != "/" and folder in self.listed and not there(place)):
+                yield place, None
+
+    def why_not_whole(self, spellings: tuple[str, ...], there: Callable[[str], bool]) -> str | None:
+        """Why the names in a folder that is there are not all that the host has; None where they are."""
+        if not self.listed.isdisjoint(map(_spelled, spellings)):
+            return None
+        for path in map(_spelled, spellings):
+            prefix = path.rstrip("/") + "/"
+            for lacking, reason in self.lacking.items():
+                if lacking.startswith(prefix) and not there(prefix + lacking[len(prefix):].partition("/")[0]):
+                    return reason
+        said = [one for path in spellings for one in self._said(path, lambda _place: True)]
+        if said:
+            return max(said, key=lambda one: len(one[0]))[1]
+        return f"{_NOT_WHOLE}: {self.open}" if self.open is not None else None
+
+    def why_cut(self, spellings: tuple[str, ...]) -> str | None:
+        """Why a file ends where it does in the recording; None where it is whole."""
+        return next((self.cut[path] for path in map(_spelled, spellings) if path in self.cut), None)
