@@ -113,7 +113,7 @@ def _setting(write: Write, path: str, early: bool, why: str) -> Iterator[Setting
     named = named_by_path(write.target) if write.kind is None else (write.kind, write.target)
     if named is not None:
         # systemd-sysctl is as early as any of these.
-        yield Setting(*named, write.value, path, write.line, write.text, not early or named[0] == SYSCTL, why)
+        yield Setting(*named, write.value, path, write.line, write.target, not early or named[0] == SYSCTL, why)
 
 
 def _loaded(host: Host, command: str, path: str, line: int, writes: Iterable[Write]) -> Iterator[Write]:
@@ -123,7 +123,7 @@ def _loaded(host: Host, command: str, path: str, line: int, writes: Iterable[Wri
         source = SYSCTL_CONF if whole == "--system" or not file else file
         for _number, key, value in parse_settings(host.read(source).value or ""):
             if value is not None:
-                yield Write(SYSCTL, key, value, line, f"{source}: {key.replace('/', '.')}")
+                yield Write(SYSCTL, key, value, line)
 
 
 # -- cron -------------------------------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ from . import (
     tuned,
     udev,
 )
-from .setting import SYSCTL, Names, Setting, sysctl_name
+from .setting import SYSCTL, Names, Setting, agrees, sysctl_name
 
 _SOURCES = (cmdline, sysctls, tmpfiles, udev, sysfsutils, modules, boot_scripts, services, saptune, tuned)
 # A write of one that is not zero makes the other zero.
@@ -60,20 +60,3 @@ def _about(host: Host, settings: list[Setting], kind: str, name: str, spec: Any)
 def _line(kind: str, name: str, wanted: Any, setting: Setting, wins: bool, why: str) -> dict:
     return {"address": f"{kind}:{name}", "path": setting.path, "line": setting.line, "key": setting.key,
             "value": setting.value, "wanted": wanted, "wins": wins, "why": why}
-
-
-def agrees(value: str, wanted: Any) -> bool:
-    """Whether what somebody sets is what is wanted: word by word, numbers by their value; `{at_least: n}` from n on."""
-    if isinstance(wanted, dict):
-        try:
-            return int(value, 0) >= int(wanted["at_least"])
-        except (ValueError, KeyError):
-            return False
-    return [_number(word) for word in value.split()] == [_number(word) for word in str(wanted).split()]
-
-
-def _number(word: str) -> str:
-    try:
-        return str(int(word, 16 if word.lower().startswith("0x") else 10))
-    except ValueError:
-        return word

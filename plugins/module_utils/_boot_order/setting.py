@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import fnmatch
 import posixpath
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from .._host.host import Host
 from .._kernel.sysctl import PROC_SYS, key_to_path
@@ -81,3 +81,20 @@ def _resolved(host: Host, path: str) -> str:
         return host.resolve(path)
     except OSError:
         return path
+
+
+def agrees(value: str, wanted: Any) -> bool:
+    """Whether what somebody sets is what is wanted: word by word, numbers by their value; `{at_least: n}` from n on."""
+    if isinstance(wanted, dict):
+        try:
+            return int(value, 0) >= int(wanted["at_least"])
+        except (ValueError, KeyError):
+            return False
+    return [_number(word) for word in value.split()] == [_number(word) for word in str(wanted).split()]
+
+
+def _number(word: str) -> str:
+    try:
+        return str(int(word, 16 if word.lower().startswith("0x") else 10))
+    except ValueError:
+        return word

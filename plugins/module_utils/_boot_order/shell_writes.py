@@ -34,7 +34,6 @@ class Write(NamedTuple):
     target: str
     value: str | None
     line: int
-    text: str
 
 
 def find_writes(text: str) -> Iterator[Write]:
@@ -70,9 +69,9 @@ def _in_line(line: str, number: int, places: dict[str, list[str]]) -> Iterator[W
     for found in _WRITTEN.finditer(line):
         for path in _paths(found["path"], places):
             if named_by_path(path) is not None:
-                yield Write(None, path, told.get(found["path"]), number, line[:200])
+                yield Write(None, path, told.get(found["path"]), number)
     for kind, name, value in find_commands(line):
-        yield Write(kind, name, value, number, line[:200])
+        yield Write(kind, name, value, number)
 
 
 def _literal(value: str | None) -> str | None:

@@ -156,4 +156,4 @@ def _script(host: Host, option: Option) -> Iterator[Setting]:
     for write in read_script(host, path):
         kind_and_name = named_by_path(write.target) if write.kind is None else (write.kind, write.target)
         if kind_and_name is not None:
-            yield Setting(*kind_and_name, write.value, path, write.line, write.text, True, why)
+            yield Setting(*kind_and_name, write.value, path, write.line, write.target, True, why)
