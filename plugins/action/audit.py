@@ -42,6 +42,7 @@ ARGUMENTS = {
     "dedicated": {"type": "bool", "default": False},
     "allow_busy": {"type": "bool", "default": False},
     "link_samples": {"type": "int", "default": 0},
+    "csv": {"type": "bool", "default": False},
     "fail_on": {"type": "str", "default": "", "choices": ["", "P0", "P1", "P2"]},
     "stage": {"type": "str", "default": "audit", "choices": ["audit", "compare", "before", "after"]},
     "run_id": {"type": "str"},

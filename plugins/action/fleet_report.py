@@ -14,7 +14,8 @@ from ..plugin_utils._records.host_folder import RecordError
 from ..plugin_utils._rollout import gate
 from ..plugin_utils._rollout import rollout as rollout_state
 
-ARGUMENTS = {"report_dir": {"type": "str", "default": "reports"}, "tell_rollout": {"type": "bool", "default": False}}
+ARGUMENTS = {"report_dir": {"type": "str", "default": "reports"}, "tell_rollout": {"type": "bool", "default": False},
+             "csv": {"type": "bool", "default": False}}
 
 
 class ActionModule(GuardedAction):
@@ -30,7 +31,7 @@ class ActionModule(GuardedAction):
         report_dir = str(arguments["report_dir"])
         try:
             told = {"rollout": self._tell(report_dir)} if arguments["tell_rollout"] else {}
-            return {**result, "changed": False, **write_fleet(report_dir), **told}
+            return {**result, "changed": False, **write_fleet(report_dir, arguments["csv"]), **told}
         except RecordError as problem:
             # Returned, not raised: a task may say with failed_when that it is no reason to stop. It is said anyway.
             Display().warning(f"the page of the fleet was not written: {problem}")

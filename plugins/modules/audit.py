@@ -93,6 +93,11 @@ options:
     type: str
     choices: ["", P0, P1, P2]
     default: ""
+  csv:
+    description: Write C(findings.csv) and C(facts.csv) beside C(audit.json), tables for a spreadsheet.
+    type: bool
+    default: false
+    version_added: 1.0.0
   stage:
     description:
       - What the audit is for. V(before) and V(after) belong to a run that changes the host. V(compare) also tells what

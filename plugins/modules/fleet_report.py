@@ -32,6 +32,11 @@ options:
         put down that it was shown.
     type: bool
     default: false
+  csv:
+    description: Write C(findings.csv) and C(facts.csv) of all hosts too, tables for a spreadsheet.
+    type: bool
+    default: false
+    version_added: 1.0.0
 seealso:
   - module: gpuhost.tuning.audit
 """

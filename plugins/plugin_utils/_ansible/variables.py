@@ -24,7 +24,7 @@ _UNSET: Final = object()
 _NEAR = 0.8     # of 1: skp is as near to skip, values_of_site is not to values
 _NEAR_OPTION = 0.9      # with the name of the role in front
 _COMMON = frozenset((
-    "allow_busy", "become", "checks", "dedicated", "fail_on", "force", "hosts", "include", "link_samples",
+    "allow_busy", "become", "checks", "csv", "dedicated", "fail_on", "force", "hosts", "include", "link_samples",
     "max_failed", "only", "overrides", "profile", "recheck_max", "report_dir", "report_mode", "run_id", "serial",
     "skip",
     "soak_seconds", "sysroot", "timeout", "values", "verify_against", "waivers"))

@@ -15,6 +15,7 @@ from .._checks import catalogue
 from .._checks import judge as checks_judge
 from .._checks.findings import value
 from .._expressions.errors import MissingPackage
+from .._fleet import spreadsheet
 from .._plan import health, pve_busy, reboot
 from .._plan import plan as plan_module
 from .._records import host_folder, measured
@@ -162,6 +163,8 @@ class Audit:
         evidence.write_drawings(self.folder.path, shown)
         host_folder.write_text(self.folder.path / "system-improve.md", markdown_report(self.document, run, shown))
         outputs.write_for_machines(self.folder, self.document, self.run_id, self.arguments["stage"], shown)
+        if self.arguments["csv"]:
+            spreadsheet.write_tables(self.folder.path, self.document)
 
     def _verdict(self) -> dict[str, Any]:
         gate = limit.gate(self.document["findings"], self.arguments["fail_on"])

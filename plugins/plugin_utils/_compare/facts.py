@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from .leaves import ABSENT, THERE, Leaf, Unread, leaves, parent
+from .leaves import THERE, Leaf, Unread, leaves, parent
 from .rules import Rules
 
 
@@ -28,7 +28,7 @@ def differences(first: Mapping[str, Any], second: Mapping[str, Any], rules: Rule
     found = FactDifferences({}, {}, Counter())
     for leaf in dict.fromkeys([*here, *there]):
         ours, theirs = here.get(leaf, _MISSING), there.get(leaf, _MISSING)
-        if ours == theirs and not isinstance(ours, Unread):
+        if ours == theirs and not _lacks(ours):
             continue
         why = rules.why_it_varies(*leaf)
         if why is not None:
@@ -41,11 +41,17 @@ def differences(first: Mapping[str, Any], second: Mapping[str, Any], rules: Rule
 
 
 _MISSING = object()
+# A file that is not there is an answer; whatever else a reading is but ok is none.
+_ABSENT = Unread("absent")
+
+
+def _lacks(value: Any) -> bool:
+    return isinstance(value, Unread) and value != _ABSENT
 
 
 def _hold(leaf: Leaf, ours: Any, theirs: Any, found: FactDifferences) -> None:
     unread = [f"{one.status} {where}" for one, where in ((ours, "on the first"), (theirs, "on the second"))
-              if isinstance(one, Unread)]
+              if _lacks(one)]
     if len(unread) == 2 and ours == theirs:
         found.unread[leaf] = f"{ours.status} on both"
     elif unread:
@@ -66,7 +72,7 @@ def _one_sided(leaf: Leaf, here: Mapping[Leaf, Any], there: Mapping[Leaf, Any], 
         above = parent(above)
     if above is None and not leaf.fact.endswith("[]"):
         found.unread[leaf] = "not asked, or recorded by another version"
-    elif above is not None and isinstance(other[above], Unread):
+    elif above is not None and _lacks(other[above]):
         found.unread[above] = f"{other[above].status} on the {'second' if mine is here else 'first'}"
     elif leaf.fact.endswith("[]") or above is None:
         found.differing[leaf] = (THERE, None) if mine is here else (None, THERE)
@@ -76,6 +82,6 @@ def _one_sided(leaf: Leaf, here: Mapping[Leaf, Any], there: Mapping[Leaf, Any], 
 
 
 def _plain(value: Any) -> Any:
-    if value == ABSENT:
+    if value == _ABSENT:
         return None
     return list(value) if isinstance(value, tuple) else value

@@ -25,8 +25,6 @@ class Unread(NamedTuple):
     status: str
 
 
-# A file that is not there is an answer; whatever else a reading is but ok is none.
-ABSENT = "absent"
 THERE = "there"
 
 
@@ -43,8 +41,7 @@ def _walk(thing: Any, fact: str, entity: tuple[str, ...], rules: Rules, found: d
             if thing["status"] == "ok":
                 _walk(thing["value"], fact, entity, rules, found)
             else:
-                status = thing["status"]
-                found[Leaf(fact, entity)] = ABSENT if status == ABSENT else Unread(status)
+                found[Leaf(fact, entity)] = Unread(thing["status"])
             return
         for name, part in thing.items():
             _walk(part, f"{fact}.{name}" if fact else str(name), entity, rules, found)

@@ -69,3 +69,8 @@ def data() -> dict[str, Any]:
 
 def rules(same_host: bool) -> Rules:
     return Rules(data(), same_host)
+
+
+def plain_rules() -> Rules:
+    """The names of items alone: nothing varies and nothing is rounded."""
+    return Rules({**data(), "varies": [], "items_between_hosts": {}, "rounded": []}, same_host=True)

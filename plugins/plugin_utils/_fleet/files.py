@@ -22,10 +22,11 @@ from .fleet import Fleet, audited, collect
 from .markdown import markdown
 from .pack import pack
 from .page import page
+from .spreadsheet import merge_tables
 
 
-def write_fleet(report_dir: str) -> dict[str, object]:
-    """Write them anew from what is there; return what a task says of it.
+def write_fleet(report_dir: str, tables: bool = False) -> dict[str, object]:
+    """Write them anew from what is there, with `tables` also findings.csv and facts.csv; return what a task says of it.
 
     Two plays may end at the same time. Each has written its hosts' files before it comes here, and whoever comes second
     waits and then sees the files of both: no line and no host is lost, whoever is last.
@@ -36,7 +37,10 @@ def write_fleet(report_dir: str) -> dict[str, object]:
         made_at = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
         host_folder.write_text(folder / "index.html", page(pack(fleet, made_at)))
         host_folder.write_text(folder / "fleet.md", markdown(fleet, made_at))
-        _merge(folder, audited(report_dir))
+        hosts = audited(report_dir)
+        _merge(folder, hosts)
+        if tables:
+            merge_tables(folder, hosts)
     return {"hosts": len(fleet.hosts), "page": str(folder / "index.html"), "msg": _say(fleet, folder)}
 
 

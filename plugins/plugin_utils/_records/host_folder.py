@@ -26,8 +26,8 @@ SCHEMA_AUDIT = "gpuhost.audit/2"
 SCHEMA_OUTCOME = "gpuhost.outcome/1"
 RUN_ID = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{4}")
 # What lies beside the folders of the hosts, so that no host can have such a name.
-FLEET_FILES = ("index.html", "fleet.md", "findings.jsonl", "last-run.json", ".fleet.lock", ".last-run.json.lock",
-               ".clusters", ".rollouts")
+FLEET_FILES = ("index.html", "fleet.md", "findings.jsonl", "findings.csv", "facts.csv", "last-run.json",
+               ".fleet.lock", ".last-run.json.lock", ".clusters", ".rollouts")
 
 
 class RecordError(Exception):
@@ -81,12 +81,12 @@ def write_text(path: pathlib.Path, text: str) -> None:
 
 def write_bytes(path: pathlib.Path, data: bytes) -> None:
     """Put `data` at `path` as a whole or not at all."""
-    with _replacing(path) as stream:
+    with replacing(path) as stream:
         stream.write(data)
 
 
 @contextlib.contextmanager
-def _replacing(path: pathlib.Path) -> Iterator[BinaryIO]:
+def replacing(path: pathlib.Path) -> Iterator[BinaryIO]:
     """A file that takes the place of the one at `path` once all is written."""
     try:
         modes.make_folder(path.parent)
@@ -116,7 +116,7 @@ def write_json(path: pathlib.Path, document: Any) -> None:
 def write_audit(path: pathlib.Path, document: dict[str, Any]) -> None:
     """An audit document with a line for each section of the facts and for each finding: lines can be compared and
     searched, and unlike an indented document a fleet of them is written in no time."""
-    with _replacing(path) as stream, io.TextIOWrapper(stream, encoding="utf-8", newline="\n") as text:
+    with replacing(path) as stream, io.TextIOWrapper(stream, encoding="utf-8", newline="\n") as text:
         text.writelines(_lines(document))
 
 

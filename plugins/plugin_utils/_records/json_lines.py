@@ -21,6 +21,8 @@ def findings_lines(document: dict[str, Any], run_id: str | None) -> str:
 
 
 def _short(finding: dict[str, Any]) -> dict[str, Any]:
+    # What is wrong and what it costs is said of a finding that fails; checks of users may not say it.
     return {name: finding[name] for name in _KEPT} | {
+        "name": finding.get("name"), "problem": finding.get("problem"), "effect": finding.get("effect"),
         "waived": bool(finding["waived"]), "fix": finding["fix"]["class"], "planned": finding["fix"]["planned"],
         "measured_here": finding.get("measured_here", [])}
