@@ -13,14 +13,14 @@ LINK := .ansible/collections/ansible_collections/gpuhost/tuning
 PYTEST = TMPDIR=$$(tools/fast-temp.sh) .venv/bin/python -m pytest
 
 export ANSIBLE_CONFIG := $(CURDIR)/ansible.cfg
-export HOSTS HOST ARGS PYTHON
+export HOSTS HOST ARGS PYTHON REPORT
 
 help: ## this list
 	@echo "make TARGET, where TARGET is one of:"
 	@sed -n 's/^\([a-z-]*\):.* ## /  \1\t/p' Makefile | expand -t 14
 	@echo "Variables: ARGS='words for ansible-playbook or pytest', HOSTS=inventory, PYTHON=/path/to/python3.11"
 
-audit: run-environment ## audit this machine, or HOSTS=inventory; reports go to reports/
+audit: run-environment ## audit this machine, HOSTS=inventory, or a report: REPORT=nvidia-bug-report.log.gz
 	@tools/audit.sh
 
 fleet-report: run-environment ## make reports/index.html anew, and show the table of a rollout that was killed

@@ -3,137 +3,19 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """tools/unpack.py [--writable] ARCHIVE FOLDER: unpack a recorded host, whoever made the archive.
 
-It is taken for hostile. Only files, folders and links that stay inside come out of it; whatever else is in it, or too
-much of anything, and nothing is left of the folder. --writable adds the file without which nothing is written below it.
-
-(tarfile's own filter for data makes a file of mode 0444 one of 0644, and whether a setting may be written is in that.)
+Python alone will do. --writable adds the file without which nothing is written below the folder.
 """
 from __future__ import annotations
 
-import gzip
-import os
+import importlib.util
 import pathlib
-import shutil
 import sys
-import tarfile
-import tempfile
-import zlib
-from collections.abc import Iterator
 
-MARKER = ".gpuhost-sysroot"
-STREAM_LIMIT = 160 << 20    # bytes unpacked, heads and padding included; a recording has at most 64 MiB of files
-MEMBER_LIMIT = 50_000       # an audit of a host with 256 CPUs and 8 GPUs looks at about 15,000 files and folders
-DEPTH_LIMIT = 40            # folders one in another; in sysfs there are about 15
-LENGTH_LIMIT = 4000         # of a name or a link
-TIME_LIMIT = (1 << 32) - 1  # seconds since 1970
-
-
-class Refused(Exception):
-    """The archive is not what a recording is; the message says why."""
-
-
-class Limited:
-    """A stream that ends in an error after STREAM_LIMIT bytes: a small archive can hold any number of zeros."""
-
-    def __init__(self, stream: gzip.GzipFile) -> None:
-        self._stream, self._left = stream, STREAM_LIMIT
-
-    def read(self, size: int) -> bytes:
-        data = self._stream.read(min(size, self._left + 1))
-        self._left -= len(data)
-        if self._left < 0:
-            raise Refused(f"it unpacks to more than {STREAM_LIMIT} bytes")
-        return data
-
-
-def unpack(archive: pathlib.Path, folder: pathlib.Path, writable: bool = False) -> int:
-    """Unpack `archive` to `folder`, which must not be there; how many files came out. Raises Refused and OSError."""
-    if folder.exists() or folder.is_symlink():
-        raise Refused(f"{folder} is there already")
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    work = pathlib.Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
-    try:
-        count = _unpack_into(archive, work)
-        if writable:
-            (work / MARKER).touch()
-        work.chmod(0o755)
-        work.rename(folder)
-    except BaseException:
-        shutil.rmtree(work)
-        raise
-    return count
-
-
-def _unpack_into(archive: pathlib.Path, work: pathlib.Path) -> int:
-    links: dict[pathlib.Path, str] = {}
-    count = 0
-    try:
-        # Looked through before anything is made of it: a tree of a million folders takes its time to go away again.
-        for member, _members in _members_of(archive):
-            count += 1
-            if count > MEMBER_LIMIT:
-                raise Refused(f"it has more than {MEMBER_LIMIT} members")
-            _steps(member.name)
-        for member, members in _members_of(archive):
-            _take(member, members, work, links)
-    except (tarfile.TarError, EOFError, gzip.BadGzipFile, zlib.error, ValueError, OverflowError) as error:
-        raise Refused(f"it is not a gzipped tar: {error}") from error
-    # Last of all, so that nothing was written through one.
-    for path, text in links.items():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        os.symlink(text, path)
-    return count
-
-
-def _members_of(archive: pathlib.Path) -> Iterator[tuple[tarfile.TarInfo, tarfile.TarFile]]:
-    with gzip.open(archive) as stream, tarfile.open(fileobj=Limited(stream), mode="r|") as members:
-        for member in members:
-            yield member, members
-
-
-def _take(member: tarfile.TarInfo, members: tarfile.TarFile, work: pathlib.Path, links: dict) -> None:
-    steps = _steps(member.name)
-    path = work.joinpath(*steps)
-    if path in links or any(parent in links for parent in path.parents):
-        raise Refused(f"{member.name!r} is a link already, or lies below one")
-    if member.isdir():
-        path.mkdir(parents=True, exist_ok=True)
-    elif member.type in (tarfile.REGTYPE, tarfile.AREGTYPE) and not member.issparse() and steps:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-        with os.fdopen(handle, "wb") as file:
-            shutil.copyfileobj(members.extractfile(member), file)
-            # 0444 and 0644 tell what may be written; whoever unpacks must be able to read.
-            os.fchmod(file.fileno(), member.mode & 0o777 | 0o400)
-            file.flush()
-            seconds = min(max(int(member.mtime), 0), TIME_LIMIT)
-            os.utime(file.fileno(), (seconds, seconds))
-    elif member.issym() and steps:
-        if os.path.lexists(path):
-            raise Refused(f"{member.name!r} is in it twice")
-        links[path] = _link(member, steps)
-    else:
-        raise Refused(f"{member.name!r} is neither a file nor a folder nor a symbolic link")
-
-
-def _steps(name: str) -> list[str]:
-    """The parts of a member's name, none for the folder itself."""
-    steps = [step for step in name.split("/") if step not in ("", ".")]
-    if name.startswith("/") or ".." in steps or "\0" in name or len(name) > LENGTH_LIMIT:
-        raise Refused(f"{name[:200]!r} is not a name inside of the folder")
-    if len(steps) > DEPTH_LIMIT:
-        raise Refused(f"{name[:200]!r} lies in {len(steps) - 1} folders, more than {DEPTH_LIMIT}")
-    return steps
-
-
-def _link(member: tarfile.TarInfo, steps: list[str]) -> str:
-    """The text of a link that leads inside whatever the other links are: it climbs first, and not above the folder."""
-    target = member.linkname.split("/")
-    climbs = next((number for number, step in enumerate(target) if step != ".."), len(target))
-    if (not member.linkname or member.linkname.startswith("/") or "\0" in member.linkname
-            or len(member.linkname) > LENGTH_LIMIT or climbs > len(steps) - 1 or ".." in target[climbs:]):
-        raise Refused(f"the link {member.name!r} leads out of the folder: {member.linkname[:200]!r}")
-    return member.linkname
+_PLACE = pathlib.Path(__file__).resolve().parent.parent / "plugins/plugin_utils/_intake/archive.py"
+_SPEC = importlib.util.spec_from_file_location("archive", _PLACE)
+archive = importlib.util.module_from_spec(_SPEC)
+_SPEC.loader.exec_module(archive)
+Refused, unpack = archive.Refused, archive.unpack
 
 
 def main(arguments: list[str]) -> str | None:

@@ -44,6 +44,7 @@ ON_THE_CONTROLLER = {
     "_expressions": "_render",
     "_records": "_render",
     "_action": "_ansible _render _answers _records",
+    "_intake": "_records module_utils._kernel module_utils._nvidia module_utils._pci module_utils._system",
     "_checks": "_derive _expressions module_utils._tunables",
     "_plan": "_render _derive _records _checks module_utils._change module_utils._tunables",
     "_bandwidth": "_render _derive _records _checks module_utils._bandwidth module_utils._pci",

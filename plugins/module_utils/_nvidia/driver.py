@@ -11,7 +11,7 @@ from .._host.reading import ABSENT, Reading, ok
 from .._kernel.device_majors import read_majors
 from .._kernel.modules import LIVE, read_installed_kernels, read_modules
 from .._pci.address import kernel_address
-from . import modprobe_d, smi
+from . import modprobe_d, smi, smi_recorded
 from .driver_messages import parse_mismatches, parse_repeats, parse_resets, parse_sxids
 from .fabric import read as read_fabric
 from .init_log import attribute, parse_init_failures
@@ -43,7 +43,8 @@ def read(host: Host, log: Reading, *, earlier: Reading, gone: list[str], asleep:
     gpus = read_gpus(host)
     nodes = read_nodes(host)
     hung = list_hung(host)
-    said = smi.read(host, reason_not_to_ask(core["state"], nodes, gpus, gone, asleep, hung))
+    said = smi_recorded.read_text(host) or smi.read(
+        host, reason_not_to_ask(core["state"], nodes, gpus, gone, asleep, hung))
     return {
         "module": {key: core[key] for key in ("state", "version", "refcount")},
         "flavour": version.value.flavour if version.ok else None,

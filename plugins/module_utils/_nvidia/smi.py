@@ -71,12 +71,12 @@ def read(host: Host, reason: str | None) -> dict:
     The keys of a GPU are those of _gpu(); MiB, percent and watts, None for what nvidia-smi leaves open.
     """
     if reason is not None:
-        return _fact(NOT_RUN, reason)
+        return fact(NOT_RUN, reason)
     printed = ask(host)
     if printed.ok:
         parsed = parse(printed.value)
-        return parsed if parsed is not None else _fact(FAILED, why_not_parsed(printed.value))
-    return _fact(_state_of(printed), printed.detail)
+        return parsed if parsed is not None else fact(FAILED, why_not_parsed(printed.value))
+    return fact(_state_of(printed), printed.detail)
 
 
 def ask(host: Host) -> Reading:
@@ -93,7 +93,7 @@ def _state_of(printed: Reading) -> str:
     return TIMEOUT if (printed.detail or "").startswith("timeout") else FAILED
 
 
-def _fact(state: str, reason: str | None, driver_version: str | None = None, gpus: list | None = None) -> dict:
+def fact(state: str, reason: str | None, driver_version: str | None = None, gpus: list | None = None) -> dict:
     return {"state": state, "reason": reason, "driver_version": driver_version, "gpus": gpus or []}
 
 
@@ -102,8 +102,13 @@ def parse(text: str) -> dict | None:
     root = parse_document(text)
     if root is None:
         return None
+    return fact_of(root)
+
+
+def fact_of(root: ElementTree.Element) -> dict:
+    """The fact of a report; its GPUs are those whose address can be read."""
     gpus = [_gpu(element) for element in root.iter("gpu")]
-    return _fact(OK, None, _text(root, "driver_version"), [gpu for gpu in gpus if gpu["bdf"] and "." in gpu["bdf"]])
+    return fact(OK, None, _text(root, "driver_version"), [gpu for gpu in gpus if gpu["bdf"] and "." in gpu["bdf"]])
 
 
 def parse_conditions(text: str) -> list[dict] | None:

@@ -70,6 +70,7 @@ TYPES = {
     "experiment_min_effect": Type(_number, "a number of percent", 0),
     "experiment_mode": Type(check_type_str, "text", choices=("plan", "one_at_a_time", "leave_one_out")),
     "experiment_pause_seconds": _SECONDS,
+    "import": _LIST, "import_name": _TEXT,
     "record_anonymise": _BOOL, "record_writable": _BOOL,
     "record_max_bytes": Type(_whole, "a whole number of bytes", 0),
 }

@@ -1,0 +1,41 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""What a report has beside files of the host: outputs of programs, by what they are."""
+from __future__ import annotations
+
+import re
+from typing import Any
+
+_LOCATION = re.compile(r"^Bus Location:\s+([0-9a-fA-F]{4,8}):([0-9a-fA-F]{2})[.:]([0-9a-fA-F]{2})\.([0-7])",
+                       re.MULTILINE)
+
+
+class Gathered:
+    """Filled by the reader of a source, taken by report_facts.finish(). `devices` and `tree` as lspci and pci_tree give
+    them; texts are lines or whole, None where the source has none."""
+
+    def __init__(self) -> None:
+        self.devices: dict[str, dict[str, Any]] = {}
+        self.tree: dict[str, str | None] = {}
+        self.all_devices = False
+        self.dmesg: list[str] | None = None
+        self.journals: dict[int, list[str]] = {}
+        self.log_files: list[str] = []
+        self.numactl: str | None = None
+        self.dmidecode: list[str] = []
+        self.uname: str | None = None
+        self.date: str | None = None
+        self.distribution: str | None = None
+        self.flags: list[str] = []
+        self.smi: str | None = None
+        self.smi_missing = False
+        self.units = False              # systemctl answered: a system manager runs
+        self.old_gpus: dict[str, dict[str, str]] = {}
+
+
+def old_gpu_address(information: str) -> str | None:
+    """`0000:04:00.0` of the line `Bus Location: 0000:04.00.0` that old drivers print."""
+    found = _LOCATION.search(information)
+    return None if found is None else f"{int(found[1], 16):04x}:{found[2]}:{found[3]}.{found[4]}".lower()

@@ -1,0 +1,136 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""The kernel log of this boot and of earlier ones, put together from dmesg, the journal and log files.
+
+dmesg is the ring: whole unless it ran over. The journal and the files in /var/log have wall-clock times, only the lines
+that the report's script searched for, and each line of this boot once more.
+"""
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from typing import NamedTuple
+
+LINES_LIMIT = 400_000
+EARLIER_LIMIT = 20_000      # lines of one earlier boot
+
+# `Jan 26 13:53:20 host kernel: [   12.3] text`; kern.log of rsyslog 8: `2026-01-26T12:53:36.7-07:00 host kernel: text`
+_JOURNAL = re.compile(r"(?P<when>(?:\S{1,12} +){1,4}?\d\d:\d\d:\d\d(?:\.\d+)?"
+                      r"|\d{4}-\d\d-\d\dT[\d:.]+(?:[-+]\d\d:\d\d|Z)?)"
+                      r" \S+ kernel: (?:\[ *(?P<seconds>\d{1,12}\.\d{1,9})\] )?(?P<text>.*)")
+_STAMP = re.compile(r"(?:<\d+>)?\[ *(\d{1,12}\.\d{1,9})\] ?(?:\[ *[CT]\d+\] ?)?(.*)")
+_BEGINS = 1.0               # seconds: a ring whose first line is younger than that has not run over
+
+
+class KernelLine(NamedTuple):
+    when: str
+    seconds: float | None
+    text: str
+
+
+class KernelLog(NamedTuple):
+    """`this` is text for recorded/kmsg.txt; `earlier` is `[{boot, text}]`, the newest first; notes in words."""
+
+    this: str
+    earlier: list[dict]
+    notes: list[str]
+
+
+def parse_journal(lines: Iterable[str]) -> list[KernelLine]:
+    """The kernel's lines of a journal or of kern.log; those of programs are left out."""
+    found = (_JOURNAL.fullmatch(line) for line in lines)
+    return [KernelLine(line["when"], float(line["seconds"]) if line["seconds"] else None, line["text"])
+            for line in found if line is not None]
+
+
+def put_together(dmesg: list[str], journals: dict[int, list[str]], files: list[str]) -> KernelLog:
+    """`journals` are lines of `journalctl -b N` by N (0, -1, -2), `files` those of kern.log, messages and the like."""
+    dmesg = dmesg[-LINES_LIMIT:]
+    notes: list[str] = []
+    texts = [_text_of(line) for line in dmesg]
+    this = parse_journal(journals.get(0, ()))
+    before: list[KernelLine] = []
+    if not _reaches_boot(dmesg):
+        before = _without(this, Counter(texts))
+        notes += _note_of_gap(bool(dmesg), len(before), bool(this))
+    head = [line.text for line in before]
+    earlier = _earlier(journals, files, Counter(texts + head), {(line.when, line.text) for line in this})
+    return KernelLog("".join(f"{line}\n" for line in [*head, *dmesg]), earlier, notes)
+
+
+def _note_of_gap(ring: bool, before: int, journal: bool) -> list[str]:
+    lost = "dmesg no longer holds the start of this boot" if ring else "dmesg printed nothing"
+    if before:
+        return [f"{lost}: {before} lines of NVIDIA's driver are taken from the journal"]
+    return [] if journal else [f"{lost}, and no journal has the lines before it"]
+
+
+def holds_start(dmesg: list[str]) -> bool:
+    """Whether the ring still has what the kernel says first, so that what it does not say was not said."""
+    return any(" Linux version " in line or line.startswith("Linux version ") for line in dmesg[:200])
+
+
+def _text_of(line: str) -> str:
+    stamped = _STAMP.fullmatch(line)
+    return stamped[2] if stamped else line
+
+
+def _reaches_boot(dmesg: list[str]) -> bool:
+    for line in dmesg:
+        stamped = _STAMP.fullmatch(line)
+        if stamped is not None:
+            return float(stamped[1]) < _BEGINS
+    return False
+
+
+def _without(lines: list[KernelLine], seen: Counter) -> list[KernelLine]:
+    """The lines that the ring does not have. It has the newest, so they are taken off from the end."""
+    left, kept = Counter(seen), []
+    for line in reversed(lines):
+        if left[line.text] > 0:
+            left[line.text] -= 1
+        else:
+            kept.append(line)
+    return kept[::-1]
+
+
+def _earlier(journals: dict[int, list[str]], files: list[str], this: Counter,
+             dated: set[tuple[str, str]]) -> list[dict]:
+    boots = {number: parse_journal(lines) for number, lines in journals.items() if number < 0}
+    known = {(line.when, line.text) for lines in boots.values() for line in lines} | dated
+    found = [{"boot": number, "text": _joined(boots[number])} for number in sorted(boots, reverse=True)
+             if boots[number]]
+    # What only log files have is of boots before those, or of this one where it is in the ring.
+    oldest = min([0, *boots])
+    for lines in reversed(_boots_of_files(parse_journal(files))):
+        rest = [line for line in lines if (line.when, line.text) not in known]
+        rest = [] if _is_this_boot(lines, this) else rest
+        if rest:
+            oldest -= 1
+            found.append({"boot": oldest, "text": _joined(rest)})
+    return found
+
+
+def _is_this_boot(lines: list[KernelLine], this: Counter) -> bool:
+    """Whether most lines of a boot in a log file are in the log of this boot."""
+    return sum(1 for line in lines if this[line.text]) * 2 > len(lines)
+
+
+def _boots_of_files(lines: list[KernelLine]) -> list[list[KernelLine]]:
+    """Lines of a log file by boot: one begins where the driver is loaded anew, or the kernel's clock goes back."""
+    boots: list[list[KernelLine]] = []
+    last = None
+    for line in lines:
+        back = line.seconds is not None and last is not None and line.seconds + 1 < last
+        if not boots or back or (line.seconds is None and "NVRM: loading NVIDIA UNIX" in line.text):
+            boots.append([])
+        last = line.seconds if line.seconds is not None else last
+        boots[-1].append(line)
+    return boots
+
+
+def _joined(lines: list[KernelLine]) -> str:
+    return "".join(f"{line.when} kernel: {line.text}\n" for line in lines[-EARLIER_LIMIT:])

@@ -1,0 +1,108 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""The lines of a text that somebody posted: plain or compressed, cut, with foreign line ends, of any size."""
+from __future__ import annotations
+
+import bz2
+import codecs
+import gzip
+import lzma
+import pathlib
+import zlib
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+from .recorded_host import Refused
+
+STREAM_LIMIT = 512 << 20        # bytes unpacked; the largest report seen has 15 MiB
+LINE_LIMIT = 1 << 20            # bytes; a longer line is no line of a report, and is cut
+GZIP, XZ, BZIP2 = b"\x1f\x8b", b"\xfd7zXZ\x00", b"BZh"
+_BROKEN = (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError)
+
+
+class Lines:
+    """Iterates over the lines without their ends; `cut` says afterwards why the end is missing, None if it is not.
+
+    Memory is bounded by LINE_LIMIT. Raises Refused for more than STREAM_LIMIT bytes, OSError for a file that cannot
+    be read.
+    """
+
+    def __init__(self, path: pathlib.Path) -> None:
+        self.path = path
+        self.cut: str | None = None
+        self.number = 0             # of the line that was given last, from 1
+
+    def __iter__(self) -> Iterator[str]:
+        with open_stream(self.path) as stream:
+            first = self._read(stream, 4)
+            wide = first[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+            pieces = self._wide(stream, first) if wide else self._narrow(stream, first)
+            for text in pieces:
+                self.number += 1
+                yield text
+
+    def _narrow(self, stream: BinaryIO, start: bytes) -> Iterator[str]:
+        start = start.removeprefix(codecs.BOM_UTF8[:len(start)]) if start.startswith(codecs.BOM_UTF8) else start
+        left = STREAM_LIMIT
+        continued = False
+        while True:
+            line = start if start.endswith(b"\n") else start + self._read(stream, LINE_LIMIT, line=True)
+            start = b""
+            if not line:
+                return
+            left -= len(line)
+            _check_size(left)
+            if not continued:
+                yield line.decode("utf-8", "replace").rstrip("\r\n")
+            continued = not line.endswith(b"\n")
+
+    def _wide(self, stream: BinaryIO, start: bytes) -> Iterator[str]:
+        decoder = codecs.getincrementaldecoder("utf-16")("replace")
+        left, rest = STREAM_LIMIT, decoder.decode(start)
+        while True:
+            block = self._read(stream, 1 << 16)
+            left -= len(block)
+            _check_size(left)
+            *whole, rest = (rest + decoder.decode(block, not block)).split("\n")
+            yield from (line.rstrip("\r") for line in whole)
+            rest = rest[:LINE_LIMIT]
+            if not block:
+                if rest:
+                    yield rest
+                return
+
+    def _read(self, stream: BinaryIO, size: int, line: bool = False) -> bytes:
+        try:
+            return stream.readline(size) if line else stream.read(size)
+        except _BROKEN as error:
+            self.cut = f"the file ends too early or is damaged ({error})"
+            return b""
+
+
+def _check_size(left: int) -> None:
+    if left < 0:
+        raise Refused(f"it unpacks to more than {STREAM_LIMIT >> 20} MiB: wanted the report of one machine")
+
+
+def open_stream(path: pathlib.Path) -> Any:
+    """The file's bytes, unpacked where it is compressed, whatever its name says. Raises OSError."""
+    with open(path, "rb") as file:
+        start = file.read(6)
+    if start.startswith(GZIP):
+        return gzip.open(path)
+    if start.startswith(XZ):
+        return lzma.open(path)
+    if start.startswith(BZIP2):
+        return bz2.open(path)
+    return open(path, "rb")
+
+
+def peek(path: pathlib.Path, size: int = 1 << 16) -> bytes:
+    """The first bytes of what open_stream() gives, fewer where it is damaged."""
+    with open_stream(path) as stream:
+        try:
+            return stream.read(size)
+        except _BROKEN:
+            return b""

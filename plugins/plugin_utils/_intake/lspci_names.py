@@ -1,0 +1,37 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""Numbers for the names that lspci prints without -n: of pci.ids, those that an audit asks for."""
+from __future__ import annotations
+
+CLASSES = {
+    "Non-VGA unclassified device": "0000", "SCSI storage controller": "0100", "IDE interface": "0101",
+    "RAID bus controller": "0104", "SATA controller": "0106", "Serial Attached SCSI controller": "0107",
+    "Non-Volatile memory controller": "0108", "Mass storage controller": "0180", "Ethernet controller": "0200",
+    "Infiniband controller": "0207", "Network controller": "0280", "VGA compatible controller": "0300",
+    "XGA compatible controller": "0301", "3D controller": "0302", "Display controller": "0380",
+    "Multimedia audio controller": "0401", "Audio device": "0403", "RAM memory": "0500", "Memory controller": "0580",
+    "Host bridge": "0600", "ISA bridge": "0601", "PCI bridge": "0604", "Bridge": "0680",
+    "Serial controller": "0700", "Communication controller": "0780", "PIC": "0800", "System peripheral": "0880",
+    "SD Host controller": "0805", "IOMMU": "0806", "USB controller": "0c03", "SMBus": "0c05",
+    "Serial bus controller": "0c80", "Encryption controller": "1080", "Signal processing controller": "1180",
+    "Performance counters": "1101", "Processing accelerators": "1200", "Co-processor": "0b40",
+    "Non-Essential Instrumentation": "1300", "Unassigned class": "ff00",
+}
+# The longer name first, where one begins like another.
+VENDORS = (
+    ("NVIDIA Corporation", "10de"), ("nVidia Corporation", "10de"),
+    ("Advanced Micro Devices, Inc. [AMD/ATI]", "1002"), ("Advanced Micro Devices", "1022"),
+    ("Intel Corporation", "8086"), ("Mellanox Technologies", "15b3"), ("PLX Technology", "10b5"),
+    ("Broadcom / LSI", "1000"), ("Microsemi", "11f8"), ("ASPEED Technology", "1a03"),
+)
+
+
+def class_of_name(name: str) -> str | None:
+    """`030200` is `0302` here: four digits; None for a class that is not among them."""
+    return CLASSES.get(name.strip())
+
+
+def vendor_of_name(name: str) -> str | None:
+    return next((number for start, number in VENDORS if name.startswith(start)), None)
