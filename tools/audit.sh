@@ -3,12 +3,14 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# tools/audit.sh: audit this machine, or the hosts of the inventory $HOSTS; $ARGS are further words for
-# ansible-playbook, quoted as in a shell. Never asks for a password: without one, what only root may read is left out.
+# tools/audit.sh: audit this machine, the hosts of the inventory $HOSTS, or the host that the file $REPORT tells of
+# (nvidia-bug-report.log.gz and others, docs/intake.md); $ARGS are further words for ansible-playbook, quoted as in a
+# shell. Never asks for a password: without one, what only root may read is left out.
 # It ends with 3 where hosts have findings at gpuhost_fail_on or above and nothing else went wrong: reports/last-run.json
 # (or that of gpuhost_report_dir=FOLDER in $ARGS) says which. Ansible has one status for both, and make for all.
 set -eu
 
+here=$PWD
 cd "$(dirname "$0")/.."
 playbook=.venv/bin/ansible-playbook
 partial=
@@ -18,7 +20,14 @@ if [ -n "${HOST:-}" ] && [ -z "${HOSTS:-}" ]; then
     exit 2
 fi
 
-if [ -n "${HOSTS:-}" ]; then
+book=audit
+if [ -n "${REPORT:-}" ]; then
+    # Of a report this machine is only the reader: no root, no password.
+    [ -z "${HOSTS:-}" ] || { echo "HOSTS=$HOSTS is not used with REPORT=$REPORT: give one of them" >&2; exit 2; }
+    case $REPORT in /*) ;; *) REPORT=$here/$REPORT ;; esac
+    book=import
+    set -- -i inventory/hosts.yml -e "{\"gpuhost_import\": [\"$(printf %s "$REPORT" | sed 's/[\\"]/\\&/g')\"]}"
+elif [ -n "${HOSTS:-}" ]; then
     set -- -i "$HOSTS"
 else
     set -- -i inventory/hosts.yml -l localhost
@@ -35,7 +44,7 @@ last_run=${reports:-reports}/last-run.json
 before=$(cat "$last_run" 2>/dev/null || true)
 
 status=0
-"$playbook" playbooks/audit.yml "$@" || status=$?
+"$playbook" "playbooks/$book.yml" "$@" || status=$?
 after=$(cat "$last_run" 2>/dev/null || true)
 if [ "$status" -eq 2 ] && [ "$after" != "$before" ]; then
     case $after in

@@ -88,3 +88,18 @@ def test_host_is_no_inventory(ready):
     assert (done.returncode, ready.calls("ansible-playbook")) == (2, [])
     assert done.stderr == ("HOST=pve1 is not used: an inventory is given as HOSTS=FILE, one host of it with "
                            "ARGS='-l pve1'\n")
+
+
+@pytest.mark.parametrize("given, json", [
+    ("/tmp/bug report.log.gz", '{"gpuhost_import": ["/tmp/bug report.log.gz"]}'),
+    ('/tmp/a"b.log', '{"gpuhost_import": ["/tmp/a\\"b.log"]}'),
+])
+def test_a_report_is_imported_without_root(ready, given, json):
+    assert ready.run("audit.sh", REPORT=given, ARGS="-e gpuhost_import_name=gpu7").returncode == 0
+    assert ready.calls("ansible-playbook") == [
+        f"[playbooks/import.yml] [-i] [inventory/hosts.yml] [-e] [{json}] [-e] [gpuhost_import_name=gpu7]"]
+
+
+def test_a_report_or_an_inventory_but_not_both(ready):
+    done = ready.run("audit.sh", REPORT="x.log", HOSTS="hosts")
+    assert (done.returncode, done.stderr) == (2, "HOSTS=hosts is not used with REPORT=x.log: give one of them\n")
