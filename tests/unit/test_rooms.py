@@ -30,6 +30,8 @@ ON_TARGETS = {      # room: what it may import, each of them above it
     "_change": "_host _tunables",
     "_nvidia": "_host _kernel _pci _change",
     "_kinds": "_host _kernel _pci _pve _tunables _change _nvidia",
+    "_boot": "_one_file _host _pci _tunables _change _kinds",
+    "_persist": "_one_file _host _system _tunables _boot_order _change _kinds _boot",
     "_facts": "_redaction _host _kernel _pci _system _pve _placement _tunables _boot_order _nvidia",
     "_recording": "_one_file _redaction _host _facts",
     "_workload": "_host _kernel _pci _pve _change _nvidia",

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Iterable
 
 from .sources import PACKAGE, File, Read, gather
 
@@ -31,13 +30,13 @@ sys.exit(main())
 """
 
 
-def make_program(name: str, entry: File, read: Read, others: Iterable[File] = ()) -> bytes:
+def make_program(name: str, entry: File, read: Read, comment: str = "") -> bytes:
     """The program that calls `main()` of the file `entry`, which answers with the exit status.
 
-    `read` gives the sources; `others` are files that nothing imports by name. `name` is what the program is called.
+    `read` gives the sources; `comment` are lines for whoever looks inside. `name` is what the program is called.
     """
-    main = _MAIN % {"name": name, "package": PACKAGE, "room": entry[0], "file": entry[1]}
-    sources = gather([entry, ("_host", "import_once"), *others], read)
+    main = comment + _MAIN % {"name": name, "package": PACKAGE, "room": entry[0], "file": entry[1]}
+    sources = gather([entry, ("_host", "import_once")], read)
     files = {"__main__.py": main}
     for module, text in sources.items():
         parts = module.split(".")

@@ -1,0 +1,109 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""gpuhost-boot: sets at boot what was made last, by the setters of this collection, and says what became of it.
+
+systemd starts it once at boot, and again when a driver is bound to a GPU. A value that is there already is not written.
+"""
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from typing import Any, NamedTuple
+
+from .._change.journal import BOOT_ID, utc_now
+from .._change.setter import set_values
+from .._change.tunable import REFUSED, Kind
+from .._host.host import Host
+from .._host.reading import ABSENT
+from .._kinds.kmod import ModuleKind
+from .._kinds.maxreadreq import MaxReadRequestKind
+from .._kinds.sysfs import SysfsKind
+from .._one_file.version import VERSION
+from .._pci.sysfs import read_driver
+from .outcome import describe_error, merge, read_outcome, write_outcome
+from .plan import BadPlan, Values, read_plan
+
+NAME = "gpuhost-boot"
+FAILED = 1
+_MAKE: dict[str, type[Kind]] = {"sysfs": SysfsKind, "module": ModuleKind, "pcie_maxreadreq": MaxReadRequestKind}
+_PATIENCE = 10.0            # seconds in which a file or a device that is missing may still appear
+_PAUSE = 0.5
+_LOCK_TIMEOUT = 60.0
+
+
+class Passed(NamedTuple):
+    """What one pass over the plan found."""
+
+    changes: list[dict[str, Any]]
+    absent: set[str]            # addresses of what this host does not have, or not yet
+
+    def failed(self) -> list[dict[str, Any]]:
+        return [change for change in self.changes
+                if change["outcome"] == REFUSED and change["address"] not in self.absent]
+
+
+def main(words: list[str] | None = None) -> int:
+    """Answers with the exit status: 1 where a value that this host has could not be set."""
+    parser = argparse.ArgumentParser(prog=NAME, description="Set what gpuhost.tuning made last on this host.")
+    parser.add_argument("--sysroot", default="/", metavar="FOLDER", help="a folder that mirrors a machine")
+    parser.add_argument("--version", action="version", version=f"{NAME} {VERSION}")
+    host = Host(parser.parse_args(words).sysroot)
+    started, boot_id = utc_now(), host.read(BOOT_ID).value or ""
+    run_id = f"boot-{boot_id[:8]}"
+    earlier = read_outcome(host).value
+    try:
+        passed, error = settle(host, read_plan(host), run_id), None
+    except BadPlan as problem:
+        passed, error = Passed([], set()), str(problem)
+    document = {"boot_id": boot_id, "run_id": run_id, "started_at": started, "finished_at": utc_now(), "error": error,
+                "changes": merge(earlier, boot_id, passed.changes)}
+    try:
+        write_outcome(host, document)
+    except OSError as problem:
+        error = error or describe_error(problem)
+    _tell(passed, error)
+    return FAILED if error or passed.failed() else 0
+
+
+def settle(host: Host, values: Values, run_id: str) -> Passed:
+    """Go over the plan until nothing is missing or the time is over, and no driver was bound meanwhile.
+
+    systemd starts nothing anew for a driver that is bound while this runs.
+    """
+    end = time.monotonic() + (_PATIENCE if host.live else 0)
+    while True:
+        drivers = _drivers(host, values)
+        passed = go_over(host, values, run_id)
+        waits = passed.absent and time.monotonic() < end
+        if not waits and drivers == _drivers(host, values):
+            return passed
+        time.sleep(_PAUSE)
+
+
+def go_over(host: Host, values: Values, run_id: str) -> Passed:
+    """One pass over the plan, kind by kind. Raises BadPlan for what no setter takes."""
+    passed = Passed([], set())
+    for kind, named in values.items():
+        try:
+            done = set_values(_MAKE[kind](host), host, named, [], run_id=run_id, lock_timeout=_LOCK_TIMEOUT)
+        except ValueError as problem:
+            raise BadPlan(str(problem)) from None
+        passed.changes.extend(done["changes"])
+        passed.absent.update(one["address"] for one in done["readings"] if one["status"] == ABSENT)
+    return passed
+
+
+def _drivers(host: Host, values: Values) -> dict[str, str | None]:
+    return {bdf: read_driver(host, bdf) for bdf in values.get("pcie_maxreadreq", {})}
+
+
+def _tell(passed: Passed, error: str | None) -> None:
+    """For the log of the service."""
+    for change in passed.changes:
+        reason = f": {change['reason']}" if change["reason"] else ""
+        print(f"{change['address']}: {change['outcome']}: {change['before']} -> {change['after']}{reason}")
+    if error:
+        print(error, file=sys.stderr)

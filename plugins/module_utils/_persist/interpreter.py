@@ -1,0 +1,55 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""The Python that runs gpuhost-boot: the one that Ansible found, unless it may be gone or changed by then."""
+from __future__ import annotations
+
+import os
+import pwd
+import re
+import sys
+
+from .._host.host import Host
+from .obstacles import Obstacle
+
+_SYSTEM = ("/usr/bin/python3", "/usr/libexec/platform-python",
+           *(f"{folder}/python3.{minor}" for folder in ("/usr/bin", "/usr/local/bin") for minor in range(14, 8, -1)))
+_VERSION = re.compile(r"Python 3\.(\d+)")
+_LEAST = 9
+_TIMEOUT = 10.0
+
+
+def choose(host: Host, found: str | None = None) -> str:
+    """Raises Obstacle where there is none. `found` is what runs this."""
+    found = found or sys.executable
+    if found and why_not(found, sys.prefix != sys.base_prefix) is None:
+        return found
+    if not host.live:
+        return _SYSTEM[0]
+    for path in _SYSTEM:
+        seen = _VERSION.match(host.run([path, "--version"], _TIMEOUT).value or "") if os.access(path, os.X_OK) else None
+        if seen and int(seen[1]) >= _LEAST and why_not(path) is None:
+            return path
+    raise Obstacle(f"Ansible found {found}, which {why_not(found, sys.prefix != sys.base_prefix)}, and there is no "
+                   f"Python 3.{_LEAST} or newer of the system: install one, for example the package python3")
+
+
+def why_not(python: str, in_venv: bool = False) -> str | None:
+    """Why nothing that runs at boot may depend on this one; None where it may."""
+    real = os.path.realpath(python)
+    for path in (python, real):
+        folder = os.path.dirname(os.path.dirname(path))
+        if in_venv or os.path.exists(f"{folder}/pyvenv.cfg"):
+            return "is of a virtual environment"
+        home = next((home for home in _homes() if path.startswith(f"{home}/")), None)
+        if home is not None:
+            return f"lies below the home {home}"
+    return None
+
+
+def _homes() -> list[str]:
+    """/root, /home, and homes elsewhere; what systems give users that never log in is none."""
+    shared = ("/", "/bin", "/sbin", "/usr", "/usr/bin", "/usr/sbin", "/usr/local", "/usr/local/bin", "/nonexistent")
+    listed = {entry.pw_dir.rstrip("/") for entry in pwd.getpwall() if entry.pw_uid == 0 or entry.pw_uid >= 1000}
+    return ["/root", "/home", *sorted(home for home in listed if home and home not in shared)]

@@ -1,0 +1,102 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""Where nothing can be made to last: a container, a system whose files are read-only, or gone with the next boot."""
+from __future__ import annotations
+
+import os
+import re
+from typing import NamedTuple
+
+from .._host.host import Host
+from .._system.identity import read_container
+from .folders import missing, real_path
+
+MOUNTS = "/proc/self/mountinfo"
+_IN_MEMORY = ("tmpfs", "ramfs")
+_ESCAPED = re.compile(r"\\([0-7]{3})")
+# Where systemd is looked for in a folder that mirrors a host and has no /run of a running one.
+_SYSTEMD = ("/run/systemd/system", "/usr/lib/systemd/systemd", "/lib/systemd/systemd", "/etc/systemd/system")
+
+
+class Obstacle(Exception):
+    """Nothing is written; the message says why and what to do."""
+
+
+class Mount(NamedTuple):
+    """One line of mountinfo (man 5 proc)."""
+
+    place: str
+    kind: str
+    options: str        # of the file system
+
+
+def require_place(host: Host, folders: list[str]) -> None:
+    """Raises Obstacle, InTheWay or OSError where files in `folders` cannot be written or would not last."""
+    container = read_container(host)
+    if container is not None:
+        raise Obstacle(f"this is a container ({container[2]}): what is persisted belongs on its host")
+    host.require_writable()
+    mounts = read_mounts(host)
+    for folder in folders:
+        to_make = missing(host, folder)
+        nearest = os.path.dirname(to_make[0]) if to_make else folder
+        here = real_path(host, nearest)
+        if os.statvfs(here if host.live else host.sysroot + here).f_flag & os.ST_RDONLY:
+            raise Obstacle(f"{folder} is on a read-only file system: make it writable, or set this where the image of "
+                           "the system is made")
+        volatile = why_volatile(here, mounts)
+        if volatile:
+            raise Obstacle(f"{folder} {volatile}: what is written there does not last; set it where the image of the "
+                           "system is made")
+
+
+def has_systemd(host: Host) -> bool:
+    """sd_booted(3); of a folder whether systemd is installed there."""
+    return host.is_dir(_SYSTEMD[0]) if host.live else any(map(host.exists, _SYSTEMD))
+
+
+def read_mounts(host: Host) -> list[Mount]:
+    """In the order in which they were mounted; none where that cannot be read."""
+    return parse_mounts(host.read(MOUNTS).value or "")
+
+
+def parse_mounts(text: str) -> list[Mount]:
+    found = []
+    for line in text.splitlines():
+        fields, _dash, system = line.partition(" - ")
+        left, right = fields.split(), system.split()
+        if len(left) > 4 and len(right) > 2:
+            found.append(Mount(_ESCAPED.sub(lambda sign: chr(int(sign[1], 8)), left[4]), right[0], right[2]))
+    return found
+
+
+def why_volatile(path: str, mounts: list[Mount]) -> str | None:
+    """Why a file at `path` does not outlive a reboot; None where it does, or nothing is known of mounts."""
+    mount = _mount_of(path, mounts)
+    if mount is None:
+        return None
+    if mount.kind in _IN_MEMORY:
+        return f"is in memory ({mount.kind} at {mount.place})"
+    if mount.kind != "overlay":
+        return None
+    upper = re.search(r"(?:^|,)upperdir=([^,]+)", mount.options)
+    below = _mount_of(upper[1], mounts) if upper else None
+    if below is None:
+        return None     # without an upper layer it is read-only, which is seen otherwise
+    if below.kind in _IN_MEMORY:
+        return f"is an overlay whose upper layer {upper[1]} is in memory ({below.kind})"
+    if below == mount:
+        return f"is an overlay whose upper layer {upper[1]} cannot be seen, so whether it lasts cannot be told"
+    return None
+
+
+def _mount_of(path: str, mounts: list[Mount]) -> Mount | None:
+    """The mount that `path` is on: the one nearest to it, of several at one place the last."""
+    found = None
+    for mount in mounts:
+        place = mount.place.rstrip("/")
+        if f"{path}/".startswith(f"{place}/") and (found is None or len(place) >= len(found.place.rstrip("/"))):
+            found = mount
+    return found
