@@ -1,0 +1,109 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""At which nodes each guest goes: what is right stays, then guests with GPUs in turn, then the others."""
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection
+from typing import NamedTuple
+
+from .place import Guest, Part
+from .room import Room, binds, wanted_memory
+from .situation import Situation
+from .topology import Topology
+
+
+class Assignment(NamedTuple):
+    """`staying` keep what they have. `own`: guests with cores of their own, in the order in which they choose.
+    `together`: those for which there was no room, with the nodes whose rest they share."""
+
+    room: Room
+    staying: list[Guest]
+    own: list[tuple[Guest, list[Part]]]
+    together: list[tuple[Guest, list[Part]]]
+
+
+def assign(there: Situation, movable: Collection[str]) -> Assignment:
+    """`movable`: subjects of the guests that may be placed anew."""
+    room = Room(there)
+    guests = sorted(there.guests, key=_urgency)
+    staying = [guest for guest in guests if guest.subject not in movable]
+    for guest in staying:
+        room.occupy(guest, guest.now)
+    found = Assignment(room, staying, [], [])
+    for guest in (guest for guest in guests if guest.subject in movable):
+        if is_right(guest, there) and not room.overlaps(guest.now):
+            room.occupy(guest, guest.now)
+            staying.append(guest)
+    for guest in (guest for guest in guests if guest not in staying):
+        parts = _parts(guest, room)
+        if parts is None:
+            found.together.append((guest, _shared_parts(guest, room, found)))
+        else:
+            room.promise(parts, binds(guest, room.top))
+            found.own.append((guest, parts))
+    return found
+
+
+def _urgency(guest: Guest) -> tuple:
+    """Guests with GPUs choose first, then those that need most."""
+    return not guest.gpus, -len(guest.gpus), -guest.vcpus, -(guest.memory_mib or 0), guest.order
+
+
+def homes(guest: Guest, top: Topology) -> dict[int, int]:
+    """The nodes with CPUs that are nearest to its GPUs, those with most GPUs first: `{node: GPUs}`."""
+    counts = Counter(top.near(node) for _bdf, node in guest.gpus if node is not None)
+    return {node: counts[node] for node in sorted(counts, key=lambda node: (-counts[node], node))}
+
+
+def is_right(guest: Guest, there: Situation) -> bool:
+    """Whether a guest has CPUs enough beside all its GPUs, or at one node, and its memory there as well."""
+    top, now = there.topology, guest.now
+    if now.cpus is None or not now.cpus <= top.all_cpus or len(now.cpus) < guest.vcpus:
+        return False
+    at, wanted = set(top.shares(now.cpus)), set(homes(guest, top))
+    return (at == wanted if wanted else len(at) == 1) and set(now.memory or at) <= at
+
+
+def _parts(guest: Guest, room: Room) -> list[Part] | None:
+    top, near = room.top, homes(guest, room.top)
+    if len(near) > 1:
+        weights = {node: count / sum(near.values()) for node, count in near.items()}
+        parts = room.split(guest, near, weights)
+        if parts:
+            return parts
+    by_distance = _nodes(guest, room, near)
+    packages = {top.nodes[node].package for node in near}
+    # A node of the same socket is nearer than two nodes; so is any node for a guest without GPUs.
+    for node in by_distance:
+        beside = not near or node in near or (top.nodes[node].package in packages and None not in packages)
+        parts = room.whole(guest, node) if beside else None
+        if parts:
+            return parts
+    return room.split(guest, by_distance)
+
+
+def _nodes(guest: Guest, room: Room, near: dict[int, int]) -> list[int]:
+    """All nodes in the order in which a guest would have them."""
+    top = room.top
+    has_now = set() if guest.now.cpus is None else set(top.shares(guest.now.cpus))
+    if near:
+        return sorted(top.nodes, key=lambda node: (
+            sum(top.distance(node, home) * count for home, count in near.items()), -room.threads(node), node))
+    return sorted(top.nodes, key=lambda node: (has_now != {node}, -room.threads(node), node))
+
+
+def _shared_parts(guest: Guest, room: Room, found: Assignment) -> list[Part]:
+    """Where a guest shares CPUs: at its GPUs, else where fewest ask for the rest."""
+    near = homes(guest, room.top)
+    if not near:
+        asked = Counter(part.node for _other, parts in found.together for part in parts
+                        for _vcpu in range(part.vcpus))
+        near = {min(room.top.nodes, key=lambda node: (asked[node] - room.threads(node), node)): 1}
+    node, memory = next(iter(near)), wanted_memory(guest, room.top)
+    if len(near) == 1 and memory and room.memory[node] >= memory:
+        room.memory[node] -= memory
+        return [Part(node, guest.vcpus, memory)]
+    return [Part(node, guest.vcpus // len(near), 0) for node in near]

@@ -1,0 +1,84 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""How a proposed place is put into effect and taken back: lines to paste, and when they take effect."""
+from __future__ import annotations
+
+import re
+import shlex
+from typing import NamedTuple
+
+from ...module_utils._kernel.cpulist import format_cpulist
+from . import qm
+from .place import Guest, Place
+
+NEXT_START = "at its next start; a reboot from within the guest is none"
+_AT_ONCE = "at once for its CPUs; memory that it has stays where it is until it is started anew"
+_ENGINE_ID = re.compile(r"[0-9a-f]{12}")        # of Docker, Podman and what is like them
+_ALL = '"$(cat /sys/devices/system/cpu/online)"'
+
+
+class Commands(NamedTuple):
+    """`commands` and `undo` are lines for a root shell; where `edit` names a file they are lines of that file. `when`
+    says when they take effect."""
+
+    commands: list[str]
+    undo: list[str]
+    when: str
+    edit: str | None = None
+
+
+def commands(guest: Guest, place: Place, old_cgroups: bool = False) -> Commands:
+    if guest.kind == "vm":
+        return _vm(guest, place)
+    return _container(guest, place, old_cgroups) if guest.kind == "lxc" else _process(guest, place)
+
+
+def _vm(guest: Guest, place: Place) -> Commands:
+    options = qm.options(guest, place)
+    if not options.names:
+        return Commands([], [], "its configuration says so already: " + NEXT_START)
+    back = shlex.join(qm.undo(guest, options).words(guest.id))
+    # What a running VM cannot take at once waits in its configuration, and --revert drops it from there.
+    revert = [shlex.join(["qm", "set", guest.id, "--revert", ",".join(options.names)]) + "    # before its next start",
+              back + "    # after it"]
+    return Commands([shlex.join(options.words(guest.id))], revert if guest.running else [back], NEXT_START)
+
+
+def _container(guest: Guest, place: Place, old_cgroups: bool) -> Commands:
+    prefix = "lxc.cgroup" if old_cgroups else "lxc.cgroup2"
+    said = guest.configured
+    lines = [(f"{prefix}.cpuset.cpus", place.cpu_list, said.cpus)]
+    if said.memory_nodes is not None and place.cpus is not None:
+        lines.append((f"{prefix}.cpuset.mems", place.memory_list, said.memory_nodes))
+    changed = [(key, wanted, old) for key, wanted, old in lines if wanted != old]
+    if not changed:
+        return Commands([], [], "its configuration says so already: " + NEXT_START)
+    wanted = [f"{key}: {text}" if text else f"# without a line {key}" for key, text, _old in changed]
+    old = [f"{key}: {text}" if text else f"# without a line {key}" for key, _wanted, text in changed]
+    return Commands(wanted, old, NEXT_START,
+                    f"/etc/pve/lxc/{guest.id}.conf, above its first line with a name in brackets; pct set cannot write "
+                    "it, and a line with the same key has to go")
+
+
+def _process(guest: Guest, place: Place) -> Commands:
+    cpus, old = place.cpu_list or "", guest.configured.cpus
+    name = shlex.quote(guest.id)
+    if guest.container is not None and not _ENGINE_ID.fullmatch(guest.container):
+        return Commands([], [], f"whatever starts the container {guest.container} has to give it the CPUs {cpus}")
+    if guest.container is not None:
+        return Commands([f"docker update --cpuset-cpus {cpus} {name}    # podman update, where it is Podman's"],
+                        [f"docker update --cpuset-cpus {old or _ALL} {name}"], _AT_ONCE)
+    if guest.id.endswith((".service", ".scope", ".slice")):
+        # A scope ends with what is in it, so systemd keeps nothing of it.
+        words = "systemctl set-property" + (" --runtime" if guest.id.endswith(".scope") else "")
+        return Commands([f"{words} {name} AllowedCPUs={cpus}"], [f"{words} {name} AllowedCPUs={old or ''}"], _AT_ONCE)
+    return Commands([f"taskset --all-tasks --cpu-list --pid {cpus} {pid}" for pid in guest.pids],
+                    [f"taskset --all-tasks --cpu-list --pid {old or _ALL} {pid}" for pid in guest.pids],
+                    _AT_ONCE + "; a new process has to be started with taskset")
+
+
+def memory_nodes(place: Place) -> str | None:
+    """The nodes that are proposed for its memory, as a list; of what is not bound those of its CPUs."""
+    return format_cpulist(part.node for part in place.parts) if place.parts else place.memory_list

@@ -1,0 +1,100 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""Which cores of its nodes each guest gets: whole ones, of few last-level caches, fast ones first."""
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from .assign import Assignment
+from .place import Guest, Part, Place
+from .room import binds
+from .topology import Core
+
+_LEFT_TO_HOST = 16      # one core in so many is given to no guest that has enough without it
+
+
+def places(found: Assignment) -> dict[str, Place] | None:
+    """The place of every guest by its subject; None where the cores of a node do not suffice after all."""
+    top = found.room.top
+    result = {guest.subject: guest.now for guest in found.staying}
+    parts = [(guest, part) for guest, own in found.own for part in own]
+    counts = _core_counts(found, parts)
+    free = {node: list(cores) for node, cores in found.room.cores.items()}
+    chosen: dict[str, list[Core]] = {}
+    for (guest, part), cores in zip(parts, counts):
+        picked = pick(free[part.node], cores, part.vcpus, top.threads)
+        if picked is None:
+            return None
+        chosen.setdefault(guest.subject, []).extend(picked)
+    for guest, own in found.own:
+        result[guest.subject] = _place(guest, chosen[guest.subject], own, binds(guest, top))
+    for guest, shared in found.together:
+        cores = [core for part in shared for core in free[part.node] or found.room.whole_nodes[part.node]]
+        result[guest.subject] = _place(guest, cores, shared, all(part.memory_mib for part in shared)
+                                       ) if cores else guest.now
+    return result
+
+
+def _place(guest: Guest, cores: Iterable[Core], parts: list[Part], bound: bool) -> Place:
+    """Memory that is not bound anew stays bound as it is; a container's cpuset.mems follows its CPUs."""
+    cpus = frozenset(cpu for core in cores for cpu in core.cpus)
+    if bound:
+        return Place(cpus, {part.node: part.memory_mib for part in parts}, True, tuple(parts))
+    if guest.reserved is None or guest.kind == "vm":
+        return Place(cpus, guest.reserved, guest.reserved is not None)
+    return Place(cpus, {part.node: (guest.memory_mib or 0) // len(parts) for part in parts}, True)
+
+
+def _core_counts(found: Assignment, parts: list[tuple[Guest, Part]]) -> list[int]:
+    """How many cores each part gets: as many as its threads need, and of those that nobody else wants one a vCPU."""
+    top = found.room.top
+    counts = [math.ceil(part.vcpus / top.threads) for _guest, part in parts]
+    crowded = {part.node for _guest, shared in found.together for part in shared}
+    for node, cores in found.room.cores.items():
+        here = [place for place, (_guest, part) in enumerate(parts) if part.node == node]
+        spare = len(cores) - sum(counts[place] for place in here) - max(
+            1, len(top.nodes[node].cores) // _LEFT_TO_HOST)
+        while spare > 0 and node not in crowded:
+            wanting = [place for place in here if counts[place] < parts[place][1].vcpus]
+            if not wanting:
+                break
+            for place in wanting[:spare]:
+                counts[place] += 1
+            spare -= len(wanting)
+    return counts
+
+
+def pick(free: list[Core], cores: int, vcpus: int, threads: int) -> list[Core] | None:
+    """Take `cores` of the free ones, and more until each vCPU has a thread; None where there are not enough.
+
+    Cores of one kind where one kind has enough, the fastest first. Of the caches the one that is filled best, else the
+    emptiest one first.
+    """
+    for kind in [*sorted({core.kind for core in free}), None]:
+        candidates = [core for core in free if kind is None or core.kind == kind]
+        if len(candidates) >= cores and sum(len(core.cpus) for core in candidates) >= vcpus:
+            break
+    else:
+        return None
+    chosen: list[Core] = []
+    while len(chosen) < cores or sum(len(core.cpus) for core in chosen) < vcpus:
+        lacking = vcpus - sum(len(core.cpus) for core in chosen)
+        need = max(cores - len(chosen), math.ceil(lacking / threads))
+        taken = _fullest(candidates, need)
+        chosen += taken
+        candidates = [core for core in candidates if core not in taken]
+    free[:] = [core for core in free if core not in chosen]
+    return chosen
+
+
+def _fullest(cores: list[Core], need: int) -> list[Core]:
+    groups: dict[tuple[int, int], list[Core]] = {}
+    for core in cores:
+        groups.setdefault((core.kind, -1 if core.cache is None else core.cache), []).append(core)
+    enough = [key for key, group in groups.items() if len(group) >= need]
+    best = (min(enough, key=lambda key: (key[0], len(groups[key]), key)) if enough
+            else min(groups, key=lambda key: (key[0], -len(groups[key]), key)))
+    return groups[best][:need]

@@ -1,0 +1,93 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""The placement that is proposed for all guests of a host at once: never worse than what they have."""
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from .assign import assign, homes
+from .cores import places
+from .measure import Measure, measure
+from .place import Guest, Place
+from .room import memory_at
+from .situation import Situation
+
+Places = Mapping[str, Place]
+
+
+class Proposal(NamedTuple):
+    """`places` by subject; a guest that keeps what it has is there with just that."""
+
+    places: Places
+    now: Measure
+    proposed: Measure
+
+    def changes(self, guest: Guest) -> bool:
+        return self.places[guest.subject] != guest.now
+
+
+def propose(there: Situation) -> Proposal:
+    """The best of a few plans by the measure; of equal ones that which changes fewest guests."""
+    best = {guest.subject: guest.now for guest in there.guests}
+    now = least = _measure(there, best)
+    for plan in _plans(there):
+        figures = _measure(there, plan)
+        if figures.rank < least.rank and not _overfills(there, plan, best):
+            best, least = plan, figures
+    best = _without_needless(there, best, least)
+    return Proposal(best, now, _measure(there, best))
+
+
+def _measure(there: Situation, plan: Places) -> Measure:
+    return measure(there.topology, ((guest, plan[guest.subject]) for guest in there.guests))
+
+
+def _plans(there: Situation) -> Iterator[Places]:
+    """All guests anew; those with GPUs only; those with GPUs anywhere at their nodes, where cores do not suffice."""
+    free = [guest for guest in there.guests if guest.left_alone is None and guest.vcpus]
+    with_gpus = [guest for guest in free if homes(guest, there.topology)]
+    for movable in (free, with_gpus):
+        found = places(assign(there, {guest.subject for guest in movable}))
+        if found is not None:
+            yield found
+    yield {**{guest.subject: guest.now for guest in there.guests}, **_at_their_nodes(there, with_gpus)}
+
+
+def _at_their_nodes(there: Situation, guests: Iterable[Guest]) -> dict[str, Place]:
+    found = {}
+    for guest in guests:
+        at = homes(guest, there.topology)
+        cpus = frozenset(cpu for node in at for core in there.topology.nodes[node].cores for cpu in core.cpus)
+        if cpus & there.usable:
+            found[guest.subject] = guest.now._replace(cpus=cpus & there.usable, memory=guest.reserved)
+    return found
+
+
+def _overfills(there: Situation, plan: Places, before: Places) -> bool:
+    """Whether a node has to give more memory than it has: at all where memory is bound anew, else more than before."""
+    asked, asked_before = _memory(there, plan), _memory(there, before)
+    anew = {part.node for place in plan.values() for part in place.parts}
+    return any(asked.get(node.id, 0) > max(node.capacity_mib, 0 if node.id in anew else asked_before.get(node.id, 0))
+               for node in there.topology.nodes.values())
+
+
+def _memory(there: Situation, plan: Places) -> dict[int, int]:
+    found: dict[int, int] = {}
+    for guest in there.guests:
+        for node, size in memory_at(there.topology, guest, plan[guest.subject]).items():
+            found[node] = found.get(node, 0) + size
+    return found
+
+
+def _without_needless(there: Situation, plan: Places, figures: Measure) -> Places:
+    """The plan without changes that gain nothing, as each costs somebody a restart."""
+    for guest in there.guests:
+        if plan[guest.subject] == guest.now:
+            continue
+        other = {**plan, guest.subject: guest.now}
+        if _measure(there, other).rank <= figures.rank and not _overfills(there, other, plan):
+            plan, figures = other, _measure(there, other)
+    return plan
