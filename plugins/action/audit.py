@@ -160,7 +160,7 @@ class ActionModule(GuardedAction):
     def _show(self, audit: Audit, outcome: dict[str, Any], alone: bool) -> None:
         if alone or Display().verbosity > 0:
             paint = stringc if self.console.prints else no_paint
-            self.console.show(full_report(audit.document, audit.paths(), paint))
+            self.console.show(full_report(audit.document, audit.paths(), paint, audit.remarks))
             for text in _next_steps(audit, outcome) if alone else ():
                 self.console.show(text)
         else:

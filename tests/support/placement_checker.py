@@ -38,9 +38,10 @@ def configuration(guest: dict[str, Any]) -> dict[str, str]:
              "cores": str(said["cores"] // machine["sockets"])}
     if said["cpus"]["status"] == "ok":
         found["affinity"] = said["cpus"]["value"]
-    for name in ("hugepages", "hotplug"):
-        if machine[name] is not None:
-            found[name] = machine[name]
+    if machine["hugepages"] is not None:
+        found["hugepages"] = machine["hugepages"]
+    if machine["hotplug_memory"]:
+        found["hotplug"] = "disk,memory"
     if machine["numa"]:
         found["numa"] = "1"
     for node in machine["numa_nodes"]:

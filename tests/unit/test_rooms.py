@@ -45,7 +45,7 @@ ON_THE_CONTROLLER = {
     "_derive": "_render module_utils._kernel module_utils._nvidia module_utils._pci",
     "_expressions": "_render",
     "_records": "_render",
-    "_placement": "_derive module_utils._kernel",
+    "_placement": "_render _derive _records module_utils._kernel",
     "_action": "_ansible _render _answers _records",
     "_intake": "_records module_utils._kernel module_utils._nvidia module_utils._pci module_utils._system",
     "_checks": "_derive _expressions module_utils._tunables",
@@ -56,10 +56,10 @@ ON_THE_CONTROLLER = {
     "_experiment": "_render _statistics _records _plan _benchmark module_utils._redaction module_utils._change "
                    "module_utils._tunables",
     "_rollout": "_render _records _plan",
-    "_report": "_render _statistics _derive _records _checks _bandwidth _benchmark _experiment",
+    "_report": "_render _statistics _derive _records _placement _checks _bandwidth _benchmark _experiment",
     "_compare": "_render _expressions _records _checks _report",
     "_fleet": "_render _records _checks _rollout _report _compare",
-    "_audit": "_render _expressions _records _checks _plan _rollout _report _fleet",
+    "_audit": "_render _expressions _records _placement _checks _plan _rollout _report _fleet",
 }
 DATA = {"catalogue", "schemas", "fleet_page"}
 ROOMS = {"module_utils": ON_TARGETS, "plugin_utils": ON_THE_CONTROLLER}

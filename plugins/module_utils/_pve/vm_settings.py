@@ -45,7 +45,7 @@ def configured(settings: list[tuple[str, str]], models: dict[str, CpuModel] | No
             "numa_nodes": numa, **cpu(last, models),
             "arch": last.get("arch"), "machine": parse_properties(last.get("machine", ""), "type").get("type") or None,
             "hugepages": last.get("hugepages"), "keephugepages": last.get("keephugepages") in _TRUE,
-            "hotplug": last.get("hotplug"),
+            "hotplug_memory": "memory" in re.split(r"[,; ]+", last.get("hotplug", "")),
             "balloon_mib": whole(last.get("balloon"), None), "kvm": last.get("kvm", "1") in _TRUE,
             "uuid": parse_properties(last.get("smbios1", ""), "").get("uuid", "").lower() or None,
             "pcie": [key for key, value in last.items() if re.fullmatch(r"hostpci\d+", key)

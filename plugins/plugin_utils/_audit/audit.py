@@ -16,6 +16,8 @@ from .._checks import judge as checks_judge
 from .._checks.findings import value
 from .._expressions.errors import MissingPackage
 from .._fleet import spreadsheet
+from .._placement import document as placement
+from .._placement import report as placement_report
 from .._plan import health, pve_busy, reboot
 from .._plan import plan as plan_module
 from .._records import host_folder, measured
@@ -46,6 +48,7 @@ class Audit:
         self.origins = {one.check.id: one.origin for one in checks}
         self.measured = measured.read_measured(self.folder.path)
         self.document: dict[str, Any] = {}
+        self.remarks: list[str] = []        # what else a terminal shows of the host
 
     def named_tunables(self) -> list[str]:
         """Addresses that the user or a check of the user's named, so that the one reading of the host includes them."""
@@ -159,12 +162,19 @@ class Audit:
         reboot.keep_previous(self.folder, self.document["boot_id"])
         host_folder.write_audit(self.folder.path / reboot.LATEST, self.document)
         peers.note_peer(self.folder, self.document["facts"])
+        self._write_placement()
         shown = evidence.sections(self.folder.path, self.document["facts"])
         evidence.write_drawings(self.folder.path, shown)
         host_folder.write_text(self.folder.path / "system-improve.md", markdown_report(self.document, run, shown))
         outputs.write_for_machines(self.folder, self.document, self.run_id, self.arguments["stage"], shown)
         if self.arguments["csv"]:
             spreadsheet.write_tables(self.folder.path, self.document)
+
+    def _write_placement(self) -> None:
+        proposed = placement.placement(self.host, self.document)
+        host_folder.write_json(self.folder.path / placement.FILE, proposed)
+        line = placement_report.summary(proposed)
+        self.remarks = [line] if line else []
 
     def _verdict(self) -> dict[str, Any]:
         gate = limit.gate(self.document["findings"], self.arguments["fail_on"])

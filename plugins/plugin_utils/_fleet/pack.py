@@ -69,7 +69,7 @@ class _Packer:
                    [self.texts(row) for row in one["rows"]]] for one in section["tables"]]
         drawings = [[*(one[name] for name in ("title", "description", "width", "height")),
                      [self.texts(shape) for shape in one["shapes"]]] for one in section["drawings"]]
-        return [section["heading"], section["notes"], tables, drawings]
+        return [section["heading"], section["notes"], tables, drawings, section["blocks"]]
 
     def _drift(self, one: dict[str, Any]) -> int:
         ends = [text for end in (one["was"], one["now"]) for text in (end or ("", ""))]

@@ -19,7 +19,7 @@ from .._report.groups import Group, group
 from .._report.sentences import name_of, sentence, sentences
 from .._report.terminal import notes
 
-SCHEMA_FLEET = "gpuhost.fleet/3"
+SCHEMA_FLEET = "gpuhost.fleet/4"
 GPU_COLUMNS = ("GPU", "driver", "state", "NUMA node", "link now", "link possible", "MaxPayload", "MaxReadReq", "model")
 # Parameters of a kernel command line that differ from host to host although the hosts are alike.
 _OF_ONE_HOST = frozenset(("BOOT_IMAGE", "root", "initrd", "resume", "boot", "ip"))

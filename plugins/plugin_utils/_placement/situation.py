@@ -87,7 +87,7 @@ def _guest(one: Mapping[str, Any], gpus: tuple, top: Topology, there: Mapping[in
     said, machine = one["configured"], one["configured"]["vm"]
     configured = Configured(value(said["cpus"]), value(said["memory_nodes"]), *(() if machine is None else (
         machine["numa"], tuple(_virtual_node(node) for node in machine["numa_nodes"]), machine["hugepages"],
-        "memory" in (machine["hotplug"] or ""))))
+        machine["hotplug_memory"])))
     reserved = configured_memory(configured, said["memory_mib"])
     return Guest(one["subject"], one["name"], bool(one["running"]),
                  demand(said["cores"], configured.cpus, gpus, top, there), said["memory_mib"], gpus,
@@ -130,9 +130,10 @@ def _now(real: Mapping[str, Any] | None, configured: Configured, reserved: Mappi
 
 
 def configured_memory(configured: Configured, memory_mib: int | None) -> dict[int, int] | None:
-    """`{node: MiB}` that the configuration binds, evenly over the nodes of one virtual node; None where it is free."""
+    """`{node: MiB}` that the configuration binds, evenly over the nodes of one virtual node; None where it is free, and
+    where numaN stand there without `numa`: QEMU is handed none of them then (PVE/QemuServer/Memory.pm, config())."""
     found: dict[int, int] = {}
-    parts = [(node.host_nodes, node.memory_mib or 0) for node in configured.virtual_nodes] or [
+    parts = [(node.host_nodes, node.memory_mib or 0) for node in configured.virtual_nodes if configured.numa] or [
         (configured.memory_nodes, memory_mib or 0)]
     for nodes, size in parts:
         if nodes is None:

@@ -18,10 +18,20 @@ class Table(NamedTuple):
     rows: list[list[str]]
 
 
+class Block(NamedTuple):
+    """Lines to paste as they are: `language` is sh for commands, text for lines of a file."""
+
+    caption: str
+    language: str
+    lines: list[str]
+
+
 class Section(NamedTuple):
-    """One part of a report: plain texts, and drawings by the name of the file that each is in beside the report."""
+    """One part of a report: plain texts, drawings by the name of the file that each is in beside the report, and lines
+    to paste."""
 
     heading: str
     notes: list[str]
     tables: list[Table]
     drawings: dict[str, Drawing]
+    blocks: tuple[Block, ...] = ()

@@ -84,6 +84,13 @@ def code(text: object) -> str:
     return f"{fence}{pad}{line}{pad}{fence}".replace("|", "\\|")
 
 
+def fenced(lines: Iterable[str], language: str) -> list[str]:
+    """A block of code of these lines, which stand in it as they are."""
+    shown = [clean(line) for line in lines]
+    fence = "```" if not any("```" in line for line in shown) else "~~~~"
+    return [f"{fence}{language}", *shown, fence]
+
+
 def show(value: Any) -> str:
     """A value of a finding as people write it: `performance`, `10 32`, `at least 16777216`, `-` for nothing."""
     # Most are texts, and the files of an audit ask several times for each.

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What was measured on a host, as sections of its reports: the records in its folder, read when a report is made."""
+"""What was measured on a host or is proposed for it, as sections of its reports: the records in its folder."""
 from __future__ import annotations
 
 import pathlib
@@ -12,14 +12,16 @@ from typing import Any
 from .._bandwidth import report
 from .._benchmark import report as benchmark_report
 from .._experiment import report as experiment_report
+from .._placement import report as placement_report
 from .._records import host_folder
 from .._render.section import Section
 from .._render.svg import packed, svg_file
-from .._render.text import escape, one_line, table
+from .._render.text import clean, escape, fenced, one_line, table
 
 # Makes a section from the folder and the facts of a host, None where nothing of its kind was measured.
 Reader = Callable[[pathlib.Path, dict[str, Any]], Section | None]
 READERS: dict[str, Reader] = {
+    placement_report.HEADING: placement_report.read,
     report.HEADING: report.read,
     benchmark_report.HEADING: benchmark_report.read,
     experiment_report.HEADING: experiment_report.read,
@@ -60,14 +62,17 @@ def markdown(shown: Iterable[Section]) -> list[str]:
         for one in section.tables:
             lines += [f"{escape(one.caption)}:", "",
                       *table(map(escape, one.head), (map(escape, row) for row in one.rows)), ""]
+        for block in section.blocks:
+            lines += [f"{escape(block.caption)}:", "", *fenced(block.lines, block.language), ""]
     return lines
 
 
 def for_page(shown: Iterable[Section]) -> list[dict[str, Any]]:
-    """The sections as JSON for the page of the fleet: `{heading, notes, tables, drawings}`."""
+    """The sections as JSON for the page of the fleet: `{heading, notes, tables, drawings, blocks}`."""
     return [{
         "heading": one_line(section.heading), "notes": [one_line(note) for note in section.notes],
         "tables": [{"caption": one_line(one.caption), "head": [one_line(cell) for cell in one.head],
                     "rows": [[one_line(cell) for cell in row] for row in one.rows]} for one in section.tables],
         "drawings": [packed(drawing) for drawing in section.drawings.values()],
+        "blocks": [[one_line(block.caption), "\n".join(map(clean, block.lines))] for block in section.blocks],
     } for section in shown]

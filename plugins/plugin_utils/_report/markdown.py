@@ -13,7 +13,7 @@ from .._checks.findings import PRIORITIES, gpu_addresses, to_do, value
 from .._checks.unknown import advice
 from .._render.changes import change_section
 from .._render.section import Section
-from .._render.text import clean, code, count, escape, prose, show, table
+from .._render.text import code, count, escape, fenced, prose, show, table
 from . import evidence
 from .describe import describe
 from .first_three import NOTHING, first_three
@@ -144,8 +144,7 @@ def _paragraph(label: str, words: list[str]) -> list[str]:
 def _block(heading: str, lines: list[str], language: str) -> list[str]:
     if not lines:
         return []
-    fence = "```" if not any("```" in line for line in lines) else "~~~~"
-    return [f"{heading}:", "", f"{fence}{language}", *map(clean, lines), fence, ""]
+    return [f"{heading}:", "", *fenced(lines, language), ""]
 
 
 def _with_verdict(findings: list[dict], verdict: str) -> list[Group]:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from .._checks.findings import PRIORITIES, gpu_addresses, to_do
@@ -28,9 +28,10 @@ def no_paint(text: str, _colour: str) -> str:
     return text
 
 
-def full_report(document: dict[str, Any], paths: dict[str, str], paint: Paint = no_paint) -> str:
+def full_report(document: dict[str, Any], paths: dict[str, str], paint: Paint = no_paint,
+                remarks: Iterable[str] = ()) -> str:
     """The whole report of one host: what to do first, all else that fails by priority, what could not be read, the
-    counts, where the rest is."""
+    counts, remarks about what else the report has, where the rest is."""
     findings, facts = document["findings"], document["facts"]
     gpus = gpu_addresses(facts)
     lines = ["", *_wrap(f"{document['host']}: {'; '.join(describe(facts))}"), f"profile {document['profile']}", ""]
@@ -44,7 +45,7 @@ def full_report(document: dict[str, Any], paths: dict[str, str], paint: Paint = 
     if not failed:
         lines.append("Nothing to improve among what could be judged.")
     lines += ["", *_unknown(findings, gpus), *_wrap(counts_line(document["summary"]))]
-    lines += [line for text in notes(document) for line in _wrap(text)]
+    lines += [line for text in [*notes(document), *remarks] for line in _wrap(text)]
     return "\n".join(lines + [f"{name}: {path}" for name, path in paths.items()])
 
 

@@ -51,11 +51,11 @@ const hosts = packed.hosts.map(([name, model, machine, at, profile, notes, trait
   }),
   audits: audits.map(([run, stage, when, used, said, unit, ...counts]) => ({run: string(run), stage: string(stage),
     at: string(when), profile: string(used), said: string(said), unit: string(unit), counts})),
-  evidence: () => evidence.map(([heading, notes, tables, drawings]) => ({
+  evidence: () => evidence.map(([heading, notes, tables, drawings, blocks]) => ({
     heading, notes, tables: tables.map(([caption, head, rows]) => ({caption: string(caption), head: texts(head),
       rows: rows.map(texts)})),
     drawings: drawings.map(([title, description, width, height, shapes]) => ({title, description, width, height,
-      shapes: shapes.map(texts)}))})),
+      shapes: shapes.map(texts)})), blocks})),
   runs: runs.map(([id, state, outcomes, harm, changes]) =>
     ({id: string(id), state: string(state), outcomes, harm: harm.map(string), changes: () => changes.map(texts)})),
 }));

@@ -62,11 +62,12 @@ function devicesOf(host) {
 }
 
 function evidenceOf(host) {
-  return host.evidence().flatMap(({heading, notes, tables, drawings}) => [el("h3", null, heading),
+  return host.evidence().flatMap(({heading, notes, tables, drawings, blocks}) => [el("h3", null, heading),
     ...(notes.length ? [el("ul", null, notes.map((note) => el("li", null, note)))] : []),
     ...drawings.map((one) => el("div", {class: "scroll", role: "region", "aria-label": one.title, tabindex: "0"},
       drawing(one))),
-    ...tables.map((one) => table(one.caption, one.head, one.rows.map(([first, ...cells]) => row(code(first), ...cells))))
+    ...tables.map((one) => table(one.caption, one.head, one.rows.map(([first, ...cells]) => row(code(first), ...cells)))),
+    ...blocks.flatMap(([caption, lines]) => [el("p", {class: "label"}, caption), copyable(caption, lines)]),
   ]);
 }
 

@@ -13,7 +13,7 @@ from ansible_collections.gpuhost.tuning.plugins.plugin_utils._fleet import fleet
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._fleet.pack import pack
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._records import host_folder
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._render import svg
-from ansible_collections.gpuhost.tuning.plugins.plugin_utils._render.section import Section, Table
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._render.section import Block, Section, Table
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._report import evidence
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._report.markdown import markdown_report
 
@@ -22,7 +22,7 @@ from fleet_documents import HOSTILE
 
 DRAWING = svg.Drawing("A plot", "two cells", 20, 10, [svg.rect(0, 0, 10, 10, "heat1"), svg.text(1, 2, "9 | 8")])
 SECTION = Section("Speed", ["measured on <b>Monday</b>"], [Table("By GPU", ["GPU", "GB/s"], [["0000:01:00.0", "5|6"]])],
-                  {"speed.svg": DRAWING})
+                  {"speed.svg": DRAWING}, (Block("Do", "sh", ["echo '<b>' | cat"]),))
 MARKDOWN = """\
 ## Speed
 
@@ -35,6 +35,12 @@ By GPU:
 | GPU | GB/s |
 | --- | --- |
 | 0000:01:00.0 | 5\\|6 |
+
+Do:
+
+```sh
+echo '<b>' | cat
+```
 """
 
 
@@ -85,7 +91,8 @@ def test_the_page_has_it_with_the_row_of_the_host_and_without(tmp_path, reader):
         {"caption": "By GPU", "head": ["GPU", "GB/s"], "rows": [["0000:01:00.0", "5|6"]]}], "drawings": [
         {"title": "A plot", "description": "two cells", "width": "20", "height": "10", "shapes": [
             ["rect", "heat1", "", "x", "0", "y", "0", "width", "10", "height", "10"],
-            ["text", "", "9 | 8", "x", "1", "y", "2", "text-anchor", "start"]]}]}]
+            ["text", "", "9 | 8", "x", "1", "y", "2", "text-anchor", "start"]]}],
+        "blocks": [["Do", "echo '<b>' | cat"]]}]
     assert fleet.collect(str(tmp_path)).hosts["pve1"]["evidence"] == wanted
     (folder.path / "fleet.json").unlink()
     assert fleet.collect(str(tmp_path)).hosts["pve1"]["evidence"] == wanted
@@ -98,8 +105,9 @@ def test_hosts_share_the_shapes_that_are_the_same(tmp_path, reader):
     packed = pack(fleet.collect(str(tmp_path)), "now")
     first, second = (host[-1] for host in packed["hosts"])
     assert first == second
-    heading, notes, tables, drawings = first[0]
+    heading, notes, tables, drawings, blocks = first[0]
     assert (heading, notes) == ("Speed", ["measured on <b>Monday</b>"])
+    assert blocks == [["Do", "echo '<b>' | cat"]]
     text_of = packed["strings"].__getitem__
     assert [text_of(number) for number in packed["rows"][tables[0][2][0]]] == ["0000:01:00.0", "5|6"]
     assert drawings[0][:4] == ["A plot", "two cells", "20", "10"]
