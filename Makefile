@@ -65,6 +65,9 @@ docs: dev-environment ## check the documentation of plugins and roles, and the c
 gpu-check: run-environment ## on a machine with an NVIDIA GPU, as root: try what only a stand-in was tried with
 	@PYTHONPATH=tools .venv/bin/python -m gpu_check $(ARGS)
 
+corpus: run-environment ## import and audit every bug report in a folder, and compare with a search: DIR=folder
+	@PYTHONPATH=tools:.ansible/collections .venv/bin/python -m corpus $(DIR) $(ARGS)
+
 check-pages: run-environment ## write docs/checks/ anew from the catalogue of checks
 	PYTHONPATH=tools:.ansible/collections .venv/bin/python -m pages
 
@@ -118,6 +121,6 @@ link:
 	@[ -L $(LINK) ] || ln -s ../../../.. $(LINK)
 
 .PHONY: help audit fleet-report setup test unit pytest newest core-tests release-check molecule vm test-vm lint docs \
-	check-pages check-checks sanity integration bench fuzz soak record-tool \
+	corpus check-pages check-checks sanity integration bench fuzz soak record-tool \
 	build lock clean \
 	run-environment test-environment dev-environment bench-environment link

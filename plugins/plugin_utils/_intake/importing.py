@@ -14,12 +14,13 @@ from .._records import host_folder
 from . import archive, detect
 from .bug_report import read_report
 from .lines import Lines
+from .pasted_text import read_text
 from .recorded_host import RecordedHost, Refused
 from .writer import FOLDER, write_host
 
 _ENDINGS = re.compile(r"(?:\.(?:log|txt|text|out|tar|gz|xz|bz2|tgz|old|recording))+$", re.IGNORECASE)
 _UNFIT = re.compile(r"[^\w.-]+", re.ASCII)
-_READERS = {detect.BUG_REPORT: read_report}
+_READERS = {detect.BUG_REPORT: read_report, detect.LSPCI: read_text}
 
 
 class Found(NamedTuple):

@@ -36,31 +36,30 @@ class Lines:
 
     def __iter__(self) -> Iterator[str]:
         with open_stream(self.path) as stream:
-            first = self._read(stream, 4)
-            wide = first[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-            pieces = self._wide(stream, first) if wide else self._narrow(stream, first)
-            for text in pieces:
+            wide = self._start(stream)[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+            for text in self._wide(stream) if wide else self._narrow(stream):
                 self.number += 1
                 yield text
 
-    def _narrow(self, stream: BinaryIO, start: bytes) -> Iterator[str]:
-        start = start.removeprefix(codecs.BOM_UTF8[:len(start)]) if start.startswith(codecs.BOM_UTF8) else start
+    def _start(self, stream: Any) -> bytes:
+        try:
+            return stream.peek(4)
+        except _BROKEN:
+            return b""          # reading will say so
+
+    def _narrow(self, stream: BinaryIO) -> Iterator[str]:
         left = STREAM_LIMIT
-        continued = False
-        while True:
-            line = start if start.endswith(b"\n") else start + self._read(stream, LINE_LIMIT, line=True)
-            start = b""
-            if not line:
-                return
+        continued, first = False, True
+        while line := self._read(stream, LINE_LIMIT, line=True):
             left -= len(line)
             _check_size(left)
             if not continued:
-                yield line.decode("utf-8", "replace").rstrip("\r\n")
-            continued = not line.endswith(b"\n")
+                yield line.decode("utf-8-sig" if first else "utf-8", "replace").rstrip("\r\n")
+            continued, first = not line.endswith(b"\n"), False
 
-    def _wide(self, stream: BinaryIO, start: bytes) -> Iterator[str]:
+    def _wide(self, stream: BinaryIO) -> Iterator[str]:
         decoder = codecs.getincrementaldecoder("utf-16")("replace")
-        left, rest = STREAM_LIMIT, decoder.decode(start)
+        left, rest = STREAM_LIMIT, ""
         while True:
             block = self._read(stream, 1 << 16)
             left -= len(block)
@@ -101,8 +100,11 @@ def open_stream(path: pathlib.Path) -> Any:
 
 def peek(path: pathlib.Path, size: int = 1 << 16) -> bytes:
     """The first bytes of what open_stream() gives, fewer where it is damaged."""
+    start = b""
     with open_stream(path) as stream:
         try:
-            return stream.read(size)
+            while len(start) < size and (piece := stream.read1(size - len(start))):
+                start += piece
         except _BROKEN:
-            return b""
+            pass
+    return start

@@ -19,6 +19,7 @@ _FIELDS = {     # DMI type: {what dmidecode calls it: the file that drivers/firm
 # `DMI: Maker Product/Board, BIOS 1.2 01/02/2023` of dmi_format_ids() in drivers/firmware/dmi_scan.c
 _DMI_LINE = re.compile(r"\bDMI: (.*?)(?:/(.*?))?, BIOS (.*?) (\d\d/\d\d/\d{4})\s*$")
 _UNAME = re.compile(r"(?:uname: )?Linux (\S+) (\d\S*) (#.*)")
+_VERSION = re.compile(r"\bLinux version (\d\S*)")
 _ARCHITECTURES = ("x86_64", "i686", "aarch64", "ppc64le", "unknown", "GNU/Linux")
 _IDS = (("Ubuntu", "ubuntu"), ("Debian", "debian"), ("Fedora", "fedora"), ("CentOS", "centos"), ("Rocky", "rocky"),
         ("AlmaLinux", "almalinux"), ("Red Hat Enterprise Linux", "rhel"), ("Arch Linux", "arch"),
@@ -67,6 +68,15 @@ def put_uname(host: RecordedHost, text: str) -> str | None:
     host.put_line("/proc/sys/kernel/osrelease", found[2])
     host.put_line("/proc/sys/kernel/version", " ".join(build))
     return found[2]
+
+
+def put_version(host: RecordedHost, text: str) -> str | None:
+    """The release of `Linux version 6.8.0-90-generic (...)`, as /proc/version and the kernel log begin."""
+    found = _VERSION.search(text)
+    if found is None:
+        return None
+    host.put_line("/proc/sys/kernel/osrelease", found[1])
+    return found[1]
 
 
 def put_os_release(host: RecordedHost, distribution: str | None = None) -> str | None:

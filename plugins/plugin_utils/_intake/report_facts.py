@@ -43,7 +43,8 @@ def finish(host: RecordedHost, found: Gathered) -> None:
 
 def put_machine(host: RecordedHost, found: Gathered, log: list[str]) -> None:
     """Firmware, system, CPUs and NUMA nodes."""
-    release = machine.put_uname(host, found.uname or "") or machine.put_uname(host, host.text("/proc/version") or "")
+    release = (machine.put_uname(host, found.uname or "") or machine.put_version(host, host.text("/proc/version") or "")
+               or machine.put_version(host, "\n".join(log[:200])))
     if not machine.put_dmidecode(host, found.dmidecode):
         machine.put_dmi_line(host, log)
     machine.close_proxmox(host, release, machine.put_os_release(host, found.distribution))
