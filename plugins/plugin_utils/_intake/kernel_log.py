@@ -22,6 +22,8 @@ _JOURNAL = re.compile(r"(?P<when>(?:\S{1,12} +){1,4}?\d\d:\d\d:\d\d(?:\.\d+)?"
                       r"|\d{4}-\d\d-\d\dT[\d:.]+(?:[-+]\d\d:\d\d|Z)?)"
                       r" \S+ kernel: (?:\[ *(?P<seconds>\d{1,12}\.\d{1,9})\] )?(?P<text>.*)")
 _STAMP = re.compile(r"(?:<\d+>)?\[ *(\d{1,12}\.\d{1,9})\] ?(?:\[ *[CT]\d+\] ?)?(.*)")
+_CLOCK = re.compile(r"(\d\d):(\d\d):(\d\d)")
+_ABOUT = 120                # seconds
 _BEGINS = 1.0               # seconds: a ring whose first line is younger than that has not run over
 
 
@@ -57,7 +59,7 @@ def put_together(dmesg: list[str], journals: dict[int, list[str]], files: list[s
         before = _without(this, Counter(texts))
         notes += _note_of_gap(bool(dmesg), len(before), bool(this))
     head = [line.text for line in before]
-    earlier = _earlier(journals, files, Counter(texts + head), {(line.when, line.text) for line in this})
+    earlier = _earlier(journals, files, Counter(texts + head), this)
     return KernelLog("".join(f"{line}\n" for line in [*head, *dmesg]), earlier, notes)
 
 
@@ -98,20 +100,45 @@ def _without(lines: list[KernelLine], seen: Counter) -> list[KernelLine]:
 
 
 def _earlier(journals: dict[int, list[str]], files: list[str], this: Counter,
-             dated: set[tuple[str, str]]) -> list[dict]:
+             kept: list[KernelLine]) -> list[dict]:
     boots = {number: parse_journal(lines) for number, lines in journals.items() if number < 0}
-    known = {(line.when, line.text) for lines in boots.values() for line in lines} | dated
+    known = _Known([*kept, *(line for lines in boots.values() for line in lines)])
     found = [{"boot": number, "text": _joined(boots[number])} for number in sorted(boots, reverse=True)
              if boots[number]]
-    # What only log files have is of boots before those, or of this one where it is in the ring.
+    # What only log files have is of boots before those, or of this one where no journal is there to tell.
     oldest = min([0, *boots])
     for lines in reversed(_boots_of_files(parse_journal(files))):
-        rest = [line for line in lines if (line.when, line.text) not in known]
-        rest = [] if _is_this_boot(lines, this) else rest
-        if rest:
+        rest = [line for line in lines if line not in known]
+        if rest and not (not kept and _is_this_boot(lines, this)):
             oldest -= 1
             found.append({"boot": oldest, "text": _joined(rest)})
     return found
+
+
+class _Known:
+    """The lines of journals, to find those of log files among them: same text, same day, about the same time.
+
+    rsyslog and journald date a line when they hear of it, and write dates in another way.
+    """
+
+    def __init__(self, lines: list[KernelLine]) -> None:
+        self._times: dict[tuple[str, str], list[int]] = {}
+        for line in lines:
+            day, seconds = _day_and_time(line.when)
+            self._times.setdefault((line.text, day), []).append(seconds)
+
+    def __contains__(self, line: KernelLine) -> bool:
+        day, seconds = _day_and_time(line.when)
+        return any(abs(one - seconds) <= _ABOUT for one in self._times.get((line.text, day), ()))
+
+
+def _day_and_time(when: str) -> tuple[str, int]:
+    """`26` and the seconds of the day, of `Jan 26 13:53:20` in any language and of `2026-01-26T13:53:20.1-07:00`."""
+    clock = _CLOCK.search(when)
+    if clock is None:
+        return when, 0
+    days = re.findall(r"(?<!\d)\d{1,2}(?!\d)", when[:clock.start()])
+    return (days[-1].lstrip("0") if days else ""), int(clock[1]) * 3600 + int(clock[2]) * 60 + int(clock[3])
 
 
 def _is_this_boot(lines: list[KernelLine], this: Counter) -> bool:

@@ -53,8 +53,21 @@ def test_log_files_repeat_the_journals_and_reach_further_back():
     assert "Nov 20" in log.earlier[1]["text"]
 
 
+def test_a_log_file_that_dates_in_another_way_repeats_the_journal_all_the_same():
+    journals = {0: journal("NVRM: loading NVIDIA UNIX", "NVRM: Xid 31", day="Jan 26"),
+                -1: journal("NVRM: loading NVIDIA UNIX", "NVRM: Xid 13", day="Jan 25")}
+    files = [f"2026-01-{day}T18:30:{at}.718126-07:00 host kernel: {text}"
+             for day, at, text in (("24", "00", "NVRM: loading NVIDIA UNIX"), ("24", "01", "NVRM: Xid 13"),
+                                   ("25", "02", "NVRM: loading NVIDIA UNIX"), ("25", "03", "NVRM: Xid 13"),
+                                   ("26", "01", "NVRM: loading NVIDIA UNIX"), ("26", "02", "NVRM: Xid 31"))]
+    log = put_together(WHOLE, journals, files)
+    assert [(one["boot"], one["text"].count("Xid")) for one in log.earlier] == [(-1, 1), (-2, 1)]
+    assert "2026-01-24" in log.earlier[1]["text"]
+
+
 def test_boots_of_a_log_file_are_told_apart_by_the_clock_of_the_kernel():
-    lines = [*journal("first", day="Nov 1", stamp="[  900.000001] "), *journal("second", day="Nov 2", stamp="[    1.5] ")]
+    lines = [*journal("first", day="Nov 1", stamp="[  900.000001] "),
+             *journal("second", day="Nov 2", stamp="[    1.5] ")]
     log = put_together(WHOLE, {}, lines)
     assert [one["text"] for one in log.earlier] == ["Nov 2 18:30:00 kernel: second\n", "Nov 1 18:30:00 kernel: first\n"]
 
