@@ -49,7 +49,7 @@ step vm-images tools/vm-tests.sh --only-images &
 fetching=($!)
 step newest-environment tools/newest.sh --only-environment &
 fetching+=($!)
-together sanity lint docs
+together sanity lint docs integration
 together pytest
 wait "${fetching[@]}"
 shown vm-images newest-environment
