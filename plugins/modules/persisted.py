@@ -115,6 +115,11 @@ left_out:
   returned: success
   type: list
   elements: dict
+next_boot:
+  description: What the next boot will change, as it is not in effect now, each with C(address), C(now) and C(value).
+  returned: success
+  type: list
+  elements: dict
 interrupted:
   description: What an earlier run that was killed had left. Null if there was none.
   returned: success
@@ -127,10 +132,13 @@ conflicts:
   type: list
   elements: dict
 msg:
-  description: A line for each file, or for each reason why nothing was written.
+  description: A line for each file and for each value that is left out or not in effect yet, or for each reason why
+    nothing was written.
   returned: always
   type: str
 """
+
+from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
@@ -176,15 +184,21 @@ def main() -> None:
 
 
 def _answer(module: AnsibleModule, done: Persisted, run_id: str) -> None:
-    lines = [f"{one['path']}: {one['outcome']}" for one in done.files]
-    result = {
+    left_out = done.ledger["left_out"] if done.ledger else []
+    lines = [*([done.interrupted] if done.interrupted else []),
+             *(f"{one['path']}: {one['outcome']}" for one in done.files),
+             *(f"{one['address']}: {one['reason']}" for one in left_out),
+             *(f"{one['address']} is {one['now']} now, and {one['value']} from the next boot on"
+               for one in done.differing)]
+    result: dict[str, Any] = {
         "changed": done.changed,
         "run_id": done.ledger["run_id"] if done.ledger else run_id,
         "files": done.files,
         "ledger": done.ledger,
-        "left_out": done.ledger["left_out"] if done.ledger else [],
+        "left_out": left_out,
+        "next_boot": done.differing,
         "interrupted": done.interrupted,
-        "msg": "\n".join([*([done.interrupted] if done.interrupted else []), *(lines or ["nothing is persisted"])]),
+        "msg": "\n".join(lines or ["nothing is persisted"]),
     }
     if module._diff:
         result["diff"] = done.diff

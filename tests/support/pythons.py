@@ -7,6 +7,7 @@ from __future__ import annotations
 import functools
 import os
 import subprocess
+import sys
 
 from checkout import REPOSITORY
 
@@ -19,3 +20,8 @@ def find_python(version: str) -> str | None:
     done = subprocess.run([REPOSITORY / "tools" / "find-python.sh", version], capture_output=True, text=True,
                           check=False, env={**os.environ, "PYTHON": ""})
     return done.stdout.strip() if done.returncode == 0 else None
+
+
+def find_system_python() -> str:
+    """One that lies neither in a home nor in an environment; that of the tests where there is none."""
+    return "/usr/bin/python3" if os.access("/usr/bin/python3", os.X_OK) else sys.executable

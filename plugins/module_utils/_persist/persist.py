@@ -36,6 +36,7 @@ class Persisted(NamedTuple):
     diff: list[dict[str, str]]          # whole files
     interrupted: str | None             # what an earlier run that was killed had left
     kept: list[str]                     # what was edited, and is left
+    differing: list[dict[str, Any]]     # {address, now, value}: what the next boot will change
 
 
 class Refusal(Exception):
@@ -60,7 +61,7 @@ def persist(host: Host, values: Values, *, run_id: str, override: list[str] | No
         if kept:
             raise Refusal([f"{line}: nothing was written; move it away, or remove it" for line in kept])
         ledger = _ledger(state, wanted, content, left_out, run_id)
-        done = _compare(state, content, ledger)
+        done = _compare(state, content, ledger, wanted)
         if done.changed and not check_mode:
             _write(state, content, ledger)
         return done
@@ -81,7 +82,7 @@ def remove(host: Host, *, run_id: str, check_mode: bool = False) -> Persisted:
             + [{"path": path, "outcome": "kept"} for path in kept]
         if changed and not check_mode:
             _remove(state, gone, left, run_id)
-        return Persisted(changed, left, listed, diff, state.interrupted(), list(kept.values()))
+        return Persisted(changed, left, listed, diff, state.interrupted(), list(kept.values()), [])
 
 
 # -- what is wanted ---------------------------------------------------------------------------------------------------
@@ -141,20 +142,21 @@ def _parents(path: str) -> list[str]:
 
 # -- what differs -----------------------------------------------------------------------------------------------------
 
-def _compare(state: State, content: Contents, ledger: dict[str, Any]) -> Persisted:
+def _compare(state: State, content: Contents, ledger: dict[str, Any], wanted: ToPersist) -> Persisted:
     files, diff = [], []
     for path in paths.FILES:
-        found, wanted = state.found[path], ledger["files"].get(path)
-        if found.entry == wanted:
-            if wanted:
+        found, entry = state.found[path], ledger["files"].get(path)
+        if found.entry == entry:
+            if entry:
                 files.append({"path": path, "outcome": "unchanged"})
             continue
-        files.append({"path": path, "outcome": "written" if wanted else "removed"})
-        if not same(found.entry, wanted):
+        files.append({"path": path, "outcome": "written" if entry else "removed"})
+        if not same(found.entry, entry):
             diff.append(make_diff(path, found.content, content.get(path)))
     same_ledger = state.ledger is not None and says_the_same(state.ledger, ledger)
     changed = not same_ledger or state.left_behind() or any(one["outcome"] != "unchanged" for one in files)
-    return Persisted(changed, ledger if changed else state.ledger, files, diff, state.interrupted(), [])
+    return Persisted(changed, ledger if changed else state.ledger, files, diff, state.interrupted(), [],
+                     wanted.differing())
 
 
 # -- what is written --------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
+from .._boot import command
 from .._boot.plan import make_plan
 from .._host.host import Host
 from .._one_file.archive import make_program
@@ -82,8 +83,9 @@ def make_boot_files(host: Host, values: dict[str, dict[str, Any]], python: str) 
 
 @lru_cache(maxsize=1)
 def _program() -> bytes:
-    """It is the same whatever the values."""
-    return make_program("gpuhost-boot", ("_boot", "command"), read_own, comment=_COMMENT)
+    """It is the same whatever the values. Imported here, so that Ansible sends with the module what it is made of."""
+    room, file = command.__name__.split(".")[-2:]
+    return make_program(command.NAME, (room, file), read_own, comment=_COMMENT)
 
 
 def _quote(python: str) -> str:

@@ -28,11 +28,12 @@ Values = dict[str, dict[str, Any]]
 
 
 class ToPersist(NamedTuple):
-    """`values` and `baseline` are plain, by kind and name; `boot` is what gpuhost-boot gets, with its guards."""
+    """By kind and name; what could not be read is not in `now` and `baseline`."""
 
-    values: Values
-    baseline: Values
-    boot: Values
+    values: Values          # what is wanted, plain
+    now: Values             # what is there
+    baseline: Values        # what was there before the first run of this boot
+    boot: Values            # what gpuhost-boot gets, with its guards
 
     @property
     def sysctls(self) -> dict[str, str]:
@@ -45,6 +46,12 @@ class ToPersist(NamedTuple):
     def without(self, addresses: set[str]) -> ToPersist:
         return ToPersist(*(_without(part, addresses) for part in self))
 
+    def differing(self) -> list[dict[str, Any]]:
+        """`[{address, now, value}]` of what will be another value from the next boot on than it is now."""
+        return [{"address": f"{kind}:{name}", "now": self.now.get(kind, {}).get(name), "value": value}
+                for kind, named in self.values.items() for name, value in named.items()
+                if not _same(self.now.get(kind, {}).get(name), value)]
+
 
 def resolve(host: Host, values: Values) -> ToPersist:
     """Raises BadValues with a line for each value that makes no sense, or that a setter refuses."""
@@ -53,7 +60,7 @@ def resolve(host: Host, values: Values) -> ToPersist:
     unknown = [name for name, named in values.items() if name not in kinds or not isinstance(named, dict)]
     if unknown:
         raise BadValues([f"{name}: wanted is a mapping of values below one of {', '.join(kinds)}" for name in unknown])
-    found = ToPersist({}, {}, {})
+    found = ToPersist({}, {}, {}, {})
     problems = []
     for name, kind in kinds.items():
         plain = {key: _unguarded(spec) for key, spec in values.get(name, {}).items()}
@@ -65,7 +72,7 @@ def resolve(host: Host, values: Values) -> ToPersist:
             problems += [f"{name}:{line}" for line in str(bad).splitlines()]
     if problems:
         raise BadValues(problems)
-    found.baseline.update(read_baseline(host, found.baseline))
+    found.baseline.update(read_baseline(host, found.now))
     return found
 
 
@@ -93,10 +100,14 @@ def _add(found: ToPersist, kind: str, tunable: Tunable, wanted: Wanted) -> None:
         value = now.value if now.ok and satisfied(tunable, wanted, now.value) else str(wanted.value)
     found.values.setdefault(kind, {})[name] = value
     if now.ok:
-        found.baseline.setdefault(kind, {})[name] = now.value
+        found.now.setdefault(kind, {})[name] = now.value
     if kind != SYSCTL:
         identity = tunable.identity() if isinstance(tunable, MaxReadRequest) else None
         found.boot.setdefault(kind, {})[name] = {"set": value, "identity": identity} if identity else value
+
+
+def _same(one: Any, other: Any) -> bool:
+    return one == other or (isinstance(one, str) and isinstance(other, str) and one.split() == other.split())
 
 
 def _unguarded(spec: Any) -> Any:

@@ -71,6 +71,8 @@ TYPES = {
     "experiment_mode": Type(check_type_str, "text", choices=("plan", "one_at_a_time", "leave_one_out")),
     "experiment_pause_seconds": _SECONDS,
     "import": _LIST, "import_name": _TEXT,
+    "persist_override": _LIST,
+    "persist_state": Type(check_type_str, "text", choices=("present", "absent")),
     "record_anonymise": _BOOL, "record_writable": _BOOL,
     "record_max_bytes": Type(_whole, "a whole number of bytes", 0),
 }

@@ -37,6 +37,7 @@ _OF_ROLES = {
     "experiment": frozenset(f"experiment_{name}" for name in (
         "blocks", "budget_minutes", "changes", "end", "min_effect", "mode", "pause_seconds", "seed")),
     "import": frozenset(("import", "import_name")),
+    "persist": frozenset(("persist_override", "persist_state")),
     "record": frozenset(f"record_{name}" for name in ("anonymise", "max_bytes", "writable")),
 }
 KNOWN = _COMMON.union(*_OF_ROLES.values())

@@ -6,12 +6,9 @@
 from __future__ import annotations
 
 import datetime
-import os
 from typing import Any
 
-import yaml
-
-from .._checks import catalogue
+from .._checks import catalogue, user_yaml
 from .._checks import judge as checks_judge
 from .._checks.findings import value
 from .._expressions.errors import MissingPackage
@@ -39,8 +36,8 @@ class Audit:
         self.arguments = arguments
         self.folder = host_folder.HostFolder(arguments["report_dir"], host)
         self.run_id = host_folder.check_run_id(arguments["run_id"]) if arguments["run_id"] else host_folder.new_run_id()
-        self.values = plan_module.desired_values(_load(arguments["values"], "gpuhost_values", {}))
-        self.waivers = _load(arguments["waivers"], "gpuhost_waivers", [])
+        self.values = plan_module.desired_values(user_yaml.read_variable(arguments["values"], "gpuhost_values", {}))
+        self.waivers = user_yaml.read_variable(arguments["waivers"], "gpuhost_waivers", [])
         self.catalogue = catalogue.load(arguments["checks"])
         self.profile = catalogue.load_profile(arguments["profile"], self.catalogue)
         self.choices = {name: arguments[name] for name in ("overrides", "only", "skip", "include")}
@@ -188,18 +185,3 @@ def _refuse_container(identity: dict[str, Any]) -> None:
     if identity["kind"] == "container":
         raise ValueError(f"the target is a container ({identity['evidence']}): its host decides about these settings, "
                          "run this on the host")
-
-
-def _load(given: Any, name: str, empty: Any) -> Any:
-    """A variable that holds data, or the path of a YAML or JSON file with that data."""
-    if not given:
-        return empty
-    if not isinstance(given, str):
-        return given
-    try:
-        with open(os.path.expanduser(given), encoding="utf-8") as stream:
-            return yaml.safe_load(stream) or empty
-    except OSError as error:
-        raise ValueError(f"{name}: cannot read {given}: {error.strerror}") from error
-    except yaml.YAMLError as error:
-        raise ValueError(f"{name}: {given} is not YAML: {error}") from error

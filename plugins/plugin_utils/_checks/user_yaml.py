@@ -45,6 +45,20 @@ def read_shipped(path: pathlib.Path) -> Any:
         return yaml.load(stream, Loader=_SafeLoader)
 
 
+def read_variable(given: Any, name: str, empty: Any) -> Any:
+    """A variable that holds data, or the path of a YAML or JSON file with that data. ValueError says what is wrong."""
+    if not given:
+        return empty
+    if not isinstance(given, str):
+        return given
+    try:
+        return yaml.load(pathlib.Path(given).expanduser().read_text(encoding="utf-8"), Loader=_SafeLoader) or empty
+    except (OSError, UnicodeDecodeError) as error:
+        raise ValueError(f"{name}: cannot read {given}: {getattr(error, 'strerror', None) or error}") from error
+    except yaml.YAMLError as error:
+        raise ValueError(f"{name}: {given} is not YAML: {error}") from error
+
+
 def read_own(path: pathlib.Path, schema: str) -> Any:
     """A user's file, valid by `schema`; CatalogueError says what is wrong with it."""
     try:

@@ -20,6 +20,7 @@ import tempfile
 import pytest
 from ansible_collections.gpuhost.tuning.plugins.module_utils._facts.collect import collect
 from ansible_collections.gpuhost.tuning.plugins.module_utils._host.host import Host
+from ansible_collections.gpuhost.tuning.plugins.module_utils._one_file.version import VERSION
 
 from checkout import REPOSITORY
 from hosts.others import container, workstation
@@ -196,4 +197,4 @@ def test_help_tells_how_to_run_it_and_how_it_ends(tool):
 
 def test_it_imports_nothing_but_the_standard_library(tool):
     done = subprocess.run([sys.executable, "-I", "-S", tool, "--version"], check=True, capture_output=True, text=True)
-    assert done.stdout == "gpuhost-record 0.1.0\n"
+    assert done.stdout == f"gpuhost-record {VERSION}\n"

@@ -1,0 +1,56 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""What of a recorded run is made to last: the values that it changed and read back."""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .._records import host_folder
+from .._records.host_folder import HostFolder, RecordError
+
+Values = dict[str, dict[str, Any]]
+
+
+def find_run(folder: HostFolder, run_id: str | None) -> tuple[str, Values]:
+    """A run and its values: the one that is asked for, else the last one that changed something and came to its end.
+
+    RecordError: there is none, it changed nothing, or a device was worse off behind it.
+    """
+    if run_id:
+        return run_id, _values_of(folder, run_id)
+    for name in reversed(folder.runs()):
+        if (folder.run(name) / host_folder.OUTCOME).exists() and changed_values(_outcome(folder, name)):
+            return name, _values_of(folder, name)
+    raise RecordError(f"there is no record of a run that changed something in {folder.path}: run tune_runtime.yml "
+                      "first, name a run with gpuhost_run_id, or values with gpuhost_values")
+
+
+def changed_values(outcome: Mapping[str, Any]) -> Values:
+    """By kind and name, what a run changed as it was read back. What the kernel changed along is left to the kernel."""
+    values: Values = {}
+    for change in outcome["changes"]:
+        if change["outcome"] == "changed" and change["wanted"] is not None:
+            kind, _colon, name = change["address"].partition(":")
+            values.setdefault(kind, {})[name] = change["after"]
+    return values
+
+
+def _values_of(folder: HostFolder, run_id: str) -> Values:
+    outcome = _outcome(folder, run_id)
+    if outcome["harm"]:
+        raise RecordError(f"run {run_id} was undone, a device was worse off behind it: nothing of it is made to last")
+    values = changed_values(outcome)
+    if not values:
+        raise RecordError(f"run {run_id} changed nothing: there is nothing of it that could be made to last")
+    return values
+
+
+def _outcome(folder: HostFolder, run_id: str) -> dict[str, Any]:
+    document = host_folder.read_document(folder.run(run_id) / host_folder.OUTCOME, host_folder.SCHEMA_OUTCOME)
+    if document is None:
+        raise RecordError(f"there is no record of the end of run {run_id} in {folder.path}: it only predicted, was "
+                          "killed, or was run from elsewhere")
+    return document
