@@ -49,8 +49,8 @@ def test_what_a_run_changed_lasts_and_comes_out_again(controller, make_tree):
     assert changed
     controller.play("restore.yml", hosts).succeeded()
     tree.path("/run/gpuhost/journal.jsonl").unlink()
-    done = subprocess.run([find_system_python(), "-I", "-B", tree.path(PROGRAM), "--sysroot", str(tree.root)], text=True,
-                          check=True, capture_output=True)
+    done = subprocess.run([find_system_python(), "-I", "-B", tree.path(PROGRAM), "--sysroot", str(tree.root)],
+                          text=True, check=True, capture_output=True)
     assert f"{changed[0]['address']}: changed: {changed[0]['before']} -> {changed[0]['after']}" in done.stdout
     lines = [json.loads(line) for line in tree.path("/run/gpuhost/journal.jsonl").read_text().splitlines()]
     assert {line["run"] for line in lines} == {"boot-" + lines[0]["boot"][:8]}
@@ -66,7 +66,8 @@ def test_who_would_win_is_named_and_may_be_left_out(controller, make_tree):
     before = snapshot(tree)
     run = controller.play("persist.yml", {"pve1": tree}, variables={"gpuhost_values": values}).failed()
     message = run.one("pve1", action="persisted")["msg"]
-    assert message.startswith("sysctl:vm.swappiness: /etc/sysctl.d/99-site.conf line 2 sets vm.swappiness = 35, wanted 10")
+    assert message.startswith(
+        "sysctl:vm.swappiness: /etc/sysctl.d/99-site.conf line 2 sets vm.swappiness = 35, wanted 10")
     assert snapshot(tree) == before
     run = controller.play("persist.yml", {"pve1": tree}, variables={
         "gpuhost_values": values, "gpuhost_persist_override": ["sysctl:vm.swappiness"]}).succeeded()
