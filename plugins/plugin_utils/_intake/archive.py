@@ -19,6 +19,7 @@ import tarfile
 import tempfile
 import zlib
 from collections.abc import Iterator
+from typing import BinaryIO
 
 MARKER = ".gpuhost-sysroot"
 STREAM_LIMIT = 160 << 20    # bytes unpacked, heads and padding included; a recording has at most 64 MiB of files
@@ -33,16 +34,17 @@ class Refused(Exception):
 
 
 class Limited:
-    """A stream that ends in an error after STREAM_LIMIT bytes: a small archive can hold any number of zeros."""
+    """A stream that ends in an error after `limit` bytes (STREAM_LIMIT): a small archive can hold any number of zeros."""
 
-    def __init__(self, stream: gzip.GzipFile) -> None:
-        self._stream, self._left = stream, STREAM_LIMIT
+    def __init__(self, stream: BinaryIO | gzip.GzipFile, limit: int | None = None) -> None:
+        self._stream = stream
+        self._limit = self._left = STREAM_LIMIT if limit is None else limit
 
     def read(self, size: int) -> bytes:
         data = self._stream.read(min(size, self._left + 1))
         self._left -= len(data)
         if self._left < 0:
-            raise Refused(f"it unpacks to more than {STREAM_LIMIT} bytes")
+            raise Refused(f"it unpacks to more than {self._limit} bytes")
         return data
 
 

@@ -23,6 +23,8 @@ _ZIP = b"PK\x03\x04"
 _TAR_MAGIC = slice(257, 262)
 _LSPCI = re.compile(r"^(?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[01][0-9a-f]\.[0-7] [A-Z0-9]", re.MULTILINE)
 _DMESG = re.compile(r"^(?:<\d+>)?\[ *\d+\.\d{6}\] ", re.MULTILINE)
+_SETTINGS = re.compile(r"^(?:(?:kernel|vm|net|fs)\.[\w.]+ = |/(?:sys|proc)/[\w/.:-]+:)", re.MULTILINE)
+_PASTED = (_LSPCI, _DMESG, _SETTINGS)
 _PVEREPORT = re.compile(r"^==== general system info ====$", re.MULTILINE)
 MEMBERS_LOOKED_AT = 400
 
@@ -41,7 +43,7 @@ def detect(path: pathlib.Path) -> str:
         return BUG_REPORT
     if _PVEREPORT.search(text):
         return PVEREPORT
-    if _LSPCI.search(text) or _DMESG.search(text):
+    if any(form.search(text) for form in _PASTED):
         return LSPCI
     shown = next((line.strip() for line in text.splitlines() if line.strip()), "")[:60]
     raise Refused(f"it is none of the reports that can be imported: it begins {shown!r}. Wanted {WANTED}")

@@ -15,12 +15,14 @@ from . import archive, detect
 from .bug_report import read_report
 from .lines import Lines
 from .pasted_text import read_text
+from .pvereport import read_pvereport
 from .recorded_host import RecordedHost, Refused
+from .sosreport import read_sosreport
 from .writer import FOLDER, write_host
 
 _ENDINGS = re.compile(r"(?:\.(?:log|txt|text|out|tar|gz|xz|bz2|tgz|old|recording))+$", re.IGNORECASE)
 _UNFIT = re.compile(r"[^\w.-]+", re.ASCII)
-_READERS = {detect.BUG_REPORT: read_report, detect.LSPCI: read_text}
+_READERS = {detect.BUG_REPORT: read_report, detect.LSPCI: read_text, detect.PVEREPORT: read_pvereport}
 
 
 class Found(NamedTuple):
@@ -57,18 +59,23 @@ def _read(path: pathlib.Path) -> Found:
         kind = detect.detect(path)
         if kind == detect.RECORDING:
             return Found(path, kind, None, None)
-        if kind not in _READERS:
-            raise Refused(f"it is the text of {kind}, which cannot be imported yet")
+        if kind == detect.SOS:
+            host = read_sosreport(path)
+            return Found(path, kind, host, _hostname(host))
         lines = Lines(path)
         host = _READERS[kind](lines, path.name)
         if lines.cut is not None:
             host.note(f"{lines.cut}: what the report has behind that is missing")
-        hostname = (host.text("/proc/sys/kernel/hostname") or "").strip()
-        return Found(path, kind, host, hostname or None)
+        return Found(path, kind, host, _hostname(host))
     except Refused as problem:
         raise Refused(f"{path}: {problem}") from None
     except OSError as error:
         raise Refused(f"{path}: cannot be read: {error.strerror}") from error
+
+
+def _hostname(host: RecordedHost) -> str | None:
+    """As far as the first dot: some programs print the domain, others do not."""
+    return (host.text("/proc/sys/kernel/hostname") or "").strip().partition(".")[0] or None
 
 
 def _together(found: list[Found]) -> list[list[Found]]:

@@ -24,6 +24,7 @@ _JOURNAL = re.compile(r"(?P<when>(?:\S{1,12} +){1,4}?\d\d:\d\d:\d\d(?:\.\d+)?"
 _STAMP = re.compile(r"(?:<\d+>)?\[ *(\d{1,12}\.\d{1,9})\] ?(?:\[ *[CT]\d+\] ?)?(.*)")
 _CLOCK = re.compile(r"(\d\d):(\d\d):(\d\d)")
 _ABOUT = 120                # seconds
+_SOON = 300.0               # seconds since boot within which the driver is loaded for the first time
 _BEGINS = 1.0               # seconds: a ring whose first line is younger than that has not run over
 
 
@@ -152,7 +153,8 @@ def _boots_of_files(lines: list[KernelLine]) -> list[list[KernelLine]]:
     last = None
     for line in lines:
         back = line.seconds is not None and last is not None and line.seconds + 1 < last
-        if not boots or back or (line.seconds is None and "NVRM: loading NVIDIA UNIX" in line.text):
+        loaded = "NVRM: loading NVIDIA UNIX" in line.text and (line.seconds or 0) < _SOON
+        if not boots or back or loaded:
             boots.append([])
         last = line.seconds if line.seconds is not None else last
         boots[-1].append(line)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Outputs of programs that somebody pasted into one file: lspci, dmesg, nvidia-smi -q, lsmod, numactl -H and others.
+"""Outputs of programs that somebody pasted into one file: lspci, dmesg, nvidia-smi -q, sysctl -a, grep -r and others.
 
 Nothing says where one ends: each line is known by its form. What is in no form that is known is passed over.
 """
@@ -17,6 +17,7 @@ from .lspci import merge, parse_devices
 from .pci_tree import parse_tree
 from .recorded_host import RecordedHost, Refused
 from .report_facts import finish
+from .sysctl import NAMED, SETTING, put_setting
 
 LACKS = "the text does not have it"
 KIND = "lspci"
@@ -48,8 +49,8 @@ def read_text(lines: Iterable[str], name: str) -> RecordedHost:
     parts = _Parts()
     for line in lines:
         parts.take(line)
-    if not (parts.lspci or parts.log or parts.journal):
-        raise Refused("no line of it is one of lspci or of dmesg")
+    if not (parts.lspci or parts.log or parts.journal or parts.files or parts.settings):
+        raise Refused("no line of it is one of lspci, dmesg, sysctl -a or grep -r")
     merge(found.devices, parse_devices(parts.lspci))
     found.tree = parse_tree(parts.tree)
     # Without a bridge it is the answer of `lspci -s`, and the host has other devices.
@@ -66,6 +67,10 @@ def _put_files(host: RecordedHost, parts: _Parts) -> None:
     cmdline = parts.cmdline or next((match[1] for line in parts.log if (match := _COMMAND_LINE.fullmatch(line))), None)
     if cmdline:
         host.put_line("/proc/cmdline", cmdline)
+    for path, text in parts.files.items():
+        host.put(path, "".join(f"{line}\n" for line in text))
+    for name, value in parts.settings:
+        put_setting(host, name, value)
     if parts.modules:
         host.put("/proc/modules", "".join(parts.modules))
     if parts.nodes:
@@ -85,6 +90,8 @@ class _Parts:
         self.modules: list[str] = []
         self.journal: list[str] = []
         self.nodes: dict[str, dict] = {}
+        self.files: dict[str, list[str]] = {}
+        self.settings: list[tuple[str, str]] = []
         self.uname: str | None = None
         self.cmdline: str | None = None
         self._at = ""
@@ -133,6 +140,10 @@ class _Parts:
             self._take_node(*node.groups())
         elif self.uname is None and _UNAME.fullmatch(line):
             self.uname = line
+        elif named := NAMED.fullmatch(line):
+            self.files.setdefault(named[1], []).append(named[2])
+        elif setting := SETTING.fullmatch(line):
+            self.settings.append((setting[1], setting[2]))
         elif self.cmdline is None and _BOOT_IMAGE.fullmatch(line):
             self.cmdline = line
         elif line.strip():

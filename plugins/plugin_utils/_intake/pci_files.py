@@ -23,7 +23,8 @@ def place(host: RecordedHost, devices: dict[str, dict[str, Any]], drawn: dict[st
     if differ:
         host.note(f"lspci -t and the bridges' bus numbers name different bridges above {', '.join(differ[:5])}")
     parents = {**registers, **drawn}
-    return {bdf: pci_tree.path_of(bdf, parents) for bdf in devices}
+    # Where nothing tells of the bridges above a device it is a plain folder: those above it are not recorded then.
+    return {bdf: pci_tree.path_of(bdf, parents) if bdf in parents else f"{DEVICES}/{bdf}" for bdf in devices}
 
 
 def put_devices(host: RecordedHost, devices: dict[str, dict[str, Any]], folders: dict[str, str], *,
@@ -33,7 +34,8 @@ def put_devices(host: RecordedHost, devices: dict[str, dict[str, Any]], folders:
     for bdf, device in devices.items():
         folder = folders[bdf]
         host.folder(folder)
-        host.link(f"{DEVICES}/{bdf}", folder)
+        if folder != f"{DEVICES}/{bdf}":
+            host.link(f"{DEVICES}/{bdf}", folder)
         _put_identity(host, folder, device)
         _put_config(host, folder, device, widest)
         _put_bindings(host, folder, bdf, device)

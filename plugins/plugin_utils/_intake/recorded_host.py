@@ -156,3 +156,22 @@ class RecordedHost:
                              if path in other.not_recorded or path not in other.files}
         for text in other.notes:
             self.note(text)
+        self._follow_links()
+
+    def _follow_links(self) -> None:
+        """What one source has below a link of another lies where the link leads."""
+        for places in (self.files, self.modes, self.not_recorded, self.cut, self.failures):
+            for path in list(places):
+                real = self._followed(path)
+                if real != path:
+                    places.setdefault(real, places.pop(path))
+        self.folders = {self._followed(path) for path in self.folders} - self.links.keys()
+        self.closed = [self._followed(path) for path in self.closed]
+
+    def _followed(self, path: str) -> str:
+        for end in range(1, path.count("/")):
+            above = "/".join(path.split("/")[:-end])
+            if above in self.links:
+                target = posixpath.normpath(f"{posixpath.dirname(above)}/{self.links[above]}")
+                return target + path[len(above):]
+        return path

@@ -108,7 +108,7 @@ def test_a_hostile_archive_leaves_nothing(pack, tmp_path, members, reason):
 
 
 def test_a_small_archive_of_very_many_zeros(pack, tmp_path, monkeypatch):
-    monkeypatch.setattr(tool, "STREAM_LIMIT", 1 << 20)
+    monkeypatch.setattr(tool.archive, "STREAM_LIMIT", 1 << 20)
     archive = pack(file("big", bytes(2 << 20)))
     assert archive.stat().st_size < 10000
     assert "unpacks to more than 1048576 bytes" in tool.main([str(archive), str(tmp_path / "host")])
@@ -117,7 +117,7 @@ def test_a_small_archive_of_very_many_zeros(pack, tmp_path, monkeypatch):
 
 def test_a_head_of_very_many_zeros(tmp_path, monkeypatch):
     """The size in a head is believed by nobody: reading ends at the limit."""
-    monkeypatch.setattr(tool, "STREAM_LIMIT", 1 << 20)
+    monkeypatch.setattr(tool.archive, "STREAM_LIMIT", 1 << 20)
     head = tarfile.TarInfo("x")
     head.type, head.size = tarfile.XHDTYPE, 1 << 40
     archive = tmp_path / "head.tar.gz"
@@ -126,7 +126,7 @@ def test_a_head_of_very_many_zeros(tmp_path, monkeypatch):
 
 
 def test_too_many_members(pack, tmp_path, monkeypatch):
-    monkeypatch.setattr(tool, "MEMBER_LIMIT", 3)
+    monkeypatch.setattr(tool.archive, "MEMBER_LIMIT", 3)
     archive = pack(*(file(f"proc/{number}") for number in range(4)))
     assert "more than 3 members" in tool.main([str(archive), str(tmp_path / "host")])
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import pathlib
 
 import pytest
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._intake.importing import import_files
@@ -116,3 +117,14 @@ def test_a_cut_file_is_taken_with_a_note(post, reports):
     data = gzip.compress(bug_report("535").encode())
     [host] = import_files([post("x.log.gz", data[:len(data) * 2 // 3])], None, str(reports))
     assert host["notes"][-1].endswith("what the report has behind that is missing")
+
+
+def test_guests_of_pvereport_and_devices_of_a_bug_report_are_one_host(post, reports):
+    report = ("\n==== general system info ====\n\n# hostname\nworkbench\n\n==== info about pci ====\n\n# lspci -nnk\n"
+              "01:00.0 VGA compatible controller [0300]: NVIDIA Corporation X [10de:2684] (rev a1)\n"
+              "\tKernel driver in use: nvidia\n")
+    for order in (("a.log", "b.txt"), ("b.txt", "a.log")):
+        texts = {"a.log": bug_report("535"), "b.txt": report}
+        [host] = import_files([post(name, texts[name]) for name in order], "both", str(reports))
+        place = pathlib.Path(host["sysroot"], "sys/bus/pci/devices/0000:01:00.0")
+        assert (place.is_symlink(), (place / "vendor").read_text()) == (True, "0x10de\n"), order

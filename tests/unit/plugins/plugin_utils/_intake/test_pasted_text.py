@@ -145,8 +145,20 @@ def test_a_journal_in_the_place_of_dmesg():
         "Linux version 6.8.0 (x)", "NVRM: Xid (PCI:0000:01:00): 79, x"]
 
 
+def test_settings_and_files_that_are_named_in_each_line():
+    host = read_text((
+        "vm.swappiness = 60", "net.ipv4.conf.eth0/1.mtu = 5", "/sys/kernel/mm/ksm/run:0",
+        "/sys/bus/pci/devices/0000:01:00.0/numa_node:-1", "/etc/modprobe.d/x.conf:options nvidia a=1",
+        "/etc/modprobe.d/x.conf:options nvidia b=2:3"), "x")
+    assert host.text("/proc/sys/vm/swappiness") == "60\n"
+    assert host.text("/proc/sys/net/ipv4/conf/eth0.1/mtu") == "5\n"
+    assert host.text("/sys/kernel/mm/ksm/run") == "0\n"
+    assert host.text("/sys/bus/pci/devices/0000:01:00.0/numa_node") == "-1\n"
+    assert host.text("/etc/modprobe.d/x.conf") == "options nvidia a=1\noptions nvidia b=2:3\n"
+
+
 def test_a_letter_is_no_report():
-    with pytest.raises(Refused, match="no line of it is one of lspci or of dmesg"):
+    with pytest.raises(Refused, match="no line of it is one of lspci, dmesg"):
         read_text(["Dear all", "my GPU is slow"], "x")
 
 
