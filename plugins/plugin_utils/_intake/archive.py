@@ -34,7 +34,7 @@ class Refused(Exception):
 
 
 class Limited:
-    """A stream that ends in an error after `limit` bytes (STREAM_LIMIT): a small archive can hold any number of zeros."""
+    """A stream that ends in an error after `limit` bytes: a small archive can hold any number of zeros."""
 
     def __init__(self, stream: BinaryIO | gzip.GzipFile, limit: int | None = None) -> None:
         self._stream = stream

@@ -96,15 +96,15 @@ def node(tmp_path):
 
 
 def test_guests_and_which_of_them_run(node):
-    from ansible_collections.gpuhost.tuning.plugins.module_utils._pve.guests import read_all_configs, read_vms
+    from ansible_collections.gpuhost.tuning.plugins.module_utils._pve.guest_state import read_vm_running
+    from ansible_collections.gpuhost.tuning.plugins.module_utils._pve.guests import read_all_configs
     from ansible_collections.gpuhost.tuning.plugins.module_utils._pve.lxc import read_running_containers
 
     configs = read_all_configs(node)
     assert (configs.status.value, configs.node) == ("proxmox", "pve9")
-    vms = read_vms(node, configs.vms, configs.node).value
-    assert [(vm["id"], vm["name"], vm["running"], vm["pinned"]) for vm in vms] == [
-        ("200", "llm", True, True), ("201", "spare", False, False)]
-    assert vms[0]["hostpci"][0]["bdfs"] == ["0000:41:00.0"]
+    vms = {number: dict(sections[""]) for number, sections in configs.vms.value}
+    assert (vms["200"]["name"], vms["200"]["hostpci0"]) == ("llm", "0000:41:00.0,pcie=1")
+    assert [(number, read_vm_running(node, number)) for number in vms] == [("200", True), ("201", False)]
     assert [number for number, _sections in configs.containers.value] == ["101", "102"]
     assert read_running_containers(node).value == {"101"}
 
