@@ -9,7 +9,7 @@ import pytest
 from checkout import REPOSITORY
 
 AUDIT = str(REPOSITORY / "playbooks" / "audit.yml")
-OF_THE_CONTROLLER = ("fleet_report", "import")
+OF_THE_CONTROLLER = ("compare", "fleet_report", "import", "watch")
 PLAYBOOKS = sorted(path.stem for path in REPOSITORY.glob("playbooks/*.yml") if path.stem not in OF_THE_CONTROLLER)
 
 
