@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from .._host.host import Host
-from .._host.reading import ABSENT, Reading
+from .._host.reading import ABSENT, Reading, known, settle
 from .._kernel.services import read_services, read_unit_links
 from .sysctl_files import read_sysctl_files
 from .tuned_files import read_reapplies
@@ -15,12 +15,12 @@ _NO_TUNED = Reading(ABSENT, None, "tuned is not installed")
 
 
 def read(host: Host) -> dict:
-    services = read_services(host)
-    tuned = services[0]["installed"]
-    return {
-        "services": services,
-        "unit_links": read_unit_links(host),
-        "tuned_profile": host.read("/etc/tuned/active_profile").map(str.strip) if tuned else _NO_TUNED,
-        "tuned_reapplies": read_reapplies(host) if tuned else _NO_TUNED,
-        "sysctl": read_sysctl_files(host),
-    }
+    services = known(lambda: read_services(host))
+    return settle({
+        "services": lambda: services,
+        "unit_links": lambda: read_unit_links(host),
+        "tuned_profile": lambda: host.read("/etc/tuned/active_profile").map(str.strip)
+        if services[0]["installed"] else _NO_TUNED,
+        "tuned_reapplies": lambda: read_reapplies(host) if services[0]["installed"] else _NO_TUNED,
+        "sysctl": lambda: read_sysctl_files(host),
+    })

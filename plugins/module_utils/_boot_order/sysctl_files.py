@@ -8,7 +8,7 @@ from __future__ import annotations
 import fnmatch
 
 from .._host.host import Host
-from .._host.reading import ABSENT, DENIED, UNPARSABLE, Reading, ok
+from .._host.reading import ABSENT, DENIED, UNPARSABLE, Reading, known, ok
 from .._kernel.drop_ins import find_drop_ins
 from .._kernel.sysctl import SYSCTLS
 
@@ -27,9 +27,15 @@ def read_sysctl_files(host: Host) -> dict:
     file only through a link in a sysctl.d folder, which Debian 13 no longer has; `sysctl --system` of procps reads it
     last.
     """
+    parts = known(lambda: _read_sysctl_files(host))
+    return dict.fromkeys(("reader", "settings", "ignored"), parts) if isinstance(parts, Reading) else parts
+
+
+def _read_sysctl_files(host: Host) -> dict:
+    """Raises NotRecorded."""
     by_systemd = host.is_dir("/run/systemd/system")     # sd_booted(3)
     files = find_sysctl_files(host)
-    conf = host.read(SYSCTL_CONF)
+    conf = host.read(SYSCTL_CONF).told()
     linked = any(leads_to(host, path, SYSCTL_CONF) for path, _text in files)
     if not by_systemd and conf.status != ABSENT:
         files.append((SYSCTL_CONF, conf))

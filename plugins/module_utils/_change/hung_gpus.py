@@ -32,7 +32,7 @@ def read_marks(host: Host) -> Reading:
     text = host.read(MARKS, SIZE_LIMIT)
     if text.status == ABSENT:
         return ok({})
-    boot = host.read(BOOT_ID).value
+    boot = host.read(BOOT_ID).value if text.ok else None
     return text.map(lambda content: parse_marks(content, boot))
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from .._boot_order import managers
 from .._host.host import Host
-from .._host.reading import ASLEEP, DENIED, GONE, UNPARSABLE, FileReading, Reading, as_facts
+from .._host.reading import ASLEEP, DENIED, GONE, UNPARSABLE, FileReading, Reading, as_facts, known, settle
 from .._kernel import boot_loader, release, sysctl
 from .._kernel.device_users import read_users
 from .._kernel.log import read_boots
@@ -64,16 +64,19 @@ def _read_sections(host: Host, link_samples: int) -> dict[str, Any]:
     guests = pve_guests.read(host, configs)
     rdma = pci_rdma.read(host)
     devices = pci_gpus.read(host, link_samples)
-    own = [gpu for gpu in devices["gpus"] if gpu["vendor"] == pci_gpus.NVIDIA]
+    own = known(lambda: [gpu for gpu in devices["gpus"] if gpu["vendor"] == pci_gpus.NVIDIA])
     users = read_users(host)
-    nvidia = driver.read(host, log, earlier=earlier, users=users, nvswitches=devices["pcie"]["nvswitches"],
-                         rdma=bool(rdma["devices"]), containers=find_processes(host, guests, users),
-                         release=kernel["release"].value, present=bool(own),
-                         gone=[gpu["bdf"] for gpu in own if gpu["state"] == GONE],
-                         asleep=[gpu["bdf"] for gpu in own if gpu["state"] == ASLEEP])
+    nvidia = driver.read(host, log, earlier=earlier, users=users, containers=find_processes(host, guests, users),
+                         **settle({
+                             "nvswitches": lambda: devices["pcie"]["nvswitches"],
+                             "rdma": lambda: bool(rdma["devices"]),
+                             "release": lambda: kernel["release"].value,
+                             "present": lambda: bool(own),
+                             "gone": lambda: [gpu["bdf"] for gpu in own if gpu["state"] == GONE],
+                             "asleep": lambda: [gpu["bdf"] for gpu in own if gpu["state"] == ASLEEP]}))
     users = read_users(host)
-    gpus = with_use(host, devices["gpus"], proc_gpus=nvidia["proc_gpus"], smi=nvidia["smi"], guests=guests,
-                    users=users)
+    gpus = known(lambda: with_use(host, devices["gpus"], proc_gpus=nvidia["proc_gpus"], smi=nvidia["smi"],
+                                  guests=guests, users=users))
     nodes = numa.read(host)
     return {
         "identity": identity.read(host, cpuinfo, firmware),
@@ -92,7 +95,7 @@ def _read_sections(host: Host, link_samples: int) -> dict[str, Any]:
         "nvidia": nvidia,
         "rdma": rdma,
         "guests": {**guests, **read_details(host, guests)},
-        "placement": placement.read(host, configs, guests, nodes["nodes"], cpuinfo, users),
+        "placement": known(lambda: placement.read(host, configs, guests, nodes["nodes"], cpuinfo, users)),
         "cluster": cluster.read(host, guests),
         "firmware": firmware,
         "ras": ras.read(host, log),

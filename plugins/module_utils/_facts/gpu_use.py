@@ -5,10 +5,10 @@
 """What the NVIDIA driver, guests and processes say about each GPU, joined to the facts `gpus`."""
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Callable
 
 from .._host.host import Host
-from .._host.reading import ABSENT, GONE, OK, PASSED_THROUGH, Reading, ok
+from .._host.reading import ABSENT, GONE, OK, PASSED_THROUGH, Reading, known, ok, settle
 from .._kernel.device_users import nodes_of_gpu, users_of
 from .._pci.address import kernel_address
 from .._pve.guests import claims
@@ -22,37 +22,39 @@ def with_use(host: Host, gpus: list[dict], *, proc_gpus: Reading, smi: dict, gue
     `proc_gpus`, `smi`: as in the facts `nvidia`; `guests`: the facts of that name; `users`: what
     _device_users.read_users() gave.
     """
-    by_driver = _by_address(proc_gpus.value or [])
-    by_smi = _by_address(smi["gpus"])
-    joined = []
-    for gpu in gpus:
-        driver, seen = by_driver.get(gpu["bdf"]), by_smi.get(gpu["bdf"])
-        minor = _driver_fact(proc_gpus, driver, "minor")
-        nodes = nodes_of_gpu(host, gpu["bdf"], minor.value)
-        joined.append({
-            **gpu,
-            "model": driver["model"] if driver else None,
-            "minor": minor,
-            "uuid": _driver_fact(proc_gpus, driver, "uuid"),
-            "gsp_firmware": _driver_fact(proc_gpus, driver, "firmware"),
-            "memory_mib": gpu["amd"]["memory_bytes"].map(_mib) if gpu["amd"] else _present(
-                seen and seen["memory_mib"], "nvidia-smi does not say"),
-            **_claims(gpu, guests),
-            "containers": containers_given(guests, nodes),
-            "users": users_of(users, nodes) if minor.status in (OK, ABSENT) else minor,
-        })
-    return joined
+    by_driver = known(lambda: _by_address(proc_gpus.value or []))
+    by_smi = known(lambda: _by_address(smi["gpus"]))
+    return [{**gpu, **_use_of(host, gpu, by_driver, by_smi, proc_gpus, guests, users)} for gpu in gpus]
+
+
+def _use_of(host: Host, gpu: dict, by_driver: dict, by_smi: dict, proc_gpus: Reading, guests: dict,
+            users: Reading) -> dict:
+    driver, seen = known(lambda: by_driver.get(gpu["bdf"])), known(lambda: by_smi.get(gpu["bdf"]))
+    minor = _driver_fact(proc_gpus, driver, "minor")
+    nodes = known(lambda: nodes_of_gpu(host, gpu["bdf"], minor.value))
+    return settle({
+        "model": lambda: driver["model"] if driver else None,
+        "minor": lambda: minor,
+        "uuid": lambda: _driver_fact(proc_gpus, driver, "uuid"),
+        "gsp_firmware": lambda: _driver_fact(proc_gpus, driver, "firmware"),
+        "memory_mib": lambda: gpu["amd"]["memory_bytes"].map(_mib) if gpu["amd"] else _present(
+            seen and seen["memory_mib"], "nvidia-smi does not say"),
+        **_claims(gpu, guests),
+        "containers": lambda: containers_given(guests, nodes),
+        "users": lambda: users_of(users, nodes) if minor.status in (OK, ABSENT) else minor,
+    })
 
 
 def _by_address(entries: list[dict]) -> dict[str | None, dict]:
     return {kernel_address(entry["bdf"]): entry for entry in entries}
 
 
-def _claims(gpu: dict, guests: dict) -> dict:
+def _claims(gpu: dict, guests: dict) -> dict[str, Callable[[], Any]]:
     """A GPU that a VM names belongs to it, also while the VM is stopped and a driver of the host is bound."""
-    claimed = claims(guests, gpu["bdf"])
-    return {"claimed_by": claimed,
-            "state": PASSED_THROUGH if claimed.value and gpu["state"] != GONE else gpu["state"]}
+    claimed = known(lambda: claims(guests, gpu["bdf"]))
+    return {"claimed_by": lambda: claimed,
+            "state": lambda: gpu["state"] if gpu["state"] in (GONE, PASSED_THROUGH) else
+            PASSED_THROUGH if claimed.value else gpu["state"]}
 
 
 def _mib(size: int) -> int:

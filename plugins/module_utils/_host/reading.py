@@ -106,6 +106,11 @@ class Unrecorded(Reading):
     def told(self) -> Reading:
         raise NotRecorded(self.detail)
 
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        raise NotRecorded(self.detail)
+
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Reading):
             return self.status == other.status and self.detail == other.detail

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 
 from .._host.host import Host
-from .._host.reading import ABSENT, Reading, ok
+from .._host.reading import ABSENT, NOT_RECORDED, Reading, known, ok
 
 SECURE_BOOT = "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
 GRUB = "/etc/default/grub"
@@ -28,9 +28,9 @@ def read(host: Host) -> dict:
     proxmox-boot-uuids is there where it keeps the EFI system partitions, the pins hold one release each.
     """
     return {
-        "firmware": "uefi" if host.is_dir("/sys/firmware/efi") else "bios",
+        "firmware": known(lambda: "uefi" if host.is_dir("/sys/firmware/efi") else "bios"),
         "secure_boot": read_secure_boot(host),
-        "proxmox_boot_tool": host.exists("/etc/kernel/proxmox-boot-uuids"),
+        "proxmox_boot_tool": known(lambda: host.exists("/etc/kernel/proxmox-boot-uuids")),
         "pinned": host.read("/etc/kernel/proxmox-boot-pin").map(first_line),
         "pinned_once": host.read("/etc/kernel/next-boot-pin").map(first_line),
         "cmdline_file": host.read("/etc/kernel/cmdline").map(first_line),
@@ -50,14 +50,11 @@ def read_grub(host: Host) -> dict:
     `file` the last one that set either. `entry` is the menu entry remembered for the next boot. `flavours` and
     `top_level` decide in Debian and Ubuntu which kernel is the first entry (10_linux).
     """
-    main = host.read(GRUB)
-    settings: dict[str, str] = {}
-    file = None
-    for path in (GRUB, *host.glob(f"{GRUB}.d/*.cfg")) if main.ok else ():
-        found = parse_settings(host.read(path).value or "", settings)
-        if any(name.startswith("GRUB_CMDLINE_LINUX") for name in found):
-            file = path
-        settings.update(found)
+    found = known(lambda: _read_settings(host))
+    entry = read_entry(host)
+    if isinstance(found, Reading):
+        return {**dict.fromkeys(("default", "flavours", "top_level", "cmdline", "file"), found), "entry": entry}
+    main, settings, file = found
     words = [settings.get(name, "") for name in ("GRUB_CMDLINE_LINUX", "GRUB_CMDLINE_LINUX_DEFAULT")]
     return {
         "default": main.map(lambda _text: settings.get("GRUB_DEFAULT", "0")),
@@ -65,8 +62,21 @@ def read_grub(host: Host) -> dict:
         "top_level": settings.get("GRUB_TOP_LEVEL") or None,
         "cmdline": main.map(lambda _text: " ".join(" ".join(words).split())),
         "file": file,
-        "entry": read_entry(host),
+        "entry": entry,
     }
+
+
+def _read_settings(host: Host) -> tuple[Reading, dict[str, str], str | None]:
+    """The main file, all settings, and the last file that set the command line. Raises NotRecorded."""
+    main = host.read(GRUB).told()
+    settings: dict[str, str] = {}
+    file = None
+    for path in (GRUB, *host.glob(f"{GRUB}.d/*.cfg")) if main.ok else ():
+        found = parse_settings(host.read(path).value or "", settings)
+        if any(name.startswith("GRUB_CMDLINE_LINUX") for name in found):
+            file = path
+        settings.update(found)
+    return main, settings, file
 
 
 def parse_settings(text: str, known: dict[str, str]) -> dict[str, str]:
@@ -88,6 +98,8 @@ def read_entry(host: Host) -> Reading:
     """The menu entry in GRUB's environment block: next_entry of grub-reboot(8) for one boot, else saved_entry."""
     for path in _ENVIRONMENTS:
         block = host.read(path)
+        if block.status == NOT_RECORDED:
+            return block
         if block.ok:
             values = dict(line.partition("=")[::2] for line in block.value.splitlines() if "=" in line)
             entry = values.get("next_entry") or values.get("saved_entry")

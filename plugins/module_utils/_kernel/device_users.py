@@ -13,7 +13,7 @@ import re
 
 from .._host.asked import ask_each
 from .._host.host import Host
-from .._host.reading import ABSENT, DENIED, Reading, ok
+from .._host.reading import ABSENT, DENIED, Reading, known, ok
 from .containers import container_of
 from .device_majors import read_majors
 
@@ -39,6 +39,10 @@ def read_users(host: Host) -> Reading:
     Denied where a process's files may not be looked at, for then a GPU may be in use unseen. Kernel threads have no
     files. Nodes are the host's (`/dev/nvidia0`), also where a container calls them otherwise.
     """
+    return known(lambda: _read_users(host))
+
+
+def _read_users(host: Host) -> Reading:
     majors = read_majors(host)
     if majors.ok and not any(entry["name"].startswith(_DRIVERS) for entry in majors.value):
         return ok([])
@@ -109,12 +113,14 @@ def read_locking(host: Host, users: Reading) -> Reading:
     CAP_IPC_LOCK in its effective set (CapEff of /proc/<pid>/status), which no limit binds (man 7 capabilities).
     Whoever has ended meanwhile is left out.
     """
-    if not users.ok:
-        return Reading(users.status, None, users.detail)
+    return known(lambda: _read_locking(host, users)) if users.ok else Reading(users.status, None, users.detail)
+
+
+def _read_locking(host: Host, users: Reading) -> Reading:
     found = []
     for user in users.value:
-        limits = host.read(f"/proc/{user['pid']}/limits").map(parse_locked_limit)
-        capable = host.read(f"/proc/{user['pid']}/status").map(parse_may_lock)
+        limits = host.read(f"/proc/{user['pid']}/limits").map(parse_locked_limit).told()
+        capable = host.read(f"/proc/{user['pid']}/status").map(parse_may_lock).told()
         if limits.ok and capable.ok:
             found.append({**{key: user[key] for key in ("pid", "command", "container")},
                           "limit_bytes": limits.value, "exempt": capable.value, "rdma": user["rdma"]})

@@ -12,7 +12,8 @@ from .._host.reading import ABSENT, Reading, ok
 def find_drop_ins(host: Host, folders: tuple[str, ...], suffix: str = ".conf") -> list[tuple[str, Reading]]:
     """The files that count, with their texts, in the order of their names; a link to /dev/null hides one.
 
-    Of files with one name the first found counts (man 5 sysctl.d, tmpfiles.d, modprobe.d; man 7 udev).
+    Of files with one name the first found counts (man 5 sysctl.d, tmpfiles.d, modprobe.d; man 7 udev). Raises
+    NotRecorded where a recording lacks one of the folders or files.
     """
     found: dict[str, tuple[str, Reading]] = {}
     for folder in folders:
@@ -20,7 +21,7 @@ def find_drop_ins(host: Host, folders: tuple[str, ...], suffix: str = ".conf") -
             if not name.endswith(suffix) or name in found:
                 continue
             path = f"{folder}/{name}"
-            text = host.read(path)
+            text = host.read(path).told()
             if text.status != ABSENT:
                 found[name] = (path, text)
             elif host.read_link(path).value == "/dev/null":

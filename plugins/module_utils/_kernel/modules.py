@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from .._host.host import Host
-from .._host.reading import ABSENT, Reading, ok
+from .._host.reading import ABSENT, NOT_RECORDED, NotRecorded, Reading, known, ok, settle
 
 LIVE = "live"
 COMING = "coming"
@@ -24,6 +24,8 @@ BUILT_IN = "built_in"
 MODULE_ABSENT = "absent"
 STATES = (LIVE, COMING, GOING, BUILT_IN, MODULE_ABSENT)
 
+# Modules of vendors are in no kernel's image.
+_NEVER_BUILT_IN = ("nvidia", "gdrdrv")
 _NUMBER = re.compile(r"-?\d+")
 # print_unload_info() and m_show() of kernel/module/procfs.c use words of their own for the three states.
 _STATE_OF_PROC = {"Live": LIVE, "Loading": COMING, "Unloading": GOING}
@@ -80,8 +82,7 @@ def read_modules(host: Host, names: Iterable[str]) -> list[dict]:
     `version` is that of the image in the kernel (/sys/module/<name>/version), not of the file on disk, and is absent
     for a module that declares none. `refcount` counts holders and other users, open device nodes among them.
     """
-    loaded = read_loaded(host).value or {}
-    built_in = read_built_in(host).value or frozenset()
+    loaded, built_in = read_loaded(host), read_built_in(host)
     return [_describe(host, canonical_name(name), loaded, built_in) for name in names]
 
 
@@ -101,26 +102,35 @@ def read_installed_kernels(host: Host, name: str) -> list[dict]:
             for release in host.list("/lib/modules") if host.is_dir(f"/lib/modules/{release}")]
 
 
-def _describe(host: Host, name: str, loaded: dict[str, LoadedModule], built_in: frozenset[str]) -> dict:
-    line = loaded.get(name)
-    state = _state(host, name, line, built_in)
+def _describe(host: Host, name: str, loaded: Reading, built_in: Reading) -> dict:
+    state = known(lambda: _state(host, name, loaded, built_in))
+    if isinstance(state, Reading):
+        return {"name": name, "state": state, "version": state, "refcount": state, "holders": state}
     if state == MODULE_ABSENT:
         return {"name": name, "state": state, "version": Reading(ABSENT), "refcount": Reading(ABSENT), "holders": []}
+    line = loaded.value.get(name) if loaded.ok else None
     refcount = host.read_int(f"/sys/module/{name}/refcnt")
-    if refcount.status == ABSENT and line is not None and line.refcount is not None:
+    if refcount.status in (ABSENT, NOT_RECORDED) and line is not None and line.refcount is not None:
         refcount = ok(line.refcount)
     holders = host.read_list(f"/sys/module/{name}/holders")
-    return {"name": name, "state": state, "version": host.read(f"/sys/module/{name}/version"), "refcount": refcount,
-            "holders": holders.value if holders.ok else line.holders if line else []}
+    return settle({
+        "name": lambda: name, "state": lambda: state, "version": lambda: host.read(f"/sys/module/{name}/version"),
+        "refcount": lambda: refcount,
+        "holders": lambda: holders.value if holders.ok else line.holders if line else holders.value or []})
 
 
-def _state(host: Host, name: str, line: LoadedModule | None, built_in: frozenset[str]) -> str:
-    message = host.read(f"/sys/module/{name}/initstate").value
-    if message in (LIVE, COMING, GOING):
-        return message
+def _state(host: Host, name: str, loaded: Reading, built_in: Reading) -> str:
+    """Raises NotRecorded."""
+    message = host.read(f"/sys/module/{name}/initstate")
+    if message.ok and message.value in (LIVE, COMING, GOING):
+        return message.value
+    line = (loaded.value or {}).get(name)
     if line is not None:
         return line.state
     # Built-in code has a folder in /sys/module only if it has parameters or a version, and never an initstate.
-    if name in built_in or host.is_dir(f"/sys/module/{name}"):
-        return BUILT_IN
-    return MODULE_ABSENT
+    try:
+        return BUILT_IN if host.is_dir(f"/sys/module/{name}") or name in (built_in.value or ()) else MODULE_ABSENT
+    except NotRecorded:
+        if name.startswith(_NEVER_BUILT_IN):
+            return MODULE_ABSENT
+        raise

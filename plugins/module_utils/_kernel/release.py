@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from .._host.host import Host
-from .._host.reading import ABSENT, Reading
+from .._host.reading import ABSENT, Reading, known
 from .bracketed import chosen
 from .log import read_lines
 
@@ -30,7 +30,7 @@ def read(host: Host, log: Reading | None = None) -> dict:
         "release": host.read("/proc/sys/kernel/osrelease"),
         "build": host.read("/proc/sys/kernel/version"),
         "cmdline": cmdline,
-        "parameters": parse_cmdline(cmdline.value or ""),
+        "parameters": known(lambda: parse_cmdline(cmdline.value or "")),
         "unknown_parameters": unknown_parameters(log),
         "lockdown": host.read("/sys/kernel/security/lockdown").map(chosen),
         "log": log.map(log_window),

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from .._host.host import Host
-from .._host.reading import Reading
+from .._host.reading import NOT_RECORDED, OK, Reading
 
 # Each sets something again that a tune sets, but for nvidia-persistenced, which keeps GPUs set up.
 UNITS = ("tuned", "power-profiles-daemon", "tlp", "auto-cpufreq", "cpufrequtils", "cpupower", "ondemand", "irqbalance",
@@ -23,7 +23,7 @@ def read_unit_links(host: Host) -> Reading:
     """How many entries the folder has that says what is started at boot; whoever cannot see it knows of no service
     that it is not."""
     found = [host.read_list(folder).map(len) for folder in (_ETC_UNITS, _STARTED_SCRIPTS)]
-    return next((reading for reading in found if reading.ok), found[0])
+    return next((reading for status in (OK, NOT_RECORDED) for reading in found if reading.status == status), found[0])
 
 
 def read_services(host: Host, units: tuple[str, ...] = UNITS) -> list[dict]:
@@ -31,7 +31,7 @@ def read_services(host: Host, units: tuple[str, ...] = UNITS) -> list[dict]:
 
     Enabled is what the links below *.target.wants say (man 1 systemctl, enable), for an init script those of runlevel
     2. systemd removes the control group of a service that stopped; running is None where control groups are not seen.
-    One that acts once at boot and ends is never running.
+    One that acts once at boot and ends is never running. Raises NotRecorded.
     """
     etc = host.list(_ETC_UNITS)
     files = {*etc, *next(filter(None, map(host.list, _UNIT_FOLDERS)), [])}
@@ -39,7 +39,7 @@ def read_services(host: Host, units: tuple[str, ...] = UNITS) -> list[dict]:
     wanted = {name for folder in _WANTED_BY for name in host.list(folder)}
     scripts = set(host.list(_INIT_SCRIPTS))
     started = {name[3:] for name in host.list(_STARTED_SCRIPTS) if name.startswith("S")}
-    slices = [reading.value for reading in map(host.read_list, _SLICES) if reading.ok]
+    slices = [reading.value for reading in map(host.read_list, _SLICES) if reading.told().ok]
     running = {name for names in slices for name in names}
     return [{
         "service": name,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from .._change.hung_gpus import list_hung
 from .._host.host import Host
-from .._host.reading import ABSENT, Reading, ok
+from .._host.reading import ABSENT, Reading, known, ok, settle
 from .._kernel.device_majors import read_majors
 from .._kernel.modules import LIVE, read_installed_kernels, read_modules
 from .._pci.address import kernel_address
@@ -37,31 +37,33 @@ def read(host: Host, log: Reading, *, earlier: Reading, gone: list[str], asleep:
     libraries.find_processes() gave, `release` is the running kernel's, `present` says whether the host has a GPU of
     NVIDIA, `users` is what device_users.read_users() gave, `nvswitches` are addresses.
     """
-    modules = read_modules(host, MODULES)
+    modules = known(lambda: read_modules(host, MODULES))
     core, peermem = modules[0], modules[MODULES.index("nvidia_peermem")]
     version = host.read(f"{_PROC}/version").map(parse_version)
     gpus = read_gpus(host)
     nodes = read_nodes(host)
     hung = list_hung(host)
-    said = smi_recorded.read_text(host) or smi.read(
-        host, reason_not_to_ask(core["state"], nodes, gpus, gone, asleep, hung))
+    reason = known(lambda: reason_not_to_ask(core["state"], nodes, gpus, gone, asleep, hung))
+    # Where a recording does not tell the reason, what it has of nvidia-smi does.
+    said = known(lambda: smi_recorded.read_text(host) or smi.read(
+        host, None if isinstance(reason, Reading) else reason))
     return {
         "module": {key: core[key] for key in ("state", "version", "refcount")},
-        "flavour": version.value.flavour if version.ok else None,
+        "flavour": known(lambda: version.value.flavour if version.told().ok else None),
         "driver_version": version.map(lambda parsed: parsed.version) if version.ok else core["version"],
         "library_version": read_library_version(host, MANAGEMENT),
         "cuda_library_version": read_library_version(host, CUDA),
         **read_containers(host, containers),
         "modules": modules,
-        "kernels": read_installed_kernels(host, CORE_MODULE),
+        "kernels": known(lambda: read_installed_kernels(host, CORE_MODULE)),
         **modprobe_d.read(host, release, present),
         "parameters": host.read(f"{_PROC}/params").map(parse_parameters),
         "proc_gpus": gpus,
         "majors": read_majors(host).map(
             lambda majors: [entry for entry in majors if entry["name"].startswith(_PREFIXES)]),
         "nodes": nodes,
-        "peermem": {"loaded": peermem["state"] == LIVE, "symbol": read_peer_symbol(host, rdma),
-                    "log": parse_peer_lines(log.value or [])},
+        "peermem": settle({"loaded": lambda: peermem["state"] == LIVE, "symbol": lambda: read_peer_symbol(host, rdma),
+                           "log": lambda: parse_peer_lines(log.value or [])}),
         "smi": said,
         "fabric": read_fabric(host, users, gpus, said, nvswitches, present),
         **_messages(earlier, log),
@@ -101,10 +103,12 @@ def read_gpus(host: Host) -> Reading:
     The minor number is that of /dev/nvidia<minor> and follows no order of the bus.
     """
     names = host.read_list(f"{_PROC}/gpus")
-    if not names.ok:
-        return names
+    return known(lambda: _read_gpus(host, names.value)) if names.ok else names
+
+
+def _read_gpus(host: Host, names: list[str]) -> Reading:
     found = []
-    for name in names.value:
+    for name in names:
         bdf = kernel_address(name)
         if bdf is not None and "." in bdf:
             text = host.read(f"{_PROC}/gpus/{name}/information")
@@ -117,7 +121,8 @@ def read_init_failures(log: Reading, gpus: Reading) -> Reading:
 
     `log` is what read_lines() of _kernel/log.py gave, `gpus` what read_gpus() gave.
     """
-    return log.map(parse_init_failures).map(lambda failures: attribute(failures, gpus.value or []))
+    failures = log.map(parse_init_failures)
+    return failures.map(lambda found: attribute(found, (gpus.value or []) if found else []))
 
 
 def read_nodes(host: Host) -> Reading:
@@ -127,8 +132,10 @@ def read_nodes(host: Host) -> Reading:
     whose host had no node.
     """
     nodes = host.device_nodes("/dev")
-    if not nodes.ok:
-        return nodes
+    return known(lambda: _read_nodes(host, nodes)) if nodes.ok else nodes
+
+
+def _read_nodes(host: Host, nodes: Reading) -> Reading:
     caps = host.device_nodes("/dev/nvidia-caps").value or {}
     found = {path: node for path, node in {**nodes.value, **caps}.items()
              if path.startswith(tuple(f"/dev/{prefix}" for prefix in _PREFIXES))}

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from .._host.host import Host
-from .._host.reading import ABSENT, Reading
+from .._host.reading import ABSENT, Reading, known, settle
 from .._kernel.services import read_services
 from .._pci.sysfs import read_driver
 from .smi import OK
@@ -31,11 +31,12 @@ def read(host: Host, users: Reading, gpus: Reading, smi: dict, nvswitches: list[
     `users` is what device_users.read_users() gave, `gpus` what driver.read_gpus(), `smi` what smi.read(); `nvswitches`
     are addresses.
     """
-    return {
-        "switches": [{"bdf": bdf, "driver": read_driver(host, bdf)} for bdf in nvswitches],
-        "services": read_daemons(host, users) if present else [],
-        "links": read_links(host, gpus, smi, nvswitches),
-    }
+    return settle({
+        "switches": lambda: [{"bdf": bdf, "driver": known(lambda bdf=bdf: read_driver(host, bdf))}
+                             for bdf in nvswitches],
+        "services": lambda: read_daemons(host, users) if present else [],
+        "links": lambda: read_links(host, gpus, smi, nvswitches),
+    })
 
 
 def read_links(host: Host, gpus: Reading, smi: dict, nvswitches: list[str]) -> Reading:

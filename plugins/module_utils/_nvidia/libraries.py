@@ -16,7 +16,7 @@ from collections.abc import Callable
 
 from .._host.asked import ask_each
 from .._host.host import Host
-from .._host.reading import ABSENT, UNPARSABLE, Reading, from_error, ok
+from .._host.reading import ABSENT, NOT_RECORDED, UNPARSABLE, NotRecorded, Reading, from_error, known, ok
 from .._host.sysroot import Sysroot
 from .._kernel.containers import parse_container
 from .container_nodes import read_nodes_inside
@@ -41,6 +41,10 @@ def read_library_version(root: Sysroot, library: str) -> Reading:
         try:
             path = root.resolve(f"{folder}/{library}.1")
             named = _VERSIONED.fullmatch(os.path.basename(path))
+            if not (named and named[1] == library):
+                reason = root.why_missing(f"{folder}/{library}.1")
+                if reason is not None and not os.path.lexists(root.local(f"{folder}/{library}.1")):
+                    return Reading(NOT_RECORDED, None, reason)
             if named and named[1] == library and stat.S_ISREG(os.lstat(root.local(path)).st_mode):
                 return ok(named[2])
         except (FileNotFoundError, NotADirectoryError):
@@ -70,6 +74,10 @@ def find_processes(host: Host, guests: dict, users: Reading) -> Reading:
     """
     if not guests["containers"].ok:
         return Reading(guests["containers"].status, None, guests["containers"].detail)
+    return known(lambda: _find_processes(host, guests, users))
+
+
+def _find_processes(host: Host, guests: dict, users: Reading) -> Reading:
     if not users.ok and not guests["containers"].value:
         return Reading(users.status, None, users.detail)
     pids = {container_name(container["id"]): _first_process(host, container["id"])
@@ -120,6 +128,8 @@ def _look_inside(host: Host, name: str, pid: int) -> tuple[Reading, Reading]:
         if container_name(parse_container(host.read(f"/proc/{pid}/cgroup").value or "") or "") != name:
             return (Reading(ABSENT, None, "the container stopped meanwhile"),) * 2
         root = host.below(path)
+    except NotRecorded as why:
+        return (Reading(NOT_RECORDED, None, str(why)),) * 2
     except (OSError, ValueError) as error:
         return (from_error(error) if isinstance(error, OSError) else Reading(ABSENT, None, str(error)),) * 2
     return tuple(_guarded(look) for look in (lambda: _read_versions(root), lambda: read_nodes_inside(host, root, path)))
@@ -128,7 +138,7 @@ def _look_inside(host: Host, name: str, pid: int) -> tuple[Reading, Reading]:
 def _guarded(look: Callable[[], Reading]) -> Reading:
     """What `look` answers of a file system that may be anything."""
     try:
-        return look()
+        return known(look)
     except OSError as error:
         return from_error(error)
     except RecursionError:

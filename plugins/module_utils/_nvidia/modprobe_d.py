@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 
 from .._host.host import Host
-from .._host.reading import ABSENT, DENIED, Reading, ok
+from .._host.reading import ABSENT, DENIED, Reading, known, ok, settle
 from .._kernel.drop_ins import find_drop_ins
 from .._kernel.modules import canonical_name
 
@@ -29,12 +29,11 @@ _OPTION = re.compile(r"(\w+)=")
 
 def read(host: Host, release: str | None, present: bool) -> dict:
     """The facts `modprobe`, `initramfs` and `module_parameters`; nothing is read where no NVIDIA GPU is present."""
-    if not present:
-        nothing = Reading(ABSENT, None, "not looked for: no NVIDIA GPU")
-        return {"modprobe": nothing, "initramfs": nothing, "module_parameters": []}
-    lines = read_lines(host)
-    return {"modprobe": lines, "initramfs": read_initramfs(host, release),
-            "module_parameters": read_parameters(host, lines.value or [])}
+    nothing = Reading(ABSENT, None, "not looked for: no NVIDIA GPU")
+    lines = known(lambda: read_lines(host) if present else nothing)
+    return settle({
+        "modprobe": lambda: lines, "initramfs": lambda: read_initramfs(host, release) if present else nothing,
+        "module_parameters": lambda: read_parameters(host, lines.value or []) if present else []})
 
 
 def read_lines(host: Host) -> Reading:

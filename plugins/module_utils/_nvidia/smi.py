@@ -66,13 +66,14 @@ def reason_not_to_run(state: str, control_node: bool, missing_nodes: list[str], 
 
 
 def read(host: Host, reason: str | None) -> dict:
-    """The `smi` fact: `{state, reason, driver_version, gpus}`; not run where there is a `reason` not to. Never raises.
+    """The `smi` fact: `{state, reason, driver_version, gpus}`; not run where there is a `reason` not to.
+    Raises NotRecorded and nothing else.
 
     The keys of a GPU are those of _gpu(); MiB, percent and watts, None for what nvidia-smi leaves open.
     """
     if reason is not None:
         return fact(NOT_RUN, reason)
-    printed = ask(host)
+    printed = ask(host).told()
     if printed.ok:
         parsed = parse(printed.value)
         return parsed if parsed is not None else fact(FAILED, why_not_parsed(printed.value))

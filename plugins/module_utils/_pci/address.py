@@ -13,6 +13,7 @@ import re
 from typing import Any
 
 from .._host.host import Host
+from .._host.reading import NotRecorded
 
 DEVICES = "/sys/bus/pci/devices"
 
@@ -82,12 +83,16 @@ def upstream_path(host: Host, address: str) -> list[str]:
     """The ports above a device, the nearest first and the root port last; [] for a device on a root bus.
 
     They are the folders on the device's place below /sys/devices, from its root bus (`pci0000:00`) on. A root bus may
-    itself hang below a device (Intel VMD), which is not part of the path.
+    itself hang below a device (Intel VMD), which is not part of the path. Raises NotRecorded for a device of which a
+    recording has a few files only.
     """
     try:
-        folders = host.resolve(f"{DEVICES}/{address}").split("/")
+        place = host.resolve(f"{DEVICES}/{address}")
     except OSError:
         return []
+    if place.startswith(DEVICES) and host.world.open is not None:
+        raise NotRecorded(host.world.open)
+    folders = place.split("/")
     path: list[str] = []
     for folder in folders[:-1]:
         if _ROOT_BUS.fullmatch(folder):
@@ -103,7 +108,8 @@ def read_classes(host: Host) -> dict[str, str]:
     /sys/bus/pci/devices/*/class (Documentation/ABI/testing/sysfs-bus-pci). A device whose class cannot be read is
     left out.
     """
-    readings = {address: host.read(f"{DEVICES}/{address}/class").map(parse_class) for address in list_addresses(host)}
+    readings = {address: host.read(f"{DEVICES}/{address}/class").map(parse_class).told()
+                for address in list_addresses(host)}
     return {address: reading.value for address, reading in readings.items() if reading.ok}
 
 

@@ -14,7 +14,18 @@ import time
 from typing import Any, Callable
 
 from .._host.host import Host
-from .._host.reading import ABSENT, ASLEEP, DENIED, GONE, UNPARSABLE, Reading, from_error, ok
+from .._host.reading import (
+    ABSENT,
+    ASLEEP,
+    DENIED,
+    GONE,
+    NOT_RECORDED,
+    UNPARSABLE,
+    NotRecorded,
+    Reading,
+    from_error,
+    ok,
+)
 from .address import DEVICES, upstream_path
 from .capabilities import (
     PCI_CFG_SPACE_EXP_SIZE,
@@ -65,22 +76,40 @@ def read_power(host: Host, address: str) -> dict:
 
 
 def is_asleep(power: dict) -> bool:
-    """True for a device that its driver suspended, or is suspending, and for one without power."""
-    return power["runtime_status"].value in ("suspended", "suspending") or power["state"].value == "D3cold"
+    """True for a device that its driver suspended, or is suspending, and for one without power.
+
+    Where a recording lacks the power state the device was not asleep, or the recording lacks its registers too.
+    """
+    status, state = power["runtime_status"], power["state"]
+    return (status.ok and status.value in ("suspended", "suspending")) or (state.ok and state.value == "D3cold")
 
 
-def find_sleeper(host: Host, address: str, known: dict | None = None) -> str | None:
+def find_sleeper(host: Host, address: str, known_power: dict | None = None) -> str | None:
     """The device that a read of this one's config space would wake: itself or a port above it; None for none.
 
-    `known` keeps what read_power() said, by address, over several calls.
+    `known_power` keeps what read_power() said, by address, over several calls.
     """
-    known = {} if known is None else known
-    for one in (address, *upstream_path(host, address)):
-        if one not in known:
-            known[one] = read_power(host, one)
-        if is_asleep(known[one]):
+    seen = {} if known_power is None else known_power
+    for one in (address, *_ports_above(host, address)):
+        if one not in seen:
+            seen[one] = read_power(host, one)
+        if is_asleep(seen[one]):
             return one
     return None
+
+
+def _ports_above(host: Host, address: str) -> list[str]:
+    """As upstream_path(); none that could be woken where a recording does not tell."""
+    try:
+        return upstream_path(host, address)
+    except NotRecorded:
+        return []
+
+
+class Config(bytes):
+    """The bytes of a config space; `cut` is why a recording has not all of them."""
+
+    cut: str | None = None
 
 
 # -- config space ---------------------------------------------------------------------------------------------------
@@ -99,22 +128,33 @@ def read_config(host: Host, address: str, known_power: dict | None = None) -> Re
     path = f"{DEVICES}/{address}/config"
     try:
         head = host.read_at(path, 0, PCI_CFG_SPACE_SIZE)
+        cut = host.why_cut(path)
+        if cut is not None and len(head) < PCI_CFG_SPACE_SIZE:
+            return Reading(NOT_RECORDED, None, cut)
         if is_gone(head):
             return Reading(GONE, None, "its config space reads all ones: the device does not answer")
         if len(head) in (PCI_STD_HEADER_SIZEOF, _CARDBUS_HEADER_SIZEOF):
             return Reading(DENIED, None, f"only the first {len(head)} bytes: needs root")
         if len(head) < PCI_CFG_SPACE_SIZE:
             return Reading(UNPARSABLE, None, f"{len(head)} bytes of config space")
-        return ok(head + _read_extended(host, path))
+        extended, ended = _read_extended(host, path)
+        config = Config(head + extended)
+        config.cut = cut if ended else None
+        return ok(config)
     except OSError as error:
         return from_error(error)
 
 
-def _read_extended(host: Host, path: str) -> bytes:
+def _read_extended(host: Host, path: str) -> tuple[bytes, bool]:
+    """The bytes behind the first 256, and whether the file ended before all that were looked for."""
     space = bytearray(PCI_CFG_SPACE_EXP_SIZE)
+    ended = False
 
     def fetch(offset: int, size: int) -> None:
-        piece = host.read_at(path, offset, min(size, PCI_CFG_SPACE_EXP_SIZE - offset))
+        nonlocal ended
+        size = min(size, PCI_CFG_SPACE_EXP_SIZE - offset)
+        piece = host.read_at(path, offset, size)
+        ended = ended or len(piece) < size
         space[offset:offset + len(piece)] = piece
 
     def header_at(offset: int) -> int | None:
@@ -122,11 +162,11 @@ def _read_extended(host: Host, path: str) -> bytes:
         return read_u32(space, offset)
 
     if not host.read_at(path, PCI_CFG_SPACE_SIZE, 4):
-        return b""
+        return b"", True
     for number, offset in walk_extended_capabilities(header_at):
         if number in _EXTENDED_SIZES:
             fetch(offset, _EXTENDED_SIZES[number])
-    return bytes(space[PCI_CFG_SPACE_SIZE:])
+    return bytes(space[PCI_CFG_SPACE_SIZE:]), ended
 
 
 def express_of(config: Reading) -> Reading:
@@ -154,6 +194,8 @@ def _decode(config: Reading, parse: Callable[[bytes], Any]) -> Reading:
 
 def _decode_extended(config: Reading, parse: Callable[[bytes], Any], without: Any) -> Reading:
     """As _decode; a conventional device has no extended space, and an Express device may hide it from the kernel."""
+    if config.ok and getattr(config.value, "cut", None) is not None:
+        return Reading(NOT_RECORDED, None, config.value.cut)
     if config.ok and len(config.value) <= PCI_CFG_SPACE_SIZE:
         if find_pcie_capability(config.value) is None:
             return ok(without)

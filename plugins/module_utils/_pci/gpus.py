@@ -10,7 +10,7 @@ GPUs is added by _facts/gpu_use.py.
 from __future__ import annotations
 
 from .._host.host import Host
-from .._host.reading import ABSENT, ASLEEP, GONE, PASSED_THROUGH, Reading, ok
+from .._host.reading import ABSENT, ASLEEP, GONE, PASSED_THROUGH, NotRecorded, Reading, known, ok, settle
 from .._kernel.bracketed import chosen
 from .address import DEVICES, read_classes, upstream_path
 from .device import acs_of, express_of, look_at_links, read_config, resizable_bars_of
@@ -58,15 +58,22 @@ def read(host: Host, link_samples: int = 0) -> dict:
     With `link_samples` the links of the GPUs are looked at that often.
     """
     known_power: dict[str, dict] = {}
-    classes = read_classes(host)
-    gpus = [_read_gpu(host, address, class_, known_power) for address, class_ in find_gpus(host, classes)]
-    ports = sorted({port for gpu in gpus for port in gpu["path"]})
+    classes = known(lambda: read_classes(host))
+    gpus = known(lambda: [_read_gpu(host, address, class_, known_power)
+                          for address, class_ in find_gpus(host, classes)])
+    ports = known(lambda: sorted({port for gpu in gpus for port in gpu["path"]}))
     if link_samples:
-        looked = look_at_links(host, _awake_links(gpus), link_samples)
-        gpus = [{**gpu, "link_samples": looked.get(gpu["bdf"])} for gpu in gpus]
-    return {"gpus": gpus, "ports": [_read_port(host, address, known_power) for address in ports],
-            "pcie": {"functions": read_functions(host), "aspm_policy": host.read(ASPM_POLICY).map(chosen),
-                     "nvswitches": _find_nvswitches(host, classes)}}
+        gpus = known(lambda: _with_looks(host, gpus, link_samples))
+    return settle({
+        "gpus": lambda: gpus, "ports": lambda: [_read_port(host, address, known_power) for address in ports],
+        "pcie": lambda: settle({
+            "functions": lambda: read_functions(host), "aspm_policy": lambda: host.read(ASPM_POLICY).map(chosen),
+            "nvswitches": lambda: _find_nvswitches(host, classes)})})
+
+
+def _with_looks(host: Host, gpus: list[dict], link_samples: int) -> list[dict]:
+    looked = look_at_links(host, _awake_links(gpus), link_samples)
+    return [{**gpu, "link_samples": looked.get(gpu["bdf"])} for gpu in gpus]
 
 
 def read_functions(host: Host) -> Reading:
@@ -94,29 +101,36 @@ def find_gpus(host: Host, classes: dict[str, str] | None = None) -> list[tuple[s
     """`(address, class)` of each GPU, by address; `classes` is what read_classes() answered, where that was asked."""
     return [(address, class_) for address, class_ in (read_classes(host) if classes is None else classes).items()
             if class_.startswith((DISPLAY, PROCESSING_ACCELERATOR))
-            and is_gpu(class_, read_id(host, address, "vendor"), read_id(host, address, "device"),
-                       upstream_path(host, address))]
+            and _is_gpu(host, address, class_)]
+
+
+def _is_gpu(host: Host, address: str, class_: str) -> bool:
+    """Raises NotRecorded. The ports above decide about Intel's alone."""
+    vendor = read_id(host, address, "vendor")
+    return is_gpu(class_, vendor, read_id(host, address, "device"),
+                  upstream_path(host, address) if vendor == INTEL else [])
 
 
 def _read_common(host: Host, address: str, class_: str, config: Reading, power: dict) -> dict:
-    return {
-        "bdf": address,
-        "vendor": read_id(host, address, "vendor"),
-        "device": read_id(host, address, "device"),
-        "class": class_,
-        "state": config.status if config.status in (ASLEEP, GONE) else "ok",
-        "driver": read_driver(host, address),
-        "power": power,
-        "numa_node": read_numa_node(host, address),
-        "pcie": express_of(config),
-        "aer": read_aer(host, address),
-        "acs": acs_of(config),
-    }
+    return settle({
+        "bdf": lambda: address,
+        "vendor": lambda: read_id(host, address, "vendor"),
+        "device": lambda: read_id(host, address, "device"),
+        "class": lambda: class_,
+        "state": lambda: config.status if config.told().status in (ASLEEP, GONE) else "ok",
+        "driver": lambda: read_driver(host, address),
+        "power": lambda: power,
+        "numa_node": lambda: read_numa_node(host, address),
+        "pcie": lambda: express_of(config),
+        "aer": lambda: read_aer(host, address),
+        "acs": lambda: acs_of(config),
+    })
 
 
 def _read_port(host: Host, address: str, known_power: dict) -> dict:
     config = read_config(host, address, known_power)
-    return _read_common(host, address, read_id(host, address, "class", 6) or "", config, known_power[address])
+    class_ = known(lambda: read_id(host, address, "class", 6) or "")
+    return _read_common(host, address, class_, config, known_power[address])
 
 
 def _read_gpu(host: Host, address: str, class_: str, known_power: dict) -> dict:
@@ -124,24 +138,27 @@ def _read_gpu(host: Host, address: str, class_: str, known_power: dict) -> dict:
     common = _read_common(host, address, class_, config, known_power[address])
     bars = read_bars(host, address)
     group, group_type = read_iommu(host, address)
-    if is_given_to_guest(common["driver"]) and common["state"] != GONE:
-        common["state"] = PASSED_THROUGH
+    common["state"] = known(lambda: PASSED_THROUGH if is_given_to_guest(common["driver"]) and common["state"] != GONE
+                            else common["state"])
     return {
         **common,
-        "subsystem": read_subsystem(host, address),
-        "revision": read_id(host, address, "revision", 2),
-        "generation": architecture(common["device"]) if common["vendor"] == NVIDIA else None,
-        "local_cpus": host.read(f"{DEVICES}/{address}/local_cpulist"),
-        **_read_virtualisation(host, address),
-        "bars": bars,
-        "largest_bar": largest_bar(bars.value or []),
-        "resizable_bar": resizable_bars_of(config),
-        "iommu_group": group,
-        "iommu_type": group_type,
-        "interrupts": read_interrupts(host, address),
-        "path": upstream_path(host, address),
-        "link_samples": None,
-        "amd": _read_amd(host, address) if common["driver"] == "amdgpu" and common["state"] == "ok" else None,
+        **settle({
+            "subsystem": lambda: read_subsystem(host, address),
+            "revision": lambda: read_id(host, address, "revision", 2),
+            "generation": lambda: architecture(common["device"]) if common["vendor"] == NVIDIA else None,
+            "local_cpus": lambda: host.read(f"{DEVICES}/{address}/local_cpulist"),
+            **_read_virtualisation(host, address, config),
+            "bars": lambda: bars,
+            "largest_bar": lambda: largest_bar(bars.value or []),
+            "resizable_bar": lambda: resizable_bars_of(config),
+            "iommu_group": lambda: group,
+            "iommu_type": lambda: group_type,
+            "interrupts": lambda: read_interrupts(host, address),
+            "path": lambda: upstream_path(host, address),
+            "link_samples": lambda: None,
+            "amd": lambda: _read_amd(host, address)
+            if common["driver"] == "amdgpu" and common["state"] == "ok" else None,
+        }),
         "model": None, "minor": _NOT_READ, "uuid": _NOT_READ, "gsp_firmware": _NOT_READ, "memory_mib": _NOT_READ,
         "claimed_by": _NOT_READ, "containers": [], "users": _NOT_READ,
     }
@@ -163,14 +180,25 @@ def _read_amd(host: Host, address: str) -> dict:
     }
 
 
-def _read_virtualisation(host: Host, address: str) -> dict:
+def _read_virtualisation(host: Host, address: str, config: Reading) -> dict:
     """SR-IOV: a virtual function links to its physical one, which counts them (sysfs-bus-pci, sriov_numvfs)."""
-    physical = host.link_name(f"{DEVICES}/{address}/physfn")
+    physical = known(lambda: _read_physical(host, address, config))
     return {
-        "virtual_function": physical is not None,
-        "physical_function": physical,
-        "virtual_functions": host.read_int(f"{DEVICES}/{address}/sriov_numvfs").value or 0,
+        "virtual_function": lambda: physical.value is not None,
+        "physical_function": lambda: physical.value,
+        "virtual_functions": lambda: host.read_int(f"{DEVICES}/{address}/sriov_numvfs").value or 0,
     }
+
+
+def _read_physical(host: Host, address: str, config: Reading) -> Reading:
+    """The physical function, None where this is one. The vendor id in a virtual function's own config space is all ones
+    (SR-IOV specification, 3.4.1.1): where a recording lacks the link, a device that answers with its vendor is none."""
+    try:
+        return ok(host.link_name(f"{DEVICES}/{address}/physfn"))
+    except NotRecorded:
+        if config.ok:
+            return ok(None)
+        raise
 
 
 def largest_bar(bars: list[dict]) -> int | None:

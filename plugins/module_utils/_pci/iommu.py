@@ -10,7 +10,7 @@ IOMMU; `type` of a group is `identity` (passed through), `DMA` or `DMA-FQ` (tran
 from __future__ import annotations
 
 from .._host.host import Host
-from .._host.reading import ABSENT, Reading, ok
+from .._host.reading import ABSENT, Reading, ok, settle
 
 GROUPS = "/sys/kernel/iommu_groups"
 MIXED = "mixed"
@@ -20,8 +20,8 @@ _OFF = frozenset(("iommu=off", "amd_iommu=off", "intel_iommu=off"))
 def read(host: Host, gpus: list[dict]) -> dict:
     """The facts `iommu`; `gpus` are the facts of that name, whose groups decide the type."""
     groups = host.read_list(GROUPS)
-    return {"active": _read_active(host, groups), "groups": len(groups.value or []),
-            "default_type": common_type([gpu["iommu_type"] for gpu in gpus])}
+    return settle({"active": lambda: _read_active(host, groups), "groups": lambda: len(groups.value or []),
+                   "default_type": lambda: common_type([gpu["iommu_type"].told() for gpu in gpus])})
 
 
 def _read_active(host: Host, groups: Reading) -> Reading:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from .._host.host import Host
-from .._host.reading import ABSENT, Reading
+from .._host.reading import ABSENT, Reading, settle
 from .address import DEVICES, kernel_address, upstream_path
 from .device import acs_of, express_of, read_config
 from .sysfs import read_id, read_iommu
@@ -18,7 +18,7 @@ _NO_DEVICE = Reading(ABSENT, None, "it has no PCI device")
 def read(host: Host) -> dict:
     """The `rdma` section: a device with `bdf` None has no hardware of its own (rxe, siw)."""
     known_power: dict[str, dict] = {}
-    return {"devices": [_device(host, name, known_power) for name in host.list(_FOLDER)]}
+    return settle({"devices": lambda: [_device(host, name, known_power) for name in host.list(_FOLDER)]})
 
 
 def _device(host: Host, name: str, known_power: dict[str, dict]) -> dict:

@@ -13,7 +13,7 @@ import json
 import re
 
 from .._host.host import Host
-from .._host.reading import ABSENT, Reading, ok
+from .._host.reading import ABSENT, Reading, ok, settle
 from .guests import PROXMOX, read_node
 
 QUORATE, NOT_QUORATE, STANDALONE = "quorate", "not_quorate", "standalone"
@@ -32,10 +32,11 @@ _TASK = re.compile(r"UPID:[^:\s]+:[0-9A-Fa-f]{8}:[0-9A-Fa-f]{8,9}:([0-9A-Fa-f]{8
 def read(host: Host, guests: dict) -> dict:
     """The `cluster` section of the facts; nothing is read on a host without Proxmox VE."""
     status = guests["status"]
-    if status.value != PROXMOX:
+    if not status.ok or status.value != PROXMOX:
         nothing = Reading(ABSENT if status.ok else status.status, None, status.detail)
         return {"quorum": nothing, "ha": nothing, "tasks": nothing}
-    return {"quorum": read_quorum(host), "ha": read_ha(host, read_node(host)), "tasks": read_tasks(host)}
+    return settle({"quorum": lambda: read_quorum(host), "ha": lambda: read_ha(host, read_node(host)),
+                   "tasks": lambda: read_tasks(host)})
 
 
 def read_quorum(host: Host) -> Reading:
@@ -44,7 +45,7 @@ def read_quorum(host: Host) -> Reading:
     Without corosync pmxcfs lists no members, as it does on a node that is in no cluster: the configuration tells.
     """
     quorum = host.read(_MEMBERS).map(parse_quorum)
-    if quorum.value == STANDALONE and any(host.exists(path) for path in _COROSYNC):
+    if quorum.ok and quorum.value == STANDALONE and any(host.exists(path) for path in _COROSYNC):
         return ok(NOT_QUORATE)
     return quorum
 

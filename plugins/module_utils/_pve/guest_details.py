@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 
 from .._host.host import Host
-from .._host.reading import ABSENT, Reading, ok
+from .._host.reading import ABSENT, Reading, ok, settle
 from .config import parse_mapping_nodes
 from .guests import PROXMOX, read_node
 from .section_config import parse_section_config
@@ -29,20 +29,28 @@ _TRUE = ("1", "on", "yes", "true")
 
 def read_details(host: Host, guests: dict) -> dict:
     """`{node, cluster_nodes, ha, mappings, device_nodes, node_makers}` for the section that _guests.read() gave."""
-    proxmox = guests["status"].value == PROXMOX
-    containers = guests["containers"].value or []
-    given = {device["path"] for container in containers for device in container["devices"]}
-    wanted = any(container["gpu_devices"] for container in containers)
-    managed = read_ha(host) if proxmox else guests["status"].map(lambda _none: [])
-    mapped = any(named["mapping"] for vm in guests["vms"].value or [] for named in vm["hostpci"])
-    return {
-        "node": read_node(host) if proxmox else None,
-        "cluster_nodes": host.list("/etc/pve/nodes") if proxmox else [],
+    def proxmox() -> bool:
+        return guests["status"].value == PROXMOX
+
+    def containers() -> list[dict]:
+        return guests["containers"].value or []
+
+    def managed() -> Reading:
+        return read_ha(host) if proxmox() else guests["status"].map(lambda _none: [])
+
+    def mapped() -> bool:
+        return any(named["mapping"] for vm in guests["vms"].value or [] for named in vm["hostpci"])
+
+    return settle({
+        "node": lambda: read_node(host) if proxmox() else None,
+        "cluster_nodes": lambda: host.list("/etc/pve/nodes") if proxmox() else [],
         "ha": managed,
-        "mappings": read_mappings(host) if managed.value and mapped else [],
-        "device_nodes": read_device_nodes(host, given),
-        "node_makers": read_node_makers(host) if wanted else [],
-    }
+        "mappings": lambda: read_mappings(host) if mapped() and managed().value else [],
+        "device_nodes": lambda: read_device_nodes(host, {device["path"] for container in containers()
+                                                         for device in container["devices"]}),
+        "node_makers": lambda: read_node_makers(host) if any(
+            container["gpu_devices"] for container in containers()) else [],
+    })
 
 
 def read_device_nodes(host: Host, paths: set[str]) -> list[dict]:

@@ -23,12 +23,16 @@ def parse_command_sockets(text: str) -> set[str]:
 
 
 def read_running_containers(host: Host) -> Reading:
-    """Ids of the running containers; absent where neither sockets nor control groups can be looked at."""
+    """Ids of the running containers; absent where neither sockets nor control groups can be looked at.
+
+    Raises NotRecorded.
+    """
     sockets = host.read("/proc/net/unix").map(parse_command_sockets)
     groups = host.read_list("/sys/fs/cgroup")
-    if not sockets.ok and not groups.ok:
+    if not sockets.ok and not groups.told().ok:
         return Reading(ABSENT, None, "neither /proc/net/unix nor /sys/fs/cgroup can be read")
-    folders = [(folder, names.value) for folder in _CGROUP_FOLDERS for names in (host.read_list(folder),) if names.ok]
+    folders = [(folder, names.value) for folder in _CGROUP_FOLDERS for names in (host.read_list(folder).told(),)
+               if names.ok]
     if not folders:
         return ok(set(sockets.value or ()))
     # Any user may listen on a socket of that name; only root makes control groups there.
@@ -38,7 +42,7 @@ def read_running_containers(host: Host) -> Reading:
 
 def _populated(host: Host, group: str) -> bool:
     """Whether a control group has processes; one of the first version does not say, there the folder is the sign."""
-    events = host.read(f"{group}/cgroup.events")
+    events = host.read(f"{group}/cgroup.events").told()
     return not events.ok or "populated 0" not in events.value
 
 

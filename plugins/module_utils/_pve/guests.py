@@ -12,7 +12,7 @@ import re
 from typing import NamedTuple
 
 from .._host.host import Host
-from .._host.reading import ABSENT, OK, UNPARSABLE, Reading, ok
+from .._host.reading import ABSENT, NOT_RECORDED, OK, UNPARSABLE, NotRecorded, Reading, known, ok
 from .._pci.address import DEVICES, covers, kernel_address
 from . import config as pve
 from .guest_state import read_vm_running
@@ -42,18 +42,19 @@ def read(host: Host, configs: Configs | None = None) -> dict:
     status, node, containers, vms = configs
     if not status.ok or status.value == NONE:
         return _section(status, containers, vms)
-    return _section(status, read_containers(host, containers), read_vms(host, vms, node))
+    return _section(status, known(lambda: read_containers(host, containers)), known(lambda: read_vms(host, vms, node)))
 
 
 def read_all_configs(host: Host) -> Configs:
     """The configurations of all guests; none on a host without Proxmox VE."""
-    status = read_status(host)
+    status = known(lambda: read_status(host))
+    if not status.ok:
+        return Configs(status, "", status, status)
     if status.value == NONE:
         return Configs(status, "", ok([]), ok([]))
-    if not status.ok:
-        return Configs(status, "", Reading(*status), Reading(*status))
-    node = read_node(host)
-    return Configs(status, node, read_configs(host, node, "lxc"), read_configs(host, node, "qemu-server"))
+    node = known(lambda: read_node(host))
+    return Configs(status, node, *(known(lambda kind=kind: read_configs(host, node, kind))
+                                   for kind in ("lxc", "qemu-server")))
 
 
 def read_status(host: Host) -> Reading:
@@ -115,11 +116,10 @@ def read_vms(host: Host, configs: Reading, node: str) -> Reading:
     if not configs.ok:
         return configs
     mapping = host.read("/etc/pve/mapping/pci.cfg").map(lambda text: pve.parse_mapping(text, node))
-    known = {} if mapping.status == ABSENT else mapping.value
-    return ok([_vm(host, number, sections, known) for number, sections in configs.value])
+    return ok([_vm(host, number, sections, mapping) for number, sections in configs.value])
 
 
-def _vm(host: Host, number: str, sections: dict, mapping: dict | None) -> dict:
+def _vm(host: Host, number: str, sections: dict, mapping: Reading) -> dict:
     settings = sections[""]
     named = [(key, value, claim) for section, claim in (("", ""), (pve.PENDING, " (pending)"))
              for key, value in sections.get(section, [])
@@ -127,7 +127,7 @@ def _vm(host: Host, number: str, sections: dict, mapping: dict | None) -> dict:
     last = dict(settings)
     numa = [value for key, value in settings if re.fullmatch(r"numa\d+", key)]
     return {
-        "id": number, "name": last.get("name"), "running": read_vm_running(host, number),
+        "id": number, "name": last.get("name"), "running": known(lambda: read_vm_running(host, number)),
         "lock": last.get("lock"), "onboot": last.get("onboot") in _TRUE, "template": last.get("template") in _TRUE,
         "hostpci": [_hostpci(host, key, value, claim, mapping) for key, value, claim in named],
         "other_sections": other_sections(sections),
@@ -142,10 +142,19 @@ def _memory_nodes(numa: list[str]) -> str | None:
     return ",".join(nodes.replace(";", ",") for nodes in found if nodes) or None
 
 
-def _hostpci(host: Host, key: str, value: str, claim: str, mapping: dict | None) -> dict:
-    bdfs = pve.claimed_addresses(key, value, mapping, lambda path: read_mediated_parent(host, path))
+def _hostpci(host: Host, key: str, value: str, claim: str, mapping: Reading) -> dict:
+    bdfs = _claimed(host, key, value, mapping)
     return {"key": key + claim, "value": value, "mapping": pve.parse_properties(value, "host").get("mapping"),
-            "bdfs": bdfs, "missing": [bdf for bdf in bdfs or [] if not _exists(host, bdf)]}
+            "bdfs": bdfs, "missing": known(lambda: [bdf for bdf in bdfs or [] if not _exists(host, bdf)])}
+
+
+def _claimed(host: Host, key: str, value: str, mapping: Reading) -> list[str] | None:
+    """The addresses that are named; None where that cannot be told, a recording not telling it among it."""
+    names = {} if mapping.status == ABSENT else None if mapping.status == NOT_RECORDED else mapping.value
+    try:
+        return pve.claimed_addresses(key, value, names, lambda path: read_mediated_parent(host, path))
+    except NotRecorded:
+        return None
 
 
 def read_mediated_parent(host: Host, path: str) -> str | None:
@@ -165,16 +174,20 @@ def _exists(host: Host, address: str) -> bool:
 
 
 def _section(status: Reading, containers: Reading, vms: Reading) -> dict:
-    guests = (containers.value or []) + (vms.value or [])
+    running = known(lambda: _running(containers, vms))
+    return {"status": status, "containers": containers, "vms": vms, "running": running.map(len),
+            "unpinned_running": running.map(lambda guests: sum(not guest["pinned"] for guest in guests))}
+
+
+def _running(containers: Reading, vms: Reading) -> Reading:
+    """The guests that run. Raises NotRecorded."""
     lacking = next((Reading(part.status, None, part.detail) for part in (containers, vms) if not part.ok), None)
-    if lacking is None and any(guest["running"] is None for guest in guests):
-        lacking = Reading(UNPARSABLE, None, "which guests run cannot be told: neither sockets nor control groups")
-    running = [guest for guest in guests if guest["running"]]
-    return {
-        "status": status, "containers": containers, "vms": vms,
-        "running": lacking or ok(len(running)),
-        "unpinned_running": lacking or ok(sum(not guest["pinned"] for guest in running)),
-    }
+    if lacking is not None:
+        return lacking
+    guests = containers.value + vms.value
+    if any(guest["running"] is None for guest in guests):
+        return Reading(UNPARSABLE, None, "which guests run cannot be told: neither sockets nor control groups")
+    return ok([guest for guest in guests if guest["running"]])
 
 
 def claims(guests: dict, bdf: str) -> Reading:

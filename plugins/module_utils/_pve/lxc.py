@@ -9,9 +9,10 @@ Sources: /etc/pve/lxc/<id>.conf (`man pct.conf`, `man lxc.container.conf`), /pro
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from .._host.host import Host
-from .._host.reading import Reading, ok
+from .._host.reading import Reading, known, ok, settle
 from .._kernel.device_majors import owners, read_majors
 from . import config as pve
 from . import device_rules
@@ -32,34 +33,37 @@ def read_containers(host: Host, configs: Reading) -> Reading:
     """
     if not configs.ok:
         return configs
-    running = read_running_containers(host)
+    running = known(lambda: read_running_containers(host))
     unified = read_unified(host)
-    majors = read_majors(host).value or []
-    nodes = host.device_nodes("/dev").value or {}
-    return ok([_container(number, sections, number in running.value if running.ok else None, unified, majors, nodes)
-               for number, sections in configs.value])
+    majors = known(lambda: read_majors(host).value or [])
+    nodes = known(lambda: host.device_nodes("/dev").value or {})
+    return ok([_container(number, sections, running, unified, majors, nodes) for number, sections in configs.value])
 
 
-def _container(number: str, sections: dict, running: bool | None, unified: bool | None, majors: list,
+def _container(number: str, sections: dict, running: Reading, unified: bool | None, majors: list,
                nodes: dict[str, dict]) -> dict:
     settings = sections[""]
     dead = {True: "lxc.cgroup.", False: "lxc.cgroup2."}.get(unified)
     ignored = [f"{key}: {value}" for key, value in settings if dead and key.startswith(dead)]
     live = [(key, value) for key, value in settings if not (dead and key.startswith(dead))]
     devices = pve.container_devices(live)
-    rules, denied = ([device_rules.at_path(rule, nodes) for rule in device_rules.parse_rules(live, verb)]
+    rules, denied = (known(lambda verb=verb: [device_rules.at_path(rule, nodes)
+                                              for rule in device_rules.parse_rules(live, verb)])
                      for verb in ("allow", "deny"))
     last = dict(live)
     cpus = last.get("lxc.cgroup2.cpuset.cpus") or last.get("lxc.cgroup.cpuset.cpus")
     return {
-        "id": number, "name": last.get("hostname"), "running": running, "lock": last.get("lock"),
+        "id": number, "name": last.get("hostname"),
+        "running": known(lambda: number in running.value if running.ok else running.value), "lock": last.get("lock"),
         "onboot": last.get("onboot") in _TRUE, "unprivileged": last.get("unprivileged") in _TRUE,
-        "gpu_devices": gpu_devices(live, devices, rules, sorted(filter(_NVIDIA_NODE.fullmatch, nodes))),
         "devices": [device._asdict() for device in devices],
-        "allow": [_rule(rule, majors) for rule in rules],
-        "deny": [rule.value for rule in denied],
-        "unreadable_rules": unreadable_rules([*rules, *denied], majors),
-        "trailing_text": [f"{rule.key}: {rule.value}" for rule in (*rules, *denied) if rule.ignored],
+        **settle({
+            "gpu_devices": lambda: gpu_devices(live, devices, rules, nodes),
+            "allow": lambda: [_rule(rule, majors) for rule in rules],
+            "deny": lambda: [rule.value for rule in denied],
+            "unreadable_rules": lambda: unreadable_rules([*rules, *denied], majors),
+            "trailing_text": lambda: [f"{rule.key}: {rule.value}" for rule in (*rules, *denied) if rule.ignored],
+        }),
         "other_sections": other_sections(sections),
         "allows_everything": device_rules.allows_everything(live),
         "hook": uses_hook(live),
@@ -89,8 +93,8 @@ def uses_hook(settings: list) -> bool:
 
 
 def gpu_devices(settings: list, devices: list[pve.Device], rules: list[device_rules.Rule],
-                nodes: list[str]) -> list[str]:
-    """Paths of GPU nodes that a container is given; `nodes` are the host's /dev/nvidia<minor>.
+                nodes: Iterable[str]) -> list[str]:
+    """Paths of GPU nodes that a container is given; `nodes` are paths of the host's, /dev/nvidia<minor> among them.
 
     A container that is handed none by path may make or mount them itself: then the allow-list, or NVIDIA's hook,
     says which it may use.
@@ -100,11 +104,11 @@ def gpu_devices(settings: list, devices: list[pve.Device], rules: list[device_ru
         for rule in rules:
             if rule.kind == "c" and rule.major == _NVIDIA_MAJOR:
                 if rule.minor is None:
-                    found.update(nodes)
+                    found.update(filter(_NVIDIA_NODE.fullmatch, nodes))
                 elif rule.minor in _NVIDIA_GPU_MINORS:
                     found.add(f"/dev/nvidia{rule.minor}")
         if uses_hook(settings):
-            found.update(nodes)
+            found.update(filter(_NVIDIA_NODE.fullmatch, nodes))
     return sorted(found)
 
 

@@ -6,10 +6,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from .._host.host import Host
-from .._host.reading import Reading, ok
+from .._host.reading import NOT_RECORDED, Reading, known, ok, settle
 from .._kernel.cpulist import format_cpulist, parse_cpulist
 from .._kernel.log import read_lines
 from .._pci.interrupts import read_default_cpus
@@ -21,6 +21,7 @@ CPU = "/sys/devices/system/cpu"
 CLOCKSOURCE = "/sys/devices/system/clocksource/clocksource0"
 VULNERABILITIES = f"{CPU}/vulnerabilities"
 HYBRID = {"cpu_core": "performance cores", "cpu_atom": "efficient cores", "cpu_lowpower": "low power cores"}
+DESCRIBED = ("vendor", "family", "model", "stepping", "model_name", "microcode", "microcode_cpus", "flags")
 FLAGS = ("hypervisor", "cppc", "constant_tsc", "nonstop_tsc")
 
 
@@ -30,30 +31,43 @@ def read(host: Host, cpuinfo: Reading | None = None, release: Reading | None = N
     cpuinfo = read_cpuinfo(host) if cpuinfo is None else cpuinfo
     release = host.read("/proc/sys/kernel/osrelease") if release is None else release
     log = read_lines(host) if log is None else log
-    present = host.read(f"{CPU}/present").map(parse_cpulist).value
-    online = host.read(f"{CPU}/online").map(parse_cpulist).value
+    present = host.read(f"{CPU}/present").map(parse_cpulist)
+    online = host.read(f"{CPU}/online").map(parse_cpulist)
     return {
         **describe(cpuinfo),
-        "logical": len(present) if present else len(find_cpus(host)) or (cpuinfo.value and cpuinfo.value.cpus),
-        "online": None if online is None else format_cpulist(online),
-        "offline": sorted(set(present) - set(online)) if present and online else None,
-        **count_cores(host, cpuinfo, find_cpus(host) if online is None else online),
-        "kinds": read_kinds(host, cpuinfo),
+        **known_cores(lambda: count_cores(host, cpuinfo, known(
+            lambda: find_cpus(host) if online.value is None else online.value))),
+        **settle({
+            "logical": lambda: len(present.value) if present.value else len(find_cpus(host)) or (
+                cpuinfo.value and cpuinfo.value.cpus),
+            "online": lambda: None if online.value is None else format_cpulist(online.value),
+            "offline": lambda: sorted(set(present.value) - set(online.value))
+            if present.value and online.value else None,
+            "kinds": lambda: read_kinds(host, cpuinfo),
+            "acpi_cppc": lambda: host.is_dir(f"{CPU}/cpu0/acpi_cppc"),
+            "vulnerabilities": lambda: read_vulnerabilities(host),
+            "uncore": lambda: read_uncore(host),
+        }),
         "smt": {"control": host.read(f"{CPU}/smt/control"), "active": host.read_int(f"{CPU}/smt/active")},
-        "acpi_cppc": host.is_dir(f"{CPU}/cpu0/acpi_cppc"),
         "isolated": host.read(f"{CPU}/isolated").map(parse_list),
         "nohz_full": host.read(f"{CPU}/nohz_full").map(parse_list),
         "interrupt_cpus": read_default_cpus(host),
-        "vulnerabilities": read_vulnerabilities(host),
         "clocksource": read_clocksource(host, log),
         "frequency": read_frequency(host, release),
-        "uncore": read_uncore(host),
-        "idle": read_idle(host, online or ()),
+        "idle": read_idle(host, known(lambda: online.value or ())),
     }
+
+
+def known_cores(count: Callable[[], dict]) -> dict:
+    """`{sockets, cores}` as `count` answers, both not recorded where it rests on what a recording lacks."""
+    found = known(count)
+    return {"sockets": found, "cores": found} if isinstance(found, Reading) else found
 
 
 def describe(cpuinfo: Reading) -> dict:
     """What /proc/cpuinfo says of the CPUs; null and false where it says nothing."""
+    if cpuinfo.status == NOT_RECORDED:
+        return dict.fromkeys(DESCRIBED, cpuinfo)
     info = cpuinfo.value
     flags = info.flags if info else frozenset()
     return {
@@ -79,7 +93,7 @@ def count_cores(host: Host, cpuinfo: Reading, online: Iterable[int]) -> dict:
     From topology of Documentation/ABI/stable/sysfs-devices-system-cpu where /proc/cpuinfo does not have them, as on
     arm64: CPUs of one core have one list of siblings, which no numbering can confuse. A package -1 is unknown.
     """
-    if cpuinfo.ok and cpuinfo.value.cores:
+    if cpuinfo.told().ok and cpuinfo.value.cores:
         return {"sockets": cpuinfo.value.sockets, "cores": cpuinfo.value.cores}
     folders = [f"{CPU}/cpu{cpu}/topology" for cpu in online]
     packages = {host.read(f"{folder}/physical_package_id").value for folder in folders} - {None, "-1"}
@@ -102,7 +116,7 @@ def read_kinds(host: Host, cpuinfo: Reading) -> list[dict]:
 
     Intel's are two or three units of performance counters (arch/x86/events/intel/core.c, cpu_core and cpu_atom).
     """
-    if cpuinfo.ok and cpuinfo.value.kinds:
+    if cpuinfo.told().ok and cpuinfo.value.kinds:
         return list(cpuinfo.value.kinds)
     units = {name: host.read(f"/sys/devices/{unit}/cpus").map(parse_cpulist).value for unit, name in HYBRID.items()}
     found = [{"name": name, "cpus": format_cpulist(cpus)} for name, cpus in units.items() if cpus]
@@ -120,7 +134,7 @@ def read_vulnerabilities(host: Host) -> Reading:
     if not names.ok:
         return names
     read = host.read_attributes(VULNERABILITIES, names.value)
-    return ok([{"name": name, "state": state.value} for name, state in read.items() if state.ok])
+    return ok([{"name": name, "state": state.value} for name, state in read.items() if state.told().ok])
 
 
 def read_clocksource(host: Host, log: Reading) -> dict:

@@ -9,7 +9,7 @@ import errno
 import re
 
 from .._host.host import Host
-from .._host.reading import ABSENT, Reading, ok
+from .._host.reading import ABSENT, NOT_RECORDED, LackingError, NotRecorded, Reading, known, ok
 from .._kernel.cpulist import format_cpulist
 
 CPU = "/sys/devices/system/cpu"
@@ -30,10 +30,10 @@ def read_frequency(host: Host, release: Reading) -> dict:
     that boost is off: intel_pstate has `no_turbo`, of the opposite sense, and some drivers have neither.
     """
     boost = host.read_int(f"{CPUFREQ}/boost")
-    policies = read_policies(host, boost)
+    policies = known(lambda: read_policies(host, boost))
     amd_pstate = host.read(f"{CPU}/amd_pstate/status")
     return {
-        "drivers": sorted({policy["driver"].value for policy in policies if policy["driver"].ok}),
+        "drivers": known(lambda: sorted({policy["driver"].value for policy in policies if policy["driver"].told().ok})),
         "boost": boost,
         "amd_pstate": amd_pstate,
         "intel_pstate": host.read(f"{CPU}/intel_pstate/status"),
@@ -88,7 +88,7 @@ def read_policy(host: Host, policy: str, boost: Reading) -> dict | None:
         "hardware_max_khz": read["cpuinfo_max_freq"].map(int),
         "bios_limit_khz": read["bios_limit"].map(int),
         "boost": read["boost"].map(int),
-        "headroom": read_headroom(host, cpus[:1], (read["boost"], boost)),
+        "headroom": known(lambda: read_headroom(host, cpus[:1], (read["boost"], boost))),
     }
 
 
@@ -99,6 +99,8 @@ def _read_cpus(host: Host, folder: str) -> list[int] | None:
     """
     try:
         text = host.read_bytes(f"{folder}/affected_cpus")
+    except LackingError as error:
+        raise NotRecorded(error.strerror) from None
     except OSError as error:
         text = b"" if error.errno == errno.EBUSY else b"unreadable"
     if not text.strip():
@@ -135,7 +137,11 @@ def read_kernel_has_amd_pstate(host: Host, release: Reading) -> Reading:
         config = host.read(path)
         if config.ok:
             return ok(parse_has_amd_pstate(config.value))
+        if config.status == NOT_RECORDED:
+            return config
     builtin = host.read(f"/lib/modules/{release.value}/modules.builtin")
+    if builtin.status == NOT_RECORDED:
+        return builtin
     if builtin.ok and "/amd-pstate.ko" in builtin.value:
         return ok(True)
     return Reading(ABSENT, None, f"no configuration of kernel {release.value} is installed")

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from .._host.host import Host
-from .._host.reading import UNPARSABLE, Reading, from_error, ok
+from .._host.reading import ABSENT, UNPARSABLE, Reading, from_error, known, ok
 from .._kernel.cpulist import format_cpulist
 
 CPU = "/sys/devices/system/cpu"
@@ -38,14 +38,14 @@ def read_idle(host: Host, cpus: Iterable[int]) -> dict:
         "driver": host.read(f"{CPU}/cpuidle/current_driver"),
         "governor": read_governor(host),
         "latency_request_us": read_latency_request(host),
-        "states": read_states(host, cpus),
+        "states": known(lambda: read_states(host, cpus)),
     }
 
 
 def read_governor(host: Host) -> Reading:
     """The idle governor; the name of the file depends on the kernel's age and on a parameter of it."""
     governor = host.read(f"{CPU}/cpuidle/current_governor")
-    return governor if governor.ok else host.read(f"{CPU}/cpuidle/current_governor_ro")
+    return governor if governor.status != ABSENT else host.read(f"{CPU}/cpuidle/current_governor_ro")
 
 
 def read_latency_request(host: Host) -> Reading:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from .._host.host import Host
-from .._host.reading import ABSENT, Reading
+from .._host.reading import ABSENT, NOT_RECORDED, Reading, known
 from . import firmware as firmware_module
 from .cpuinfo import read_cpuinfo
 
@@ -45,14 +45,12 @@ def read(host: Host, cpuinfo: Reading | None = None, firmware: dict | None = Non
     """The facts' section `identity`. What was read before of /proc/cpuinfo and of the firmware can be handed in."""
     cpuinfo = read_cpuinfo(host) if cpuinfo is None else cpuinfo
     firmware = firmware_module.read(host) if firmware is None else firmware
-    kind, technology, evidence = read_container(host) or judge_machine(
-        cpuinfo, firmware, host.read("/sys/hypervisor/type"))
+    told = known(lambda: read_container(host) or judge_machine(cpuinfo, firmware, host.read("/sys/hypervisor/type")))
+    told = (told,) * 3 if isinstance(told, Reading) else told
     return {
         "hostname": host.read("/proc/sys/kernel/hostname"),
         "boot_id": host.read("/proc/sys/kernel/random/boot_id"),
-        "kind": kind,
-        "technology": technology,
-        "evidence": evidence,
+        **dict(zip(("kind", "technology", "evidence"), told)),
         "os": read_os(host),
         "proxmox": read_proxmox(host),
     }
@@ -63,27 +61,36 @@ def read_container(host: Host) -> tuple[str, str | None, str] | None:
 
     A file /.dockerenv proves nothing: it stays in images that are booted as machines.
     """
-    told = host.read("/proc/1/environ").value or ""
+    first, named = host.read("/proc/1/environ"), host.read("/run/systemd/container")
+    namespace = host.read_link("/proc/self/ns/pid")
+    told = first.value or "" if first.ok else ""
     manager = next((entry.partition("=")[2] for entry in told.split("\0") if entry.startswith("container=")), None)
     if manager is not None:
         return CONTAINER, manager or None, f"the first process was started with container={manager}"
-    manager = host.read("/run/systemd/container").value
-    if manager is not None:
-        return CONTAINER, manager.strip() or None, f"/run/systemd/container says {manager.strip()}"
-    namespace = host.read_link("/proc/self/ns/pid").value
-    if namespace is not None and namespace != INITIAL_PID_NAMESPACE:
-        return CONTAINER, None, f"its PID namespace is {namespace}, the machine's own is {INITIAL_PID_NAMESPACE}"
+    if named.ok:
+        return CONTAINER, named.value.strip() or None, f"/run/systemd/container says {named.value.strip()}"
+    if namespace.ok and namespace.value != INITIAL_PID_NAMESPACE:
+        return CONTAINER, None, f"its PID namespace is {namespace.value}, the machine's own is {INITIAL_PID_NAMESPACE}"
+    if not namespace.ok:        # the machine's own namespace is that of no container
+        for reading in (first, named, namespace):
+            reading.told()
     return None
 
 
 def judge_machine(cpuinfo: Reading, firmware: dict, hypervisor: Reading) -> tuple[str, str | None, str]:
     """Kind, technology and evidence of what is no container."""
-    if hypervisor.value:
+    if hypervisor.ok and hypervisor.value:
         return VM, hypervisor.value.strip(), f"/sys/hypervisor/type says {hypervisor.value.strip()}"
-    vendor, product = (firmware[name].value or "" for name in ("system_vendor", "product_name"))
+    flags = cpuinfo.value.flags if cpuinfo.ok else frozenset()
+    if not flags:       # those of x86 tell of every hypervisor that has such a file
+        hypervisor.told()
+        cpuinfo.told()
+    names_of = [firmware[name] for name in ("system_vendor", "product_name")]
+    if "hypervisor" in flags and NOT_RECORDED in [reading.status for reading in names_of]:
+        names_of = [Reading(ABSENT)] * 2
+    vendor, product = (reading.value or "" for reading in names_of)
     names = f"{vendor} {product}".strip()
     technology, word = find_hypervisor(names)
-    flags = cpuinfo.value.flags if cpuinfo.ok else frozenset()
     if "hypervisor" in flags:
         return VM, technology, "the CPUs have the flag hypervisor" + (f" and the firmware names {word}" if word else "")
     if technology and not product.endswith(".metal"):       # EC2 names its machines without a hypervisor so
@@ -108,6 +115,8 @@ def read_os(host: Host) -> dict:
     """Id, version and name of the distribution: os-release(5)."""
     text = host.read("/etc/os-release")
     text = text if text.ok else host.read("/usr/lib/os-release")
+    if text.status == NOT_RECORDED:
+        return {"id": text, "version_id": text, "name": text}
     values = parse_os_release(text.value or "")
     return {"id": values.get("ID"), "version_id": values.get("VERSION_ID"),
             "name": values.get("PRETTY_NAME") or values.get("NAME")}
@@ -121,10 +130,14 @@ def parse_os_release(text: str) -> dict[str, str]:
 
 def read_proxmox(host: Host) -> dict:
     """Whether this is a Proxmox VE host and the version of its package pve-manager."""
-    installed = host.exists("/usr/bin/pveversion") or host.exists("/etc/pve")
+    installed = known(lambda: host.exists("/usr/bin/pveversion") or host.exists("/etc/pve"))
+    if isinstance(installed, Reading):
+        return {"installed": installed, "version": installed}
     if not installed:
         return {"installed": False, "version": Reading(ABSENT, None, "Proxmox VE is not installed")}
     status = host.read("/var/lib/dpkg/status", DPKG_LIMIT)
+    if status.status == NOT_RECORDED:
+        return {"installed": True, "version": status}
     version = parse_package_version(status.value or "", "pve-manager")
     if status.ok and version is None:
         status = Reading(ABSENT, None, "dpkg does not list pve-manager as installed")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from .._host.host import Host
-from .._host.reading import ABSENT, Reading, ok
+from .._host.reading import ABSENT, Reading, known, ok
 from .._kernel.bracketed import choices, chosen
 from .._kernel.device_users import read_locking, read_users
 from .numa import NODE, parse_meminfo, pick
@@ -27,10 +27,10 @@ def read(host: Host, users: Reading | None = None) -> dict:
         "total_kib": pick(meminfo, "MemTotal"),
         "available_kib": pick(meminfo, "MemAvailable"),
         "thp": read_thp(host),
-        "hugepages": read_hugepages(host, meminfo),
+        "hugepages": known(lambda: read_hugepages(host, meminfo)),
         "ksm": read_ksm(host),
         "arc": read_arc(host),
-        "shm_kib": host.read("/proc/mounts").map(lambda text: parse_shm(text, meminfo.value or {})),
+        "shm_kib": known(lambda: host.read("/proc/mounts").map(lambda text: parse_shm(text, meminfo.value or {}))),
         "swap": host.read("/proc/swaps").map(parse_swaps),
         "locking": read_locking(host, read_users(host) if users is None else users),
     }
@@ -50,7 +50,7 @@ def read_thp(host: Host) -> dict:
         "defrag": host.read(f"{THP}/defrag").map(chosen),
         "shmem_enabled": host.read(f"{THP}/shmem_enabled").map(chosen),
         "khugepaged_defrag": host.read_int(f"{THP}/khugepaged/defrag"),
-        "sizes": read_thp_sizes(host),
+        "sizes": known(lambda: read_thp_sizes(host)),
         "pmd_kib": host.read(f"{THP}/hpage_pmd_size").map(lambda text: int(text) >> 10),
     }
 
@@ -69,7 +69,7 @@ def read_hugepages(host: Host, meminfo: Reading) -> Reading:
     Documentation/admin-guide/mm/hugetlbpage.rst. The line Hugetlb of /proc/meminfo counts the pools of every size.
     """
     held = pick(meminfo, "Hugetlb")
-    if held.value == 0 or not held.ok:
+    if not held.ok or held.value == 0:
         return held.map(lambda _none: [])
     sizes = [re.fullmatch(r"hugepages-(\d{1,9})kB", name) for name in host.list(HUGEPAGES)]
     pools = [read_pool(host, kib) for kib in sorted(int(size[1]) for size in sizes if size)]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from .._host.host import Host
+from .._host.reading import known
 from .._pci.sysfs import read_driver
 
 _NET = "/sys/class/net"
@@ -16,10 +17,10 @@ _ADDRESS = re.compile(r"/([0-9a-f]{4,8}:[0-9a-f]{2}:[01][0-9a-f]\.[0-7])(?=/)")
 
 def read(host: Host) -> dict:
     """The facts' section `network`."""
-    links = host.read_links(_NET).value or {}
     return {
-        "interfaces": [read_interface(host, name, link) for name, link in sorted(links.items())
-                       if "/virtual/" not in link],
+        "interfaces": known(lambda: [read_interface(host, name, link)
+                                     for name, link in sorted((host.read_links(_NET).value or {}).items())
+                                     if "/virtual/" not in link]),
         "backlog": host.read("/proc/net/softnet_stat").map(parse_softnet),
     }
 
@@ -36,7 +37,7 @@ def read_interface(host: Host, name: str, link: str) -> dict:
     return {
         "name": name,
         "bdf": addresses[-1] if addresses else None,
-        "driver": read_driver(host, addresses[-1]) if addresses else None,
+        "driver": known(lambda: read_driver(host, addresses[-1])) if addresses else None,
         "operstate": read["operstate"],
         "carrier": read["carrier"].map(int),
         "speed_mbps": read["speed"].map(int),

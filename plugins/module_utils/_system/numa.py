@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from .._host.host import Host
-from .._host.reading import ABSENT, Reading, ok
+from .._host.reading import ABSENT, Reading, known, ok, settle
 from .._kernel.cpulist import format_cpulist, parse_cpulist
 from .._pci.interrupts import parse_mask
 
@@ -19,9 +19,9 @@ NVIDIA_GPUS = "/proc/driver/nvidia/gpus"
 
 def read(host: Host) -> dict:
     """The facts' section `numa`: the nodes that are online; none where the kernel was built without NUMA."""
-    online = host.read(f"{NODE}/online").map(parse_cpulist).value or []
-    gpus = read_gpu_nodes(host)
-    return {"nodes": [read_node(host, node, gpus.get(node)) for node in online]}
+    online = host.read(f"{NODE}/online").map(parse_cpulist)
+    gpus = known(lambda: read_gpu_nodes(host))
+    return {"nodes": known(lambda: [read_node(host, node, gpus) for node in online.value or []])}
 
 
 def read_package(host: Host, cpus: str) -> int | None:
@@ -50,21 +50,24 @@ def read_gpu_nodes(host: Host) -> dict[int, str]:
     return found
 
 
-def read_node(host: Host, node: int, gpu: str | None = None) -> dict:
-    """CPUs that are online, memory in KiB, the GPU whose memory it is, the distance to every node, itself 10."""
+def read_node(host: Host, node: int, gpus: dict[int, str]) -> dict:
+    """CPUs that are online, memory in KiB, the GPU whose memory it is, the distance to every node, itself 10.
+
+    `gpus` is what read_gpu_nodes() gave.
+    """
     folder = f"{NODE}/node{node}"
     memory = host.read(f"{folder}/meminfo").map(parse_meminfo)
-    cpus = read_cpus(host, folder)
-    return {
-        "node": f"node{node}",
-        "id": node,
-        "cpus": cpus,
-        "package": read_package(host, cpus),
-        "memory_kib": pick(memory, "MemTotal"),
-        "free_kib": pick(memory, "MemFree"),
-        "gpu": gpu,
-        "distances": host.read(f"{folder}/distance").map(parse_numbers).value or [],
-    }
+    cpus = known(lambda: read_cpus(host, folder))
+    return settle({
+        "node": lambda: f"node{node}",
+        "id": lambda: node,
+        "cpus": lambda: cpus,
+        "package": lambda: read_package(host, cpus),
+        "memory_kib": lambda: pick(memory, "MemTotal"),
+        "free_kib": lambda: pick(memory, "MemFree"),
+        "gpu": lambda: gpus.get(node),
+        "distances": lambda: host.read(f"{folder}/distance").map(parse_numbers).value or [],
+    })
 
 
 def read_cpus(host: Host, folder: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from .._host.host import Host
-from .._host.reading import ABSENT, Reading, ok
+from .._host.reading import ABSENT, Reading, known, ok
 from .log_events import find_events
 
 CONTROLLERS = "/sys/devices/system/edac/mc"
@@ -22,7 +22,8 @@ _UNCORRECTED = re.compile(r"\b(?:uncorrected|fatal|panic)\b", re.IGNORECASE)
 
 def read(host: Host, log: Reading) -> dict:
     """The facts' section `ras`. `log` is what _kernel.log.read_lines() gave."""
-    return {"controllers": read_controllers(host), "errors": log.map(find_errors), "events": log.map(find_events)}
+    return {"controllers": known(lambda: read_controllers(host)), "errors": log.map(find_errors),
+            "events": log.map(find_events)}
 
 
 def read_controllers(host: Host) -> Reading:
