@@ -113,6 +113,13 @@ class _Compiler:
         return fits
 
 
+def _is_gap(item: Any) -> bool:
+    """Whether a fact is a reading that is not recorded, which may stand for any fact."""
+    return (isinstance(item, dict) and item.get("status") == "not_recorded" and item.get("value", item) is None
+            and set(item) <= {"status", "value", "why"} and isinstance(item.get("why", ""), str)
+            and len(item.get("why", "")) <= CHARACTERS)
+
+
 def _all(parts: list[Fits]) -> Fits:
     def fits(value: Any) -> Misfit | None:
         for part in parts:
@@ -207,7 +214,7 @@ def _properties(compiler: _Compiler, node: Mapping[str, Any], file: str) -> Fits
             inner = known.get(name, further)
             if inner is not None:
                 misfit = inner(item)
-                if misfit is not None:
+                if misfit is not None and not _is_gap(item):
                     misfit[0].append(name)
                     return misfit
             elif more is False and name not in known:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from .._derive.derive import derive
-from .._expressions.errors import ExpressionError, Unreadable, in_words, kind
+from .._expressions.errors import NOT_RECORDED, STATUS_IN_WORDS, ExpressionError, Unreadable, in_words, kind
 from .._expressions.expression import Expression, evaluate
 from .._expressions.template import Template
 from . import reasons
@@ -54,7 +54,7 @@ def _without_unseen_gpus(facts: Mapping[str, Any]) -> Mapping[str, Any]:
     """The facts, with all that is about GPUs lost where the PCI bus could not be seen: an empty list would say that
     there are none."""
     functions = facts.get("pcie", {}).get("functions", {"status": "ok"})      # facts of 0.1.0 do not have it
-    if functions["status"] == "ok" or facts["derived"]["container"] is not None:
+    if functions["status"] in ("ok", NOT_RECORDED) or facts["derived"]["container"] is not None:
         return facts
     unseen = {"status": "the PCI bus could not be seen (/sys/bus/pci/devices)", "value": None}
     empty = [name for name in _FROM_GPUS_AND_LOG if not facts["derived"][name]]
@@ -101,15 +101,15 @@ class _Judge:
     def findings(self) -> list[dict[str, Any]]:
         check = self.check
         if check.applies is not None and "it" not in check.applies.roots:
-            verdict, reason = self._applies(None)
-            if verdict:
-                return [self._finding(None, verdict, reason)]
+            unfit = self._applies(None)
+            if unfit:
+                return [unfit]
         if check.each is None:
             return [self._judge(None)]
         try:
             subjects = evaluate(check.each, {"host": self.host})
         except ExpressionError as error:
-            return [self._finding(None, "unknown", reasons.of_error("each", error, check.each, self._scope(None)))]
+            return [self._unknown(None, "each", error, check.each)]
         if not isinstance(subjects, list):
             return [self._finding(None, "unknown", f"each yields {in_words([kind(subjects)])}, not a list of subjects")]
         if not subjects:
@@ -119,30 +119,36 @@ class _Judge:
     def _judge(self, it: Any) -> dict[str, Any]:
         check = self.check
         if check.applies is not None and "it" in check.applies.roots:
-            verdict, reason = self._applies(it)
-            if verdict:
-                return self._finding(it, verdict, reason)
+            unfit = self._applies(it)
+            if unfit:
+                return unfit
         try:
             actual = evaluate(check.actual, self._scope(it))
         except Unreadable as error:
             if error.status == "absent" and check.absent_verdict:
                 return self._finding(it, check.absent_verdict, self.text(check.absent_reason, it))
-            return self._finding(it, "unknown", reasons.of_error("actual", error, check.actual, self._scope(it)))
+            return self._unknown(it, "actual", error, check.actual)
         except ExpressionError as error:
-            return self._finding(it, "unknown", reasons.of_error("actual", error, check.actual, self._scope(it)))
+            return self._unknown(it, "actual", error, check.actual)
         return self._compare(it, actual)
 
-    def _applies(self, it: Any) -> tuple[str | None, str | None]:
-        """The verdict and its reason where the check does not apply or nobody can tell; None, None where it does."""
+    def _applies(self, it: Any) -> dict[str, Any] | None:
+        """The finding where the check does not apply or nobody can tell; None where it does apply."""
         try:
             answer = evaluate(self.check.applies, self._scope(it))
         except ExpressionError as error:
-            return "unknown", reasons.of_error("applies", error, self.check.applies, self._scope(it))
+            return self._unknown(it, "applies", error, self.check.applies)
         if answer is False:
-            return "not_applicable", self.text(self.check.otherwise, it)
+            return self._finding(it, "not_applicable", self.text(self.check.otherwise, it))
         if answer is not True:
-            return "unknown", reasons.of_answer(self.check.applies, answer, self._scope(it))
-        return None, None
+            return self._finding(it, "unknown", reasons.of_answer(self.check.applies, answer, self._scope(it)))
+        return None
+
+    def _unknown(self, it: Any, key: str, error: ExpressionError, expression: Expression, actual: Any = None) -> dict:
+        """The finding where `expression`, what the check has as `key`, has no answer."""
+        found = self._finding(it, "unknown", reasons.of_error(key, error, expression, self._scope(it)), actual)
+        lacking = isinstance(error, Unreadable) and error.status == NOT_RECORDED
+        return {**found, "not_recorded": error.why or STATUS_IN_WORDS[NOT_RECORDED]} if lacking else found
 
     def _compare(self, it: Any, actual: Any) -> dict[str, Any]:
         expect, read = self.check.expect, self.effective.source
@@ -151,7 +157,7 @@ class _Judge:
             read = self.check.actual
             passed = compare(expect.op, expect.type, actual, wanted)
         except ExpressionError as error:
-            return self._finding(it, "unknown", reasons.of_error("expect.from", error, read, self._scope(it)), actual)
+            return self._unknown(it, "expect.from", error, read, actual)
         except (ValueError, OverflowError) as error:
             return self._finding(it, "unknown", reasons.of_value(read, error, self._scope(it)), actual)
         reason = self.text(self.check.on_pass if passed else self.check.on_fail, it, actual, value)

@@ -22,6 +22,8 @@ _OTHERWISE = "See the reason; if nothing on the host explains it, report it with
 
 def advice(reason: str | None) -> str:
     """One sentence for the reason of an unknown verdict, which ends with the status of what could not be read."""
+    if " is not recorded: " in (reason or ""):
+        return _ADVICE["not_recorded"]
     for status, text in _ADVICE.items():
         if (reason or "").endswith(STATUS_IN_WORDS.get(status, status)):
             return text

@@ -54,6 +54,7 @@ from .managers import boot_sysctls, sysctl_places, tuning_services
 from .memory import host_memory_kib, memory_shares, static_pools, usual_huge_page
 from .modprobe import modprobe
 from .network import dropped_per_million, rdma_cards
+from .not_recorded import recorded, settle, several, with_gaps, without_gaps
 from .numa import numa, remote_interrupts
 from .paths.acs_parameter import clear_redirection
 from .paths.nic_paths import nic_paths
@@ -70,128 +71,156 @@ _VGA = "0300"       # PCI_CLASS_DISPLAY_VGA, include/linux/pci_ids.h
 def derive(facts: dict[str, Any], nodes: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """The facts with `derived` added to them and to every GPU; the facts given stay as they are.
 
-    `nodes` are the facts of other nodes of the cluster, by their names.
+    `nodes` are the facts of other nodes of the cluster, by their names. What rests on a fact that a recording does not
+    have is a reading `not_recorded` as well.
     """
-    ports = {port["bdf"]: port for port in facts["ports"]}
-    unusable = unusable_gpus(facts["gpus"], facts["nvidia"])
-    gpus = [{**gpu, "derived": _of_gpu(gpu, facts, ports, unusable.get(gpu["bdf"]))} for gpu in facts["gpus"]]
-    groups = compare_alike(gpus)        # first: it adds to every GPU what the others may ask
-    given = gpu_containers(facts, gpus, nodes or {})
+    of_others = dict(nodes or {})
+    whole, others = with_gaps(facts), with_gaps(of_others)
+    found = _derive(whole, others)
+    if whole is facts and others is of_others:
+        return found
+    return {**facts, **without_gaps({"gpus": found["gpus"], "derived": found["derived"]})}
+
+
+def _derive(facts: dict[str, Any], nodes: Mapping[str, Any]) -> dict[str, Any]:
+    ports = recorded(lambda: {port["bdf"]: port for port in facts["ports"]})
+    unusable = recorded(lambda: unusable_gpus(facts["gpus"], facts["nvidia"]))
+    gpus = recorded(lambda: [{**gpu, "derived": _of_gpu(gpu, facts, ports, unusable)} for gpu in facts["gpus"]])
+    groups = recorded(lambda: compare_alike(gpus))        # first: it adds to every GPU what the others may ask
+    given = recorded(lambda: gpu_containers(facts, gpus, nodes))
     settings = _of_settings(facts)
     return {**facts, "gpus": gpus, "derived": {
-        "container": _container(facts["identity"]),
-        "virtual": _virtual(facts["identity"]),
+        **settle({
+            "container": lambda: _container(facts["identity"]),
+            "virtual": lambda: _virtual(facts["identity"]),
+        }),
         **settings,
         **_of_hardware(facts, gpus),
         **_of_log(facts, gpus),
         **_of_nvidia(facts, gpus, unusable),
-        "compute_gpus": sum(1 for gpu in gpus if gpu["derived"]["compute"] and _is_counted(gpu)),
-        "aspm_links": sorted({bdf for gpu in gpus if gpu["derived"]["compute"] and gpu["derived"]["left_alone"] is None
-                              and gpu["derived"]["coherent"] is None for bdf in gpu["derived"]["aspm_links"]}),
-        "isolated_guests": isolated_guests(facts["guests"], gpus),
-        "stopped_by_reboot": stopped_by_reboot(facts["guests"], given),
-        "gpu_containers": given,
-        "container_nodes": container_nodes(facts),
-        "gpu_vms": gpu_vms(facts, gpus, nodes or {}),
-        "gpu_groups": groups,
+        **settle({
+            "compute_gpus": lambda: sum(1 for gpu in gpus if gpu["derived"]["compute"] and _is_counted(gpu)),
+            "aspm_links": lambda: _aspm_links(gpus),
+            "isolated_guests": lambda: isolated_guests(facts["guests"], gpus),
+            "stopped_by_reboot": lambda: stopped_by_reboot(facts["guests"], given),
+            "gpu_containers": lambda: given,
+            "container_nodes": lambda: container_nodes(facts),
+            "gpu_vms": lambda: gpu_vms(facts, gpus, nodes),
+            "gpu_groups": lambda: groups,
+        }),
         **_between_devices(facts, gpus, settings["boot"]),
     }}
 
 
+def _aspm_links(gpus: list[dict[str, Any]]) -> list[str]:
+    judged = (gpu["derived"] for gpu in gpus if gpu["derived"]["compute"] and gpu["derived"]["left_alone"] is None
+              and gpu["derived"]["coherent"] is None)
+    return sorted({bdf for derived in judged for bdf in derived["aspm_links"]})
+
+
 def _between_devices(facts: dict[str, Any], gpus: list[dict[str, Any]], next_boot: dict[str, Any]) -> dict[str, Any]:
     """Transfers that do not pass the memory of the host, and how what stands in their way is taken out of it."""
-    release = value(next_boot["next"]) or value(facts["kernel"]["release"])
-    found = {"p2p": transfers(facts, gpus), "nic_paths": nic_paths(facts, gpus)}
-    for paths in found.values():
-        paths["clear"] = clear_redirection(paths["redirect_ports"], release, next_boot["loader"], next_boot["edit"])
-    return {**found, "translation": translation(facts)}
+    def clear(paths: dict[str, Any]) -> dict[str, Any]:
+        release = recorded(lambda: value(next_boot["next"]) or value(facts["kernel"]["release"]))
+        return {**paths, "clear": recorded(lambda: clear_redirection(
+            paths["redirect_ports"], release, next_boot["loader"], next_boot["edit"]))}
+
+    return settle({"p2p": lambda: clear(transfers(facts, gpus)), "nic_paths": lambda: clear(nic_paths(facts, gpus)),
+                   "translation": lambda: translation(facts)})
 
 
 def _of_settings(facts: dict[str, Any]) -> dict[str, Any]:
-    memory_kib = host_memory_kib(facts)
-    return {
-        "memory_gib": None if memory_kib is None else memory_kib >> 20,
-        "memory_kib": facts["memory"]["total_kib"] if memory_kib is None else known(memory_kib),
-        "usual_huge_page": usual_huge_page(facts["memory"]["thp"]),
-        "memory_shares": memory_shares(facts["memory"], facts["sysctl"], memory_kib),
-        "static_pools": static_pools(facts["memory"]),
-        "boot_sysctls": boot_sysctls(facts),
-        "sysctl_places": sysctl_places(facts),
-        "tuning_services": tuning_services(facts),
-        "dropped_per_million": dropped_per_million(facts["network"]),
-        "boot": boot(facts),
-        "pci_options": pci_options(facts["kernel"]),
-    }
+    memory_kib = recorded(lambda: host_memory_kib(facts))
+    return settle({
+        "memory_gib": lambda: None if memory_kib is None else memory_kib >> 20,
+        "memory_kib": lambda: facts["memory"]["total_kib"] if memory_kib is None else known(memory_kib),
+        "usual_huge_page": lambda: usual_huge_page(facts["memory"]["thp"]),
+        "memory_shares": lambda: memory_shares(facts["memory"], facts["sysctl"], memory_kib),
+        "static_pools": lambda: static_pools(facts["memory"]),
+        "boot_sysctls": lambda: boot_sysctls(facts),
+        "sysctl_places": lambda: sysctl_places(facts),
+        "tuning_services": lambda: tuning_services(facts),
+        "dropped_per_million": lambda: dropped_per_million(facts["network"]),
+        "boot": lambda: boot(facts),
+        "pci_options": lambda: pci_options(facts["kernel"]),
+    })
 
 
 def _of_hardware(facts: dict[str, Any], gpus: list[dict[str, Any]]) -> dict[str, Any]:
-    cards = rdma_cards(facts, gpus)
-    return {
-        "scaling_driver": scaling_driver(facts["cpu"], facts["kernel"]),
-        "frequency_limits": frequency_limits(facts["cpu"]["frequency"]),
-        "odd_policies": odd_policies(facts["cpu"]["frequency"]["policies"], facts["cpu"]["kinds"]),
-        "vulnerable": open_vulnerabilities(facts["cpu"]["vulnerabilities"]),
-        "boost_switches": boost_switches(facts["cpu"]["frequency"]),
-        "nothing_to_boost": nothing_to_boost(facts["cpu"]["frequency"]["policies"]),
-        "die_controllers": has_die_controllers(facts["cpu"]),
-        "idle_states": deep_states(facts["cpu"]["idle"]["states"]),
-        "numa": numa(facts["numa"]["nodes"], facts["cpu"]),
-        "memory_errors": memory_errors(facts["ras"]),
-        "firmware": firmware_settings(facts),
-        "rdma_cards": cards,
-        "rdma_ports": rdma_ports(facts, cards),
-    }
+    cards = recorded(lambda: rdma_cards(facts, gpus))
+    return settle({
+        "scaling_driver": lambda: scaling_driver(facts["cpu"], facts["kernel"]),
+        "frequency_limits": lambda: frequency_limits(facts["cpu"]["frequency"]),
+        "odd_policies": lambda: odd_policies(facts["cpu"]["frequency"]["policies"], facts["cpu"]["kinds"]),
+        "vulnerable": lambda: open_vulnerabilities(facts["cpu"]["vulnerabilities"]),
+        "boost_switches": lambda: boost_switches(facts["cpu"]["frequency"]),
+        "nothing_to_boost": lambda: nothing_to_boost(facts["cpu"]["frequency"]["policies"]),
+        "die_controllers": lambda: has_die_controllers(facts["cpu"]),
+        "idle_states": lambda: deep_states(facts["cpu"]["idle"]["states"]),
+        "numa": lambda: numa(facts["numa"]["nodes"], facts["cpu"]),
+        "memory_errors": lambda: memory_errors(facts["ras"]),
+        "firmware": lambda: firmware_settings(facts),
+        "rdma_cards": lambda: cards,
+        "rdma_ports": lambda: rdma_ports(facts, cards),
+    })
 
 
 def _of_log(facts: dict[str, Any], gpus: list[dict[str, Any]]) -> dict[str, Any]:
-    return {
-        "log_reach": log_reach(facts["kernel"]),
-        "iommu_faults": iommu_faults(facts, gpus),
-        "oom_kills": oom_kills(facts),
-        "lockups": lockups(facts),
-        "amdgpu_errors": amdgpu_errors(facts),
-        "nvme_errors": nvme_errors(facts),
-        "corrected_errors": corrected_errors(facts, [gpu for gpu in gpus if gpu["derived"]["compute"]]),
-    }
+    return settle({
+        "log_reach": lambda: log_reach(facts["kernel"]),
+        "iommu_faults": lambda: iommu_faults(facts, gpus),
+        "oom_kills": lambda: oom_kills(facts),
+        "lockups": lambda: lockups(facts),
+        "amdgpu_errors": lambda: amdgpu_errors(facts),
+        "nvme_errors": lambda: nvme_errors(facts),
+        "corrected_errors": lambda: corrected_errors(facts, [gpu for gpu in gpus if gpu["derived"]["compute"]]),
+    })
 
 
 def _of_nvidia(facts: dict[str, Any], gpus: list[dict[str, Any]], unusable: dict[str, str]) -> dict[str, Any]:
-    return {
-        "nvidia_gpus": [gpu["bdf"] for gpu in gpus if gpu["vendor"] == _NVIDIA and _is_counted(gpu)],
-        "missing_nodes": missing_nodes(facts),
-        "peermem": peermem(facts, gpus),
-        "library_mismatch": library_mismatch(facts["nvidia"]),
-        "logged_mismatches": mismatches(facts["nvidia"]),
-        "resets_required": resets_required(facts["nvidia"]),
-        "fabric": fabric(facts, [gpu for gpu in gpus if gpu["vendor"] == _NVIDIA and is_for_host(gpu)]),
-        "hung": hung(facts["nvidia"]),
-        "gpu_count": gpu_count(gpus, facts["nvidia"], unusable),
-        "driver_branch": driver_branch(facts["nvidia"]),
-        "xids": xids_by_device(facts),
-        "sxids": sxids_by_switch(facts),
-        "modprobe": modprobe(facts),
-    }
+    return settle({
+        "nvidia_gpus": lambda: [gpu["bdf"] for gpu in gpus if gpu["vendor"] == _NVIDIA and _is_counted(gpu)],
+        "missing_nodes": lambda: missing_nodes(facts),
+        "peermem": lambda: peermem(facts, gpus),
+        "library_mismatch": lambda: library_mismatch(facts["nvidia"]),
+        "logged_mismatches": lambda: mismatches(facts["nvidia"]),
+        "resets_required": lambda: resets_required(facts["nvidia"]),
+        "fabric": lambda: fabric(facts, [gpu for gpu in gpus if gpu["vendor"] == _NVIDIA and is_for_host(gpu)]),
+        "hung": lambda: hung(facts["nvidia"]),
+        "gpu_count": lambda: gpu_count(gpus, facts["nvidia"], unusable),
+        "driver_branch": lambda: driver_branch(facts["nvidia"]),
+        "xids": lambda: xids_by_device(facts),
+        "sxids": lambda: sxids_by_switch(facts),
+        "modprobe": lambda: modprobe(facts),
+    })
 
 
-def _of_gpu(gpu: dict[str, Any], facts: dict[str, Any], ports: dict[str, dict], unusable: str | None) -> dict[str, Any]:
+def _of_gpu(gpu: dict[str, Any], facts: dict[str, Any], ports: dict[str, dict],
+            all_unusable: dict[str, str]) -> dict[str, Any]:
     nvidia = facts["nvidia"]
-    path = path_facts(gpu, ports, nvidia["smi"])
+    unusable = recorded(lambda: all_unusable.get(gpu["bdf"]))
+    smi = recorded(lambda: nvidia["smi"])
+    path = path_facts(gpu, ports, smi)
     return {
-        "compute": is_compute(gpu, ports),
-        "for_host": is_for_host(gpu),
-        "left_alone": left_alone(gpu),
-        "spare": spare(gpu, facts["gpus"]),
-        "unusable": unusable,
-        "write_obstacle": write_obstacle(gpu, unusable),
-        "coherent": coherent(gpu),
-        **claims(gpu, facts),
-        "hung": hung(nvidia, gpu["bdf"]),
+        **settle({
+            "compute": lambda: is_compute(gpu, ports),
+            "for_host": lambda: is_for_host(gpu),
+            "left_alone": lambda: left_alone(gpu),
+            "spare": lambda: spare(gpu, facts["gpus"]),
+            "unusable": lambda: unusable,
+            "write_obstacle": lambda: write_obstacle(gpu, unusable),
+            "coherent": lambda: coherent(gpu),
+        }),
+        **several(("claims", "rivals"), lambda: claims(gpu, facts)),
         **path,
-        **smi_facts(gpu, nvidia["smi"], path["idle"]),
-        "flavours": driver_flavours(gpu),
-        "platform": "Grace Hopper" if is_grace_hopper(gpu) else gpu["generation"],
-        "last_branch": last_branch(gpu),
-        "remote_interrupts": remote_interrupts(gpu),
+        **smi_facts(gpu, smi, path["idle"]),
+        **settle({
+            "hung": lambda: hung(nvidia, gpu["bdf"]),
+            "flavours": lambda: driver_flavours(gpu),
+            "platform": lambda: "Grace Hopper" if is_grace_hopper(gpu) else gpu["generation"],
+            "last_branch": lambda: last_branch(gpu),
+            "remote_interrupts": lambda: remote_interrupts(gpu),
+        }),
     }
 
 

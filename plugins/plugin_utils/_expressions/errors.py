@@ -9,6 +9,7 @@ import difflib
 from collections.abc import Iterable
 from typing import Any
 
+NOT_RECORDED = "not_recorded"
 STATUS_IN_WORDS = {
     "absent": "this host has no such thing",
     "denied": "it needs root",
@@ -17,6 +18,7 @@ STATUS_IN_WORDS = {
     "gone": "the device is gone (it answers with all ones)",
     "passed_through": "the device belongs to a guest",
     "unparsable": "what was read makes no sense",
+    "not_recorded": "the recording does not have it",
 }
 
 
@@ -91,6 +93,8 @@ class Unreadable(ExpressionError):
 
     @property
     def message(self) -> str:
+        if self.status == NOT_RECORDED:
+            return f"{self.fact} is not recorded: {self.why or STATUS_IN_WORDS[NOT_RECORDED]}"
         return self.why or f"{self.fact} could not be read: {STATUS_IN_WORDS.get(self.status, self.status)}"
 
 

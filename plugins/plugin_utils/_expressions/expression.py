@@ -17,6 +17,8 @@ Plain jmespath answers null in all these cases, and null is as good as false. Th
 Functions: those of jmespath (to_number() takes a plain decimal number or nothing) and, of our own,
 `status(&expression)`: ok, or the status of the reading that stops it;
 `value_or(&expression, otherwise)`: its value, or `otherwise` where a reading stops it.
+
+A reading `not_recorded` stops these two as well: what a recording does not have decides nothing.
 """
 from __future__ import annotations
 

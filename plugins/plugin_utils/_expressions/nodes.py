@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterable
 from typing import Any
 
-from .errors import BadValue, MissingName, Unreadable, in_words, kind, nearest
+from .errors import NOT_RECORDED, BadValue, MissingName, Unreadable, in_words, kind, nearest
 from .functions import DEFERRED, StrictFunctions
 from .readings import equal, is_true, open_all, open_argument, open_reading
 
@@ -234,6 +234,8 @@ class _Deferred(Node):
         try:
             found = expression.children[0].answer(value)
         except Unreadable as error:
+            if error.status == NOT_RECORDED:        # it may be anything: nothing is decided by it
+                raise
             return otherwise[0].answer(value) if otherwise else error.status
         return found if otherwise else "ok"
 

@@ -112,6 +112,8 @@ def resets_required(nvidia: dict[str, Any]) -> dict[str, list[str]]:
     driver of unified memory wants is no question of one GPU: nothing but a reboot answers it.
     """
     lines = value(nvidia["reset_required"]) or []
+    if not lines:
+        return {"now": [], "history": []}
     gpus = nvidia["smi"]["gpus"]
     well = bool(gpus) and all(gpu["recovery_action"] == "None" and not gpu["trouble"] for gpu in gpus)
     now = [line for line in lines if not well or "reboot" in line]

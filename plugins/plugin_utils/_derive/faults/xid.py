@@ -5,8 +5,9 @@
 """The errors that NVIDIA's driver and its NVSwitches logged, each GPU's and each switch's in sentences."""
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Callable
 
 from ..reading import value
 from .xid_catalogue import ACTION_CHANGED, GPU, PROGRAM, meaning, recovery_action
@@ -31,20 +32,23 @@ def xids_by_device(facts: dict[str, Any]) -> list[dict[str, Any]]:
     """
     own = {gpu["bdf"].rpartition(".")[0]: gpu["bdf"] for gpu in facts["gpus"]
            if gpu["vendor"] == "10de" and not gpu["virtual_function"]}
-    actions = {gpu["bdf"]: gpu["recovery_action"] for gpu in facts["nvidia"]["smi"]["gpus"] if not gpu["trouble"]}
+    def action_of(bdf: str) -> str | None:
+        return next((gpu["recovery_action"] for gpu in facts["nvidia"]["smi"]["gpus"]
+                     if gpu["bdf"] == bdf and not gpu["trouble"]), None)
+
     logged: dict[str, list[dict]] = {address: [] for address in own}
     for xid in value(facts["nvidia"]["xids"]) or []:
         logged.setdefault(xid["bdf"], []).append(xid)
     earlier: dict[str, list[dict]] = {}
     for xid in value(facts["nvidia"]["xids_of_earlier_boots"]) or []:
         earlier.setdefault(xid["bdf"], []).append(xid)
-    return [{"bdf": own.get(address, address), **_sentences(xids, actions.get(own.get(address, address))),
+    return [{"bdf": (bdf := own.get(address, address)), **_sentences(xids, functools.partial(action_of, bdf)),
              "earlier_boots": [f"Xid {one['xid']}{_times(one['count'])}" for one in earlier.get(address, [])]}
             for address, xids in logged.items()]
 
 
-def _sentences(xids: list[dict], action: str | None) -> dict[str, list[str]]:
-    """`action` is what nvidia-smi asks for now, None where it does not tell."""
+def _sentences(xids: list[dict], action: Callable[[], str | None]) -> dict[str, list[str]]:
+    """`action` answers what nvidia-smi asks for now, None where it does not tell."""
     over = _dealt_with(xids, action)
     classes: dict[str, list[dict]] = {name: [] for name in (*_KEYS.values(), "program", "history")}
     for position, xid in enumerate(xids):
@@ -56,7 +60,7 @@ def _sentences(xids: list[dict], action: str | None) -> dict[str, list[str]]:
     return {name: list(_counted(entries)) for name, entries in classes.items()}
 
 
-def _dealt_with(xids: list[dict], action: str | None) -> int:
+def _dealt_with(xids: list[dict], action: Callable[[], str | None]) -> int:
     """How many of the first entries are history.
 
     Only a driver that reports its recovery action can take it back: without an Xid 154 an error stands, whatever
@@ -69,7 +73,7 @@ def _dealt_with(xids: list[dict], action: str | None) -> int:
     position, last = changes[-1]
     if last == NOTHING:
         return position + 1
-    return len(xids) if action == NOTHING else 0
+    return len(xids) if action() == NOTHING else 0
 
 
 def _counted(xids: Iterable[dict]) -> Iterable[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+from ..not_recorded import Gap, NotRecorded, recorded
 from ..reading import value
 
 _REGISTERS = {
@@ -31,20 +32,31 @@ def compare_alike(gpus: list[dict]) -> list[dict]:
 
     A group's `differs` names each fact on which its members do not agree, the value most of them have (None where
     none is in the majority) and the odd ones. GPUs that belong to guests, sleep or are gone are not compared.
+    Raises NotRecorded where the model of one is not recorded.
     """
     members: dict[str, list[dict]] = {}
-    for gpu in gpus:
-        members.setdefault(f"{gpu['vendor']}:{gpu['device']}", []).append(gpu)
+    keys = [recorded(lambda gpu=gpu: f"{gpu['vendor']}:{gpu['device']}") for gpu in gpus]
+    gap = next((key for key in keys if isinstance(key, Gap)), None)
+    if gap is not None:     # it may be alike to any other
+        for gpu in gpus:
+            gpu["derived"].update(same_model=gap, differs=gap)
+        raise NotRecorded(gap.why)
+    for gpu, key in zip(gpus, keys):
+        members.setdefault(key, []).append(gpu)
     groups = []
     for key, alike in members.items():
-        compared = [gpu for gpu in alike if gpu["state"] == "ok" and gpu["derived"]["left_alone"] is None]
-        differs = [entry for fact in _NAMES if (entry := _disagreement(fact, compared))]
+        differs = recorded(lambda alike=alike: _differences(alike))
         for gpu in alike:
             gpu["derived"]["same_model"] = len(alike)
-            gpu["derived"]["differs"] = [_sentence(entry, odd["value"]) for entry in differs for odd in entry["odd"]
-                                         if odd["bdf"] == gpu["bdf"]]
+            gpu["derived"]["differs"] = recorded(lambda bdf=gpu["bdf"], differs=differs: [
+                _sentence(entry, odd["value"]) for entry in differs for odd in entry["odd"] if odd["bdf"] == bdf])
         groups.append({"key": key, "bdfs": [gpu["bdf"] for gpu in alike], "differs": differs})
     return groups
+
+
+def _differences(alike: list[dict]) -> list[dict[str, Any]]:
+    compared = [gpu for gpu in alike if gpu["state"] == "ok" and gpu["derived"]["left_alone"] is None]
+    return [entry for fact in _NAMES if (entry := _disagreement(fact, compared))]
 
 
 def _disagreement(fact: str, gpus: list[dict]) -> dict[str, Any] | None:

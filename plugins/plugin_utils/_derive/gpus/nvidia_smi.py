@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..not_recorded import recorded, settle
+
 # nvmlClocksEventReason* of nvml.h. A cap at the power limit and idle clocks are the normal work of a GPU.
 _SLOWDOWNS = {
     "hw_thermal_slowdown": "too hot: the hardware halves the clocks or more",
@@ -21,17 +23,17 @@ _REPAIRS = {"channel": "the repair of a memory channel waits for a reset",
 
 def smi_facts(gpu: dict[str, Any], smi: dict[str, Any], idle: bool | None) -> dict[str, Any]:
     """The derived values of one GPU that come from nvidia-smi; None where it did not answer or has no such thing."""
-    answer = _answer(gpu["bdf"], smi)
-    seen = answer["value"]
-    slowdowns = seen and _slowdowns(seen["clock_reasons"], idle)
-    return {
-        "nvidia_smi": answer,
-        "slowdowns": slowdowns,
-        "slowdowns_in_words": "; ".join(_SLOWDOWNS[name] for name in slowdowns) if slowdowns else None,
-        "memory_troubles": seen and _memory_troubles(seen),
-        "pending_modes": seen and _pending_modes(seen),
-        "recovery": seen and _recovery(seen),
-    }
+    answer = recorded(lambda: _answer(gpu["bdf"], smi))
+    seen = recorded(lambda: answer["value"])
+    slowdowns = recorded(lambda: seen and _slowdowns(seen["clock_reasons"], idle))
+    return settle({
+        "nvidia_smi": lambda: answer,
+        "slowdowns": lambda: slowdowns,
+        "slowdowns_in_words": lambda: "; ".join(_SLOWDOWNS[name] for name in slowdowns) if slowdowns else None,
+        "memory_troubles": lambda: seen and _memory_troubles(seen),
+        "pending_modes": lambda: seen and _pending_modes(seen),
+        "recovery": lambda: seen and _recovery(seen),
+    })
 
 
 def _answer(bdf: str, smi: dict[str, Any]) -> dict[str, Any]:

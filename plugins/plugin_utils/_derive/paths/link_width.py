@@ -13,6 +13,8 @@ from typing import Any
 
 from ..reading import value
 
+WIDTH_FACTS = ("seen_width", "width_sure", "width_ends", "width_seen_how")
+
 
 def width_facts(gpu: dict[str, Any], above: list[dict], idle: bool | None, load: str | None) -> dict[str, Any]:
     """`{seen_width, width_sure, width_ends, width_seen_how}`; `above` are the ports above the GPU, the nearest first.

@@ -5,14 +5,18 @@
 """What the path of a GPU up to its root port allows, and which port on it decides."""
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Callable, NamedTuple
 
+from ..not_recorded import Gap, recorded, settle, several
 from ..reading import value
-from .link_width import width_facts
+from .link_width import WIDTH_FACTS, width_facts
 
 # Payload bits a transferred bit carries, as PCIE_SPEED2MBS_ENC() in drivers/pci/pci.h.
 _ENCODING = {2.5: 8 / 10, 5.0: 8 / 10, 8.0: 128 / 130, 16.0: 128 / 130, 32.0: 128 / 130, 64.0: 1.0}
 _SPEEDS = {1: 2.5, 2: 5.0, 3: 8.0, 4: 16.0, 5: 32.0, 6: 64.0}      # GT/s of a generation
+_SPEED_FACTS = ("speed_state", "seen_speed_gts", "speed_floor_gts", "speed_note")
+_NARROWEST_FACTS = ("gpu_gbps", "path_gbps", "bottleneck")
+_ERROR_FACTS = ("aer_fatal", "aer_nonfatal", "aer_correctable", "aer_counted", "aer_uncorrectable", "aer_ports")
 SLOWEST_GTS = 2.5
 BUSY_PERCENT = 10           # below it, utilisation is a display or a monitoring tool
 FIRST_IDLE_PSTATE = 5       # P0 to P4 are used under load
@@ -37,26 +41,33 @@ def bandwidth(speed_gts: float, width: int) -> float:
 
 def path_facts(gpu: dict[str, Any], ports: dict[str, dict], smi: dict[str, Any]) -> dict[str, Any]:
     """The derived values of one GPU that come from its registers and those of the ports above it."""
-    above = [ports[bdf] for bdf in gpu["path"] if bdf in ports]
-    idle, load = _load(gpu["bdf"], smi)
-    own = _as_the_device_can(_link(gpu), gpu["bdf"], smi)
-    slot = _link(above[0]) if above else None
-    ends = _both_ends(gpu["bdf"], own, above[0]["bdf"], slot) if own and slot else None
+    above = recorded(lambda: [ports[bdf] for bdf in gpu["path"] if bdf in ports])
+    idle, load = _both(lambda: _load(gpu["bdf"], smi))
+    own = recorded(lambda: _as_the_device_can(_link(gpu), gpu["bdf"], smi))
+    slot = recorded(lambda: _link(above[0]) if above else None)
+    ends = recorded(lambda: _both_ends(gpu["bdf"], own, above[0]["bdf"], slot) if own and slot else None)
     return {
-        **_payload(above),
-        "expected_width": ends and ends.width,
-        "width_port": above[0]["bdf"] if ends and ends.width < own["max_width"] else None,
-        "expected_speed_gts": ends and ends.speed_gts,
-        "speed_port": above[0]["bdf"] if ends and ends.speed_gts < own["max_speed_gts"] else None,
-        "idle": idle,
-        **_speed(own, slot, ends, idle, load, gpu["link_samples"]),
-        **width_facts(gpu, above, idle, load),
-        "aspm_links": [device["bdf"] for device in [gpu, *above] if saves_power(device)],
-        **_narrowest(gpu, own, above),
-        **_errors([gpu, *above]),
-        "redirect_ports": [port["bdf"] for port in above if redirects(port)],
-        "window_bytes": _window(gpu),
+        **several(("path_max_payload", "payload_port"), lambda: _payload(above)),
+        **settle({
+            "expected_width": lambda: ends and ends.width,
+            "width_port": lambda: above[0]["bdf"] if ends and ends.width < own["max_width"] else None,
+            "expected_speed_gts": lambda: ends and ends.speed_gts,
+            "speed_port": lambda: above[0]["bdf"] if ends and ends.speed_gts < own["max_speed_gts"] else None,
+            "idle": lambda: idle,
+            "aspm_links": lambda: [device["bdf"] for device in [gpu, *above] if saves_power(device)],
+            "redirect_ports": lambda: [port["bdf"] for port in above if redirects(port)],
+            "window_bytes": lambda: _window(gpu),
+        }),
+        **several(_SPEED_FACTS, lambda: _speed(own, slot, ends, idle, load, gpu["link_samples"])),
+        **several(WIDTH_FACTS, lambda: width_facts(gpu, above, idle, load)),
+        **several(_NARROWEST_FACTS, lambda: _narrowest(gpu, own, above)),
+        **several(_ERROR_FACTS, lambda: _errors([gpu, *above])),
     }
+
+
+def _both(ask: Callable[[], tuple[Any, Any]]) -> tuple[Any, Any]:
+    found = recorded(ask)
+    return (found, found) if isinstance(found, Gap) else found
 
 
 def _window(gpu: dict[str, Any]) -> int | None:
