@@ -68,6 +68,8 @@ class Reading(_Fields):
             return self
         try:
             return Reading(OK, parse(self.value))
+        except NotRecorded as why:
+            return Reading(NOT_RECORDED, None, str(why))
         except RecursionError:
             return Reading(UNPARSABLE, None, "it is nested too deep")
         except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as why:
@@ -79,6 +81,10 @@ class Reading(_Fields):
     def told(self) -> Reading:
         """The reading itself; raises NotRecorded where a recording does not have it."""
         return self
+
+    def fields(self) -> list:
+        """Status, value and detail in JSON types, of which Reading(*fields) makes it again."""
+        return list(tuple.__iter__(self))
 
     def fact(self) -> dict:
         """The shape that facts use: `{status, value}`; Unrecorded has `why` as well."""
@@ -158,7 +164,7 @@ class FileReading(Reading):
 
     def map(self, parse: Callable[[Any], Any]) -> Reading:
         found = super().map(parse)
-        return found if found is self or isinstance(found, FileReading) else FileReading.of(self.path, *found)
+        return found if isinstance(found, (FileReading, Unrecorded)) else FileReading.of(self.path, *found)
 
     def _unparsable(self, why: Exception) -> Reading:
         found = FileReading.of(self.path, *super()._unparsable(why))

@@ -115,8 +115,9 @@ def read_containers(host: Host, processes: Reading) -> dict[str, Reading]:
         return {"container_libraries": processes, "container_nodes": processes}
     answers = {name: tuple(Reading(*part) for part in answer) if isinstance(answer, list) else
                (Reading(UNPARSABLE, None, answer),) * 2
-               for name, answer in sorted(ask_each(host, processes.value, lambda name: _look_inside(
-                   host, name, processes.value[name]), TIME_LIMIT).items())}
+               for name, answer in sorted(ask_each(host, processes.value, lambda name: [
+                   reading.fields() for reading in _look_inside(host, name, processes.value[name])],
+                   TIME_LIMIT).items())}
     return {"container_libraries": ok([{"name": name, "versions": answer[0]} for name, answer in answers.items()]),
             "container_nodes": ok([{"name": name, "nodes": answer[1]} for name, answer in answers.items()])}
 

@@ -23,7 +23,8 @@ FOLDER = ".clusters"
 def note_peer(folder: HostFolder, facts: Mapping[str, Any]) -> None:
     """Put down what other nodes ask of this one; call it once its audit.json is written."""
     guests = facts["guests"]
-    if guests["node"] is not None and set(guests["cluster_nodes"]) - {guests["node"]}:
+    node = value(guests["node"])
+    if node is not None and set(value(guests["cluster_nodes"], [])) - {node}:
         write_compact(_path(folder, guests["cluster_nodes"], guests["node"]), {
             "host": folder.path.name, "of": identity(folder.path / "audit.json"), "facts": _asked(facts)})
 
@@ -36,8 +37,8 @@ def read_peers(folder: HostFolder, facts: Mapping[str, Any]) -> dict[str, dict[s
     guests = facts["guests"]
     if not value(guests["ha"]):
         return {}
-    found = {node: _facts_of(folder, guests["cluster_nodes"], node) for node in guests["cluster_nodes"]
-             if node != guests["node"]}
+    nodes = value(guests["cluster_nodes"], [])
+    found = {node: _facts_of(folder, nodes, node) for node in nodes if node != guests["node"]}
     return {node: peer for node, peer in found.items() if peer is not None}
 
 
@@ -47,7 +48,7 @@ def _asked(facts: Mapping[str, Any]) -> dict[str, Any]:
         "collected_at": facts["collected_at"],
         "guests": {name: facts["guests"][name] for name in ("node", "cluster_nodes")},
         "nvidia": {name: facts["nvidia"][name] for name in ("majors", "nodes", "driver_version")},
-        "gpus": [{name: gpu[name] for name in ("bdf", "vendor", "device")} for gpu in facts["gpus"]],
+        "gpus": [{name: gpu[name] for name in ("bdf", "vendor", "device")} for gpu in value(facts["gpus"], [])],
     }
 
 

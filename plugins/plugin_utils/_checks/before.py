@@ -28,12 +28,17 @@ def _in_facts(kind: str, name: str, address: str, facts: Mapping[str, Any]) -> A
     if kind == "sysctl":
         return _value(facts.get("sysctl", {}).get(name))
     if kind == "pcie_maxreadreq":
-        registers = next((_value(gpu["pcie"]) for gpu in facts.get("gpus", []) if gpu["bdf"] == name), None)
+        registers = next((_value(gpu["pcie"]) for gpu in _plain(facts.get("gpus")) if gpu["bdf"] == name), None)
         return registers and registers.get("max_read_request")
     if kind == "module" and "nvidia" in facts:
-        state = next((module["state"] for module in facts["nvidia"]["modules"] if module["name"] == name), None)
-        return state and ("present" if state in ("live", "built_in") else "absent")
+        state = next((module["state"] for module in _plain(facts["nvidia"]["modules"]) if module["name"] == name), None)
+        return state and not isinstance(state, Mapping) and ("present" if state in ("live", "built_in") else "absent")
     return None
+
+
+def _plain(fact: Any) -> list:
+    """A list of the facts; nothing where it is not recorded."""
+    return fact if isinstance(fact, list) else []
 
 
 def _value(reading: Any) -> Any:

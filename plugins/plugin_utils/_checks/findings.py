@@ -17,11 +17,11 @@ def to_do(findings: list[dict]) -> list[dict]:
 
 
 def gpu_addresses(facts: dict[str, Any]) -> set[str]:
-    return {gpu["bdf"] for gpu in facts.get("gpus", [])}
+    return {gpu["bdf"] for gpu in value(facts.get("gpus"), [])}
 
 
 def value(reading: Any, otherwise: Any = None) -> Any:
-    """The value of a fact that may be a reading."""
-    if isinstance(reading, dict) and set(reading) == {"status", "value"}:
+    """The value of a fact that may be a reading, as any may that a recording does not have."""
+    if isinstance(reading, dict) and {"status", "value"} <= set(reading) <= {"status", "value", "why"}:
         return reading["value"] if reading["status"] == "ok" else otherwise
     return otherwise if reading is None else reading

@@ -91,9 +91,9 @@ def _match_paths(first: Mapping[str, Any], second: Mapping[str, Any], names: dic
 
 def _match_interfaces(first: Mapping[str, Any], second: Mapping[str, Any], names: dict[str, str]) -> None:
     """A network interface is often called after the slot of its card."""
-    ours = {one["bdf"]: one["name"] for one in first["network"]["interfaces"] if one["bdf"]}
-    known = {one["name"] for one in first["network"]["interfaces"]}
-    for one in second["network"]["interfaces"]:
+    ours = {one["bdf"]: one["name"] for one in value(first["network"]["interfaces"], []) if one["bdf"]}
+    known = {one["name"] for one in value(first["network"]["interfaces"], [])}
+    for one in value(second["network"]["interfaces"], []):
         counterpart = ours.get(names.get(one["bdf"], one["bdf"]) or "")
         if counterpart and one["name"] != counterpart and one["name"] not in known:
             names[one["name"]] = counterpart
@@ -101,21 +101,21 @@ def _match_interfaces(first: Mapping[str, Any], second: Mapping[str, Any], names
 
 def _gpus(facts: Mapping[str, Any]) -> list[Device]:
     return [Device(gpu["bdf"], (gpu["vendor"], gpu["device"], gpu["virtual_function"]), _order(gpu))
-            for gpu in facts["gpus"]]
+            for gpu in value(facts["gpus"], [])]
 
 
 def _cards(facts: Mapping[str, Any]) -> list[Device]:
     """RDMA devices and network cards, each once."""
     found = {one["bdf"]: Device(one["bdf"], ("network", one["driver"]), _order(one))
-             for one in facts["network"]["interfaces"] if one["bdf"]}
-    for one in facts["rdma"]["devices"]:
+             for one in value(facts["network"]["interfaces"], []) if one["bdf"]}
+    for one in value(facts["rdma"]["devices"], []):
         found.setdefault(one["bdf"], Device(one["bdf"], ("rdma", one["vendor"], one["model"]), _order(one)))
     return list(found.values())
 
 
 def _ports(facts: Mapping[str, Any]) -> list[Device]:
     return [Device(port["bdf"], (port["vendor"], port["device"], port["class"]), _order(port))
-            for port in facts["ports"]]
+            for port in value(facts["ports"], [])]
 
 
 def _order(device: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -54,7 +54,7 @@ from .managers import boot_sysctls, sysctl_places, tuning_services
 from .memory import host_memory_kib, memory_shares, static_pools, usual_huge_page
 from .modprobe import modprobe
 from .network import dropped_per_million, rdma_cards
-from .not_recorded import recorded, settle, several, with_gaps, without_gaps
+from .not_recorded import partial, recorded, settle, several, whole, with_gaps, without_gaps
 from .numa import numa, remote_interrupts
 from .paths.acs_parameter import clear_redirection
 from .paths.nic_paths import nic_paths
@@ -75,9 +75,9 @@ def derive(facts: dict[str, Any], nodes: Mapping[str, Any] | None = None) -> dic
     have is a reading `not_recorded` as well.
     """
     of_others = dict(nodes or {})
-    whole, others = with_gaps(facts), with_gaps(of_others)
-    found = _derive(whole, others)
-    if whole is facts and others is of_others:
+    given, others = with_gaps(facts), with_gaps(of_others)
+    found = _derive(given, others)
+    if given is facts and others is of_others:
         return found
     return {**facts, **without_gaps({"gpus": found["gpus"], "derived": found["derived"]})}
 
@@ -85,7 +85,8 @@ def derive(facts: dict[str, Any], nodes: Mapping[str, Any] | None = None) -> dic
 def _derive(facts: dict[str, Any], nodes: Mapping[str, Any]) -> dict[str, Any]:
     ports = recorded(lambda: {port["bdf"]: port for port in facts["ports"]})
     unusable = recorded(lambda: unusable_gpus(facts["gpus"], facts["nvidia"]))
-    gpus = recorded(lambda: [{**gpu, "derived": _of_gpu(gpu, facts, ports, unusable)} for gpu in facts["gpus"]])
+    gpus = recorded(lambda: [partial({**gpu, "derived": _of_gpu(gpu, facts, ports, unusable)})
+                             for gpu in facts["gpus"]])
     groups = recorded(lambda: compare_alike(gpus))        # first: it adds to every GPU what the others may ask
     given = recorded(lambda: gpu_containers(facts, gpus, nodes))
     settings = _of_settings(facts)
@@ -103,12 +104,12 @@ def _derive(facts: dict[str, Any], nodes: Mapping[str, Any]) -> dict[str, Any]:
             "aspm_links": lambda: _aspm_links(gpus),
             "isolated_guests": lambda: isolated_guests(facts["guests"], gpus),
             "stopped_by_reboot": lambda: stopped_by_reboot(facts["guests"], given),
-            "gpu_containers": lambda: given,
+            "gpu_containers": lambda: whole(given),
             "container_nodes": lambda: container_nodes(facts),
             "gpu_vms": lambda: gpu_vms(facts, gpus, nodes),
-            "gpu_groups": lambda: groups,
+            "gpu_groups": lambda: whole(groups),
         }),
-        **_between_devices(facts, gpus, settings["boot"]),
+        **_between_devices(facts, gpus, settings),
     }}
 
 
@@ -118,12 +119,14 @@ def _aspm_links(gpus: list[dict[str, Any]]) -> list[str]:
     return sorted({bdf for derived in judged for bdf in derived["aspm_links"]})
 
 
-def _between_devices(facts: dict[str, Any], gpus: list[dict[str, Any]], next_boot: dict[str, Any]) -> dict[str, Any]:
+def _between_devices(facts: dict[str, Any], gpus: list[dict[str, Any]], settings: dict[str, Any]) -> dict[str, Any]:
     """Transfers that do not pass the memory of the host, and how what stands in their way is taken out of it."""
     def clear(paths: dict[str, Any]) -> dict[str, Any]:
-        release = recorded(lambda: value(next_boot["next"]) or value(facts["kernel"]["release"]))
-        return {**paths, "clear": recorded(lambda: clear_redirection(
-            paths["redirect_ports"], release, next_boot["loader"], next_boot["edit"]))}
+        return {**paths, "clear": recorded(lambda: clear_for(paths["redirect_ports"], settings["boot"]))}
+
+    def clear_for(ports: list[str], next_boot: dict[str, Any]) -> Any:
+        release = value(next_boot["next"]) or value(facts["kernel"]["release"])
+        return clear_redirection(ports, release, next_boot["loader"], next_boot["edit"])
 
     return settle({"p2p": lambda: clear(transfers(facts, gpus)), "nic_paths": lambda: clear(nic_paths(facts, gpus)),
                    "translation": lambda: translation(facts)})
@@ -132,8 +135,8 @@ def _between_devices(facts: dict[str, Any], gpus: list[dict[str, Any]], next_boo
 def _of_settings(facts: dict[str, Any]) -> dict[str, Any]:
     memory_kib = recorded(lambda: host_memory_kib(facts))
     return settle({
-        "memory_gib": lambda: None if memory_kib is None else memory_kib >> 20,
-        "memory_kib": lambda: facts["memory"]["total_kib"] if memory_kib is None else known(memory_kib),
+        "memory_gib": lambda: None if whole(memory_kib) is None else memory_kib >> 20,
+        "memory_kib": lambda: facts["memory"]["total_kib"] if whole(memory_kib) is None else known(memory_kib),
         "usual_huge_page": lambda: usual_huge_page(facts["memory"]["thp"]),
         "memory_shares": lambda: memory_shares(facts["memory"], facts["sysctl"], memory_kib),
         "static_pools": lambda: static_pools(facts["memory"]),
@@ -160,7 +163,7 @@ def _of_hardware(facts: dict[str, Any], gpus: list[dict[str, Any]]) -> dict[str,
         "numa": lambda: numa(facts["numa"]["nodes"], facts["cpu"]),
         "memory_errors": lambda: memory_errors(facts["ras"]),
         "firmware": lambda: firmware_settings(facts),
-        "rdma_cards": lambda: cards,
+        "rdma_cards": lambda: whole(cards),
         "rdma_ports": lambda: rdma_ports(facts, cards),
     })
 
@@ -201,19 +204,19 @@ def _of_gpu(gpu: dict[str, Any], facts: dict[str, Any], ports: dict[str, dict],
     unusable = recorded(lambda: all_unusable.get(gpu["bdf"]))
     smi = recorded(lambda: nvidia["smi"])
     path = path_facts(gpu, ports, smi)
-    return {
+    return partial({
         **settle({
             "compute": lambda: is_compute(gpu, ports),
             "for_host": lambda: is_for_host(gpu),
             "left_alone": lambda: left_alone(gpu),
             "spare": lambda: spare(gpu, facts["gpus"]),
-            "unusable": lambda: unusable,
-            "write_obstacle": lambda: write_obstacle(gpu, unusable),
+            "unusable": lambda: whole(unusable),
+            "write_obstacle": lambda: write_obstacle(gpu, whole(unusable)),
             "coherent": lambda: coherent(gpu),
         }),
         **several(("claims", "rivals"), lambda: claims(gpu, facts)),
         **path,
-        **smi_facts(gpu, smi, path["idle"]),
+        **smi_facts(gpu, smi, dict.get(path, "idle")),
         **settle({
             "hung": lambda: hung(nvidia, gpu["bdf"]),
             "flavours": lambda: driver_flavours(gpu),
@@ -221,7 +224,7 @@ def _of_gpu(gpu: dict[str, Any], facts: dict[str, Any], ports: dict[str, dict],
             "last_branch": lambda: last_branch(gpu),
             "remote_interrupts": lambda: remote_interrupts(gpu),
         }),
-    }
+    })
 
 
 def is_compute(gpu: dict[str, Any], ports: dict[str, dict]) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._render.text import binary_size
+from .not_recorded import whole
 from .reading import hidden, known, lost, value
 
 _GRACE = "Arm Neoverse-V2"
@@ -55,6 +56,7 @@ def memory_shares(memory: dict[str, Any], sysctl: dict[str, Any], total: int | N
     """
     arc, free = value(memory["arc"]["limit"]), value(sysctl["vm.min_free_kbytes"])
     pools = value(memory["hugepages"])
+    whole(total)
     unused = None if pools is None else sum((pool["free"] - pool["reserved"]) * pool["kib"] for pool in pools)
     return {
         "arc_percent": _percent(None if arc is None else arc >> 10, total),

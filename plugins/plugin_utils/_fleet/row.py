@@ -14,7 +14,7 @@ from .._checks.unknown import advice
 from .._render.section import Section
 from .._render.text import binary_size, clean, one_line, show
 from .._report import evidence, measured_here
-from .._report.describe import describe
+from .._report.describe import describe, gpu_name
 from .._report.groups import Group, group
 from .._report.sentences import name_of, sentence, sentences
 from .._report.terminal import notes
@@ -54,7 +54,7 @@ def fleet_row(document: dict[str, Any], shown: Iterable[Section] = ()) -> dict[s
         "failing": _numbers(document["summary"]["failing"]), **tally(document["findings"]),
         "verdicts": _numbers(document["summary"]["verdicts"]),
         "waived": int(document["summary"]["waived"]), "traits": _traits(facts),
-        "gpus": [_gpu(gpu) for gpu in facts["gpus"]],
+        "gpus": [_gpu(gpu) for gpu in value(facts["gpus"], [])],
         "findings": entries(document["findings"]), "evidence": evidence.for_page(shown),
     }
 
@@ -130,13 +130,10 @@ def _model(facts: dict[str, Any]) -> str:
     odd one among its kind, not a kind of its own."""
     maker = " ".join(str(part) for part in (_read(facts, "firmware", "system_vendor"),
                                             _read(facts, "firmware", "product_name")) if part)
-    processor = facts["cpu"]["model_name"] or facts["cpu"]["vendor"] or "unknown processor"
-    gpus = sorted({_gpu_name(gpu) for gpu in facts["gpus"]})
-    return _text(" / ".join([maker or "unknown machine", processor, ", ".join(gpus) or "no GPU"]))
-
-
-def _gpu_name(gpu: dict[str, Any]) -> str:
-    return gpu["model"] or f"{gpu['vendor']}:{gpu['device']}"
+    processor = value(facts["cpu"]["model_name"]) or value(facts["cpu"]["vendor"]) or "unknown processor"
+    known = value(facts["gpus"])
+    gpus = ", ".join(sorted({gpu_name(gpu) for gpu in known or []})) or "no GPU"
+    return _text(" / ".join([maker or "unknown machine", processor, "GPUs not read" if known is None else gpus]))
 
 
 def _traits(facts: dict[str, Any]) -> dict[str, str]:
@@ -156,7 +153,8 @@ def _traits(facts: dict[str, Any]) -> dict[str, str]:
         "sockets": _read(facts, "cpu", "sockets"),
         "CPUs": _read(facts, "cpu", "logical"),
         "memory": None if kib is None else binary_size(kib * 1024),
-        "GPUs": sum(not gpu["virtual_function"] for gpu in facts["gpus"]),
+        "GPUs": None if value(facts["gpus"]) is None else sum(not value(gpu["virtual_function"])
+                                                              for gpu in facts["gpus"]),
         "NVIDIA driver": _read(facts, "nvidia", "driver_version"),
     }
     return {name: _text(show(found)) for name, found in known.items() if found is not None}
@@ -174,8 +172,9 @@ def _gpu(gpu: dict[str, Any]) -> list[str]:
     pcie = value(gpu["pcie"])
     link = pcie["link"] if pcie else None
     return [_text(show(cell)) for cell in (
-        gpu["bdf"], gpu["driver"] or "none", gpu["state"], value(gpu["numa_node"]),
+        gpu["bdf"], "none" if gpu["driver"] is None else value(gpu["driver"]), value(gpu["state"]),
+        value(gpu["numa_node"]),
         f"{link['speed_gts']} GT/s x{link['width']}" if link else None,
         f"{link['max_speed_gts']} GT/s x{link['max_width']}" if link else None,
         pcie and pcie["max_payload"], pcie and pcie["max_read_request"],
-        _gpu_name(gpu))]
+        gpu_name(gpu))]

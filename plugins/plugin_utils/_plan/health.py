@@ -18,14 +18,15 @@ from .._derive.faults.xid import is_harm
 def observe(facts: dict[str, Any]) -> dict[str, Any]:
     """What the guard looks at, as plain JSON, so that it can lie in before.json."""
     nvidia, guests = facts["nvidia"], facts["guests"]
+    gpus, ports = value(facts["gpus"], []), value(facts["ports"], [])
     return {
-        "devices": {device["bdf"]: _health(device) for device in [*facts["gpus"], *facts["ports"]]},
-        "paths": {gpu["bdf"]: gpu["path"] for gpu in facts["gpus"]},
+        "devices": {device["bdf"]: _health(device) for device in [*gpus, *ports]},
+        "paths": {gpu["bdf"]: value(gpu["path"], []) for gpu in gpus},
         "xids": sorted({(xid["bdf"], xid["xid"]) for xid in value(nvidia["xids"], []) if is_harm(xid)}),
         "guests": sorted(f"{kind}:{guest['id']}" for kind, key in (("lxc", "containers"), ("vm", "vms"))
-                         for guest in value(guests[key], []) if guest["running"]),
+                         for guest in value(guests[key], []) if value(guest["running"])),
         "users": {gpu["bdf"]: sorted(f"{user['command']} ({user['pid']})" for user in value(gpu["users"], []))
-                  for gpu in facts["gpus"]},
+                  for gpu in gpus},
         "nodes": {node["path"]: f"{node['major']}:{node['minor']}" for node in value(nvidia["nodes"], [])},
         "majors": sorted({f"{major['name']} {major['major']}" for major in value(nvidia["majors"], [])}),
     }
@@ -34,7 +35,7 @@ def observe(facts: dict[str, Any]) -> dict[str, Any]:
 def _health(device: dict[str, Any]) -> dict[str, Any]:
     link = (value(device["pcie"]) or {}).get("link") or {}
     errors = value(device["aer"]) or {}
-    return {"state": device["state"], "driver": device["driver"], "width": link.get("width"),
+    return {"state": value(device["state"]), "driver": value(device["driver"]), "width": link.get("width"),
             "fatal": errors.get("fatal"), "nonfatal": errors.get("nonfatal")}
 
 

@@ -111,7 +111,7 @@ def _changed(before: dict[str, Any], facts: dict[str, Any]) -> list[str]:
 
 
 def _drivers(facts: dict[str, Any]) -> str:
-    return ", ".join(facts["cpu"]["frequency"]["drivers"])
+    return ", ".join(value(facts["cpu"]["frequency"]["drivers"], []))
 
 
 def tally(reboot: dict[str, Any]) -> str:

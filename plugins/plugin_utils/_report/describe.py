@@ -10,6 +10,7 @@ from typing import Any
 
 from .._checks.findings import value
 from .._derive.memory import gpu_memory_kib
+from .._derive.not_recorded import Gap, recorded, with_gaps
 from .._render.text import binary_size, clean, count
 
 _KINDS = {"vm": "a virtual machine", "container": "a container", "unknown": "a machine of unknown kind"}
@@ -18,23 +19,26 @@ _KINDS = {"vm": "a virtual machine", "container": "a container", "unknown": "a m
 def describe(facts: dict[str, Any]) -> list[str]:
     """The parts of that line: processors, memory, GPUs, kernel, Proxmox VE, kind of machine where it is not metal."""
     unseen = value(facts.get("pcie", {}).get("functions", {"status": "ok", "value": 0})) is None
-    parts = [_processors(facts["cpu"]), _memory(facts), "GPUs not read" if unseen else _gpus(facts["gpus"]),
+    gpus = value(facts["gpus"])
+    parts = [_processors(facts["cpu"]), _memory(facts), "GPUs not read" if unseen or gpus is None else _gpus(gpus),
              f"kernel {value(facts['kernel']['release'], 'unknown')}"]
-    if facts["identity"]["proxmox"]["installed"]:
+    if value(facts["identity"]["proxmox"]["installed"]):
         parts.append(f"Proxmox VE {value(facts['identity']['proxmox']['version'], '')}".strip())
-    kind = _KINDS.get(facts["identity"]["kind"])
+    kind = _KINDS.get(value(facts["identity"]["kind"], "unknown"))
     if kind:
-        technology = facts["identity"]["technology"]
+        technology = value(facts["identity"]["technology"])
         parts.append(kind + (f" ({technology})" if technology else ""))
     return [clean(part) for part in parts if part]
 
 
 def _processors(cpu: dict[str, Any]) -> str:
-    name = (cpu["model_name"] or cpu["vendor"] or "unknown processor").replace("(R)", "").replace("(TM)", "")
+    name = value(cpu["model_name"]) or value(cpu["vendor"]) or "unknown processor"
+    name = name.replace("(R)", "").replace("(TM)", "")
     name = " ".join(name.replace("-Core Processor", " cores").split())
     # Of a processor with several kinds of cores the kernel may call each cluster a package.
-    sockets = 1 if cpu.get("kinds") else cpu["sockets"] or 1
-    cpus = "CPUs not counted" if cpu["logical"] is None else count(cpu["logical"], "CPU")
+    sockets = 1 if value(cpu.get("kinds")) else value(cpu["sockets"]) or 1
+    logical = value(cpu["logical"])
+    cpus = "CPUs not counted" if logical is None else count(logical, "CPU")
     return f"{f'{sockets} x ' if sockets > 1 else ''}{name}, {cpus}"
 
 
@@ -43,14 +47,22 @@ def _memory(facts: dict[str, Any]) -> str:
     total = value(facts["memory"]["total_kib"])
     if total is None:
         return ""
-    nodes = facts.get("numa", {}).get("nodes", [])
-    of_gpus = gpu_memory_kib(facts) if nodes else 0
+    nodes = value(facts.get("numa", {}).get("nodes"), [])
+    of_gpus = _of_gpus(facts) if nodes else 0
+    if of_gpus is None:
+        return f"{_size(total)} memory"
     said = f"{_size(total - of_gpus)} memory"
     if of_gpus:
         return f"{said} and {_size(of_gpus)} of GPUs"
     without_cpus = sum(value(node["memory_kib"]) or 0 for node in nodes
-                       if not node["cpus"] and any(other["cpus"] for other in nodes))
+                       if value(node["cpus"]) == "" and any(value(other["cpus"]) for other in nodes))
     return f"{said}, {_size(without_cpus)} of it on nodes without CPUs" if without_cpus else said
+
+
+def _of_gpus(facts: dict[str, Any]) -> int | None:
+    """KiB of MemTotal that belong to GPUs; None where a recording does not tell."""
+    found = recorded(lambda: gpu_memory_kib(with_gaps(facts)))
+    return None if isinstance(found, Gap) else found
 
 
 def _size(kib: int) -> str:
@@ -59,10 +71,15 @@ def _size(kib: int) -> str:
 
 def _gpus(gpus: list[dict[str, Any]]) -> str:
     """A virtual function is a share of a GPU that is counted already."""
-    whole = [gpu for gpu in gpus if not gpu["virtual_function"]]
+    whole = [gpu for gpu in gpus if not value(gpu["virtual_function"])]
     if not whole:
         return "no GPU"
-    models = Counter(gpu["model"] or f"{gpu['vendor']}:{gpu['device']}" for gpu in whole)
+    models = Counter(gpu_name(gpu) for gpu in whole)
     shares = len(gpus) - len(whole)
     named = [f"{number} x {model}" for model, number in models.most_common()]
     return ", ".join(named + ([f"{count(shares, 'virtual function')} of them"] if shares else []))
+
+
+def gpu_name(gpu: dict[str, Any]) -> str:
+    """The model, or vendor and device where nobody tells it."""
+    return value(gpu["model"]) or f"{value(gpu['vendor'], 'unknown')}:{value(gpu['device'], 'unknown')}"

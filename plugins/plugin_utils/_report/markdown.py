@@ -15,7 +15,7 @@ from .._render.changes import change_section
 from .._render.section import Section
 from .._render.text import code, count, escape, fenced, prose, show, table
 from . import evidence
-from .describe import describe
+from .describe import describe, gpu_name
 from .first_three import NOTHING, first_three
 from .groups import Group, group
 from .measured_here import measured_lines, measured_section
@@ -176,16 +176,21 @@ def _waived(findings: list[dict], gpus: set[str]) -> list[str]:
     return ["## Waived", "", *table(("check", "where", "reason", "until"), rows), ""] if rows else []
 
 
+def _driver(gpu: dict[str, Any]) -> str:
+    return "none" if gpu["driver"] is None else value(gpu["driver"], "not recorded")
+
+
 def _gpu_table(facts: dict[str, Any]) -> list[str]:
     rows = []
-    for gpu in facts["gpus"]:
+    for gpu in value(facts["gpus"], []):
         pcie = value(gpu["pcie"])
         link = pcie and pcie["link"]
-        rows.append([code(gpu["bdf"]), escape(gpu["model"] or f"{gpu['vendor']}:{gpu['device']}"),
-                     escape(gpu["driver"] or "none"), show(value(gpu["numa_node"])),
+        rows.append([code(gpu["bdf"]), escape(gpu_name(gpu)),
+                     escape(_driver(gpu)), show(value(gpu["numa_node"])),
                      f"{link['speed_gts']} GT/s x{link['width']}" if link else "-",
                      f"{link['max_speed_gts']} GT/s x{link['max_width']}" if link else "-",
-                     show(pcie and pcie["max_payload"]), show(pcie and pcie["max_read_request"]), gpu["state"]])
+                     show(pcie and pcie["max_payload"]), show(pcie and pcie["max_read_request"]),
+                     value(gpu["state"], "not recorded")])
     head = ("GPU", "model", "driver", "NUMA node", "link now", "link possible", "MaxPayload", "MaxReadReq", "state")
     if not rows:
         return []

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._derive.not_recorded import Gap, recorded, with_gaps
 from .._derive.paths.p2p import peer_to_peer
 from .._derive.paths.transfers import of_ability
 from .._render.text import code, count, table
@@ -29,10 +30,11 @@ _FOLLOWS = {
 
 def p2p_section(facts: dict[str, Any]) -> list[str]:
     """The matrix, what its words mean, and which ports redirect; nothing for a host with fewer than two such GPUs."""
-    peers = of_ability(facts, facts["gpus"])[0]
-    found = peer_to_peer(peers, facts)
-    if not found["wanted"]:
+    given = with_gaps(facts)
+    known = recorded(lambda: _peers(given))
+    if isinstance(known, Gap) or not known[1]["wanted"]:
         return []
+    peers, found = known
     pairs = found["pairs"]
     outcomes = [outcome for outcome in _FOLLOWS if any(pair["follows"] == outcome for pair in pairs)]
     lines = ["## How GPUs reach each other", "", *_matrix([gpu["bdf"] for gpu in peers], pairs, len(outcomes) > 1), ""]
@@ -40,6 +42,12 @@ def p2p_section(facts: dict[str, Any]) -> list[str]:
               if any(pair["relation"] == relation for pair in pairs)]
     lines += [f"- {_those(outcome, pairs, outcomes)} {_FOLLOWS[outcome][1]}" for outcome in outcomes]
     return [*lines, *_places(found), ""]
+
+
+def _peers(facts: dict[str, Any]) -> tuple[list[dict], dict[str, Any]]:
+    """The GPUs that reach others, and what is said of their transfers. Raises NotRecorded."""
+    peers = of_ability(facts, facts["gpus"])[0]
+    return peers, peer_to_peer(peers, facts)
 
 
 def _matrix(names: list[str], pairs: list[dict], mixed: bool) -> list[str]:

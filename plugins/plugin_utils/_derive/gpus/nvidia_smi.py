@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..not_recorded import recorded, settle
+from ..not_recorded import recorded, settle, whole
 
 # nvmlClocksEventReason* of nvml.h. A cap at the power limit and idle clocks are the normal work of a GPU.
 _SLOWDOWNS = {
@@ -25,10 +25,10 @@ def smi_facts(gpu: dict[str, Any], smi: dict[str, Any], idle: bool | None) -> di
     """The derived values of one GPU that come from nvidia-smi; None where it did not answer or has no such thing."""
     answer = recorded(lambda: _answer(gpu["bdf"], smi))
     seen = recorded(lambda: answer["value"])
-    slowdowns = recorded(lambda: seen and _slowdowns(seen["clock_reasons"], idle))
+    slowdowns = recorded(lambda: seen and _slowdowns(seen["clock_reasons"], whole(idle)))
     return settle({
-        "nvidia_smi": lambda: answer,
-        "slowdowns": lambda: slowdowns,
+        "nvidia_smi": lambda: whole(answer),
+        "slowdowns": lambda: whole(slowdowns),
         "slowdowns_in_words": lambda: "; ".join(_SLOWDOWNS[name] for name in slowdowns) if slowdowns else None,
         "memory_troubles": lambda: seen and _memory_troubles(seen),
         "pending_modes": lambda: seen and _pending_modes(seen),

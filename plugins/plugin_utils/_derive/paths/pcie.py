@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Callable, NamedTuple
 
-from ..not_recorded import Gap, recorded, settle, several
+from ..not_recorded import Gap, recorded, settle, several, whole
 from ..reading import value
 from .link_width import WIDTH_FACTS, width_facts
 
@@ -53,13 +53,13 @@ def path_facts(gpu: dict[str, Any], ports: dict[str, dict], smi: dict[str, Any])
             "width_port": lambda: above[0]["bdf"] if ends and ends.width < own["max_width"] else None,
             "expected_speed_gts": lambda: ends and ends.speed_gts,
             "speed_port": lambda: above[0]["bdf"] if ends and ends.speed_gts < own["max_speed_gts"] else None,
-            "idle": lambda: idle,
+            "idle": lambda: whole(idle),
             "aspm_links": lambda: [device["bdf"] for device in [gpu, *above] if saves_power(device)],
             "redirect_ports": lambda: [port["bdf"] for port in above if redirects(port)],
             "window_bytes": lambda: _window(gpu),
         }),
-        **several(_SPEED_FACTS, lambda: _speed(own, slot, ends, idle, load, gpu["link_samples"])),
-        **several(WIDTH_FACTS, lambda: width_facts(gpu, above, idle, load)),
+        **several(_SPEED_FACTS, lambda: _speed(own, slot, ends, whole(idle), whole(load), gpu["link_samples"])),
+        **several(WIDTH_FACTS, lambda: width_facts(gpu, above, whole(idle), whole(load))),
         **several(_NARROWEST_FACTS, lambda: _narrowest(gpu, own, above)),
         **several(_ERROR_FACTS, lambda: _errors([gpu, *above])),
     }

@@ -1,0 +1,124 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""Facts that a recording does not have, `{status: not_recorded, value: null, why}`: what rests on one is none either.
+
+Such a reading may stand for any fact, a plain one among them, a list or a whole section. While facts are derived it is
+a Gap: whoever uses it, as if it were nothing or an empty list, gets NotRecorded, and settle() puts a gap where that was
+asked for.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Callable
+
+STATUS = "not_recorded"
+
+
+class NotRecorded(Exception):
+    """What is derived rests on a fact that a recording does not have; the message is the reason."""
+
+
+class Gap:
+    """A fact that is not recorded, and `why`. Every use of it raises NotRecorded."""
+
+    __slots__ = ("why",)
+
+    def __init__(self, why: str) -> None:
+        self.why = why
+
+    def _raise(self, *_arguments: Any) -> Any:
+        raise NotRecorded(self.why)
+
+    __getitem__ = __iter__ = __len__ = __bool__ = __contains__ = __eq__ = __ne__ = __hash__ = __lt__ = __gt__ = _raise
+    __add__ = __radd__ = __sub__ = __or__ = __ror__ = __str__ = __format__ = _raise
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        raise NotRecorded(self.why)
+
+
+class Partial(dict):
+    """A mapping with a Gap in it: whoever asks for that entry gets NotRecorded, also who only compares it with None."""
+
+    def __getitem__(self, key: Any) -> Any:
+        return whole(dict.__getitem__(self, key))
+
+    def get(self, key: Any, otherwise: Any = None) -> Any:
+        return whole(dict.get(self, key, otherwise))
+
+    def values(self) -> Any:
+        return map(whole, dict.values(self))
+
+    def items(self) -> Any:
+        return ((key, whole(value)) for key, value in dict.items(self))
+
+
+def whole(thing: Any) -> Any:
+    """The thing itself; raises NotRecorded for a Gap."""
+    if isinstance(thing, Gap):
+        raise NotRecorded(thing.why)
+    return thing
+
+
+def partial(entries: dict[str, Any]) -> dict[str, Any]:
+    """The mapping as one that guards its gaps, where it has any."""
+    return Partial(entries) if any(isinstance(value, Gap) for value in dict.values(entries)) else entries
+
+
+def is_gap(thing: Any) -> bool:
+    """Whether a fact is a reading that is not recorded."""
+    return isinstance(thing, dict) and thing.get("status") == STATUS and thing.get("value", thing) is None
+
+
+def with_gaps(thing: Any) -> Any:
+    """Facts with a Gap for every reading that is not recorded; parts without one are the very same objects."""
+    if isinstance(thing, dict):
+        if is_gap(thing):
+            return Gap(thing.get("why") or STATUS)
+        changed = {name: new for name, value in thing.items()
+                   if type(value) in (dict, list) and (new := with_gaps(value)) is not value}
+        return partial({**thing, **changed}) if changed else thing
+    if isinstance(thing, list):
+        new_items = [with_gaps(item) if type(item) in (dict, list) else item for item in thing]
+        return new_items if any(new is not old for new, old in zip(new_items, thing)) else thing
+    return thing
+
+
+def without_gaps(thing: Any) -> Any:
+    """The way back: plain JSON types."""
+    if isinstance(thing, Gap):
+        return {"status": STATUS, "value": None, "why": thing.why}
+    if isinstance(thing, dict):
+        changed = {name: new for name, value in dict.items(thing) if (new := without_gaps(value)) is not value}
+        return {**thing, **changed} if changed else thing
+    if isinstance(thing, list):
+        new_items = list(map(without_gaps, thing))
+        return new_items if any(new is not old for new, old in zip(new_items, thing)) else thing
+    return thing
+
+
+def recorded(ask: Callable[[], Any]) -> Any:
+    """What `ask` answers, or a Gap where that rests on one."""
+    try:
+        return ask()
+    except NotRecorded as why:
+        return Gap(str(why))
+
+
+def settle(asked: dict[str, Callable[[], Any]]) -> dict[str, Any]:
+    """recorded() of each entry by itself."""
+    return partial({name: recorded(ask) for name, ask in asked.items()})
+
+
+def several(names: Iterable[str], ask: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """The mapping that `ask` answers, or these names with a Gap each."""
+    found = recorded(ask)
+    return dict.fromkeys(names, found) if isinstance(found, Gap) else found
+
+
+def shown(fact: Any, otherwise: Any) -> Any:
+    """A plain fact for show: `otherwise` in its place where it is not recorded."""
+    return otherwise if is_gap(fact) else fact
