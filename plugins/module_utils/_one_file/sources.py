@@ -39,7 +39,8 @@ def gather(entries: Iterable[File], read: Read, form: Form | None = None) -> dic
 def read_own(room: str, file: str) -> str:
     """A file of the module_utils that this code runs in: a folder, or the archive that Ansible sent."""
     name = f"{_MODULE_UTILS}.{room}.{file}"
-    return importlib.util.find_spec(name).loader.get_source(name)
+    text = importlib.util.find_spec(name).loader.get_source(name)
+    return text.decode("utf-8") if isinstance(text, bytes) else text       # Ansible's own loader answers with bytes
 
 
 def _imported(here: str, tree: ast.Module) -> list[File]:

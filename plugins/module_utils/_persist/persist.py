@@ -18,6 +18,7 @@ from .._one_file.version import VERSION
 from . import interpreter, paths, texts
 from .differences import Content, make_diff
 from .files import Link, describe
+from .folders import real_path
 from .ledger import make_ledger, new_ledger, says_the_same
 from .ledger_place import put_ledger, remove_ledger
 from .obstacles import Obstacle, has_systemd, require_place
@@ -128,7 +129,7 @@ def _ledger(state: State, wanted: ToPersist, content: Contents, left_out: list[d
     before = state.ledger["baseline"] if state.ledger else {}
     baseline = {kind: {name: before.get(kind, {}).get(name, value) for name, value in named.items()}
                 for kind, named in wanted.baseline.items()}
-    needed = {parent for path in (*content, paths.LEDGER) for parent in _parents(path)}
+    needed = {parent for path in (*content, paths.LEDGER) for parent in _parents(real_path(state.files.host, path))}
     folders = [*state.folders(), *state.files.folders_to_make([*content, paths.LEDGER])]
     return {**new_ledger(run_id, VERSION, utc_now()), "values": wanted.values, "baseline": baseline,
             "files": {path: describe(content[path]) for path in paths.FILES if path in content},

@@ -61,6 +61,8 @@ def resolve(host: Host, values: Values) -> ToPersist:
     if unknown:
         raise BadValues([f"{name}: wanted is a mapping of values below one of {', '.join(kinds)}" for name in unknown])
     found = ToPersist({}, {}, {}, {})
+    if not any(values.values()):
+        raise BadValues(["there is no value to persist: name some, or state absent takes out what there is"])
     problems = []
     for name, kind in kinds.items():
         plain = {key: _unguarded(spec) for key, spec in values.get(name, {}).items()}
