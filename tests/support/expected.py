@@ -28,7 +28,7 @@ def of_the_log(gpus: tuple[str, ...]) -> dict[str, str | dict[tuple[str, ...], s
             "iommu_faults": {gpus: "pass P2: []"}, "pcie_aer_corrected": {gpus: "pass P1: []"},
             "amdgpu_errors": "not_applicable P0", "oom_kills": "pass P1: []", "kernel_lockups": "pass P2: []",
             "nvme_errors": "pass P2: []", "nvidia_reset_required": "pass P0: []",
-            "nvidia_module_messages": "pass info: []"}
+            "nvidia_module_messages": "pass info: []", "earlier_boots": "not_applicable info"}
 
 
 # As the operator found it: two sockets, 503 GiB, no swap, idle GPUs, containers that are pinned.

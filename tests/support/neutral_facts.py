@@ -208,7 +208,8 @@ def _kernel(release: str, cmdline: str, *parameters: tuple[str, str | None]) -> 
             "parameters": [{"name": name, "value": value}
                            for name, value in (("BOOT_IMAGE", f"/vmlinuz-{release}"), *parameters)],
             "unknown_parameters": ok([]), "lockdown": ok("none"),
-            "log": ok({"first_seconds": 0.0, "lines": 4000}), "uptime_seconds": ok(864000.0)}
+            "log": ok({"first_seconds": 0.0, "lines": 4000}), "uptime_seconds": ok(864000.0),
+            "earlier_boots": ABSENT}
 
 
 BOOT = {"firmware": "uefi", "secure_boot": ok(False), "proxmox_boot_tool": False, "pinned": ABSENT,
@@ -356,7 +357,7 @@ def epyc() -> dict:
     cpus = "0-255"
     nodes = ["/dev/nvidia0", "/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools"]
     return {
-        "schema": "gpuhost.facts/1", "collected_at": "2026-11-29T18:30:00Z", "privileged": True,
+        "schema": "gpuhost.facts/1", "collected_at": "2026-11-29T18:30:00Z", "source": None, "privileged": True,
         "unread": [], "unparsable": [],
         "identity": _identity("pve1", "bare_metal", None, "9.1.2"),
         "kernel": _kernel("6.17.13-2-pve", "BOOT_IMAGE=/vmlinuz-6.17.13-2-pve ro iommu=pt", ("iommu", "pt")),

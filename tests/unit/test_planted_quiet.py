@@ -35,7 +35,7 @@ _OF_NVIDIA = ("nvidia_persistence", "nvidia_power_limit", "nvidia_slowdown", "nv
               "nvidia_container_library", "nvidia_gpu_count", "nvidia_xid", "nvidia_xid_program",
               "nvidia_options", "nvidia_nouveau", "nvidia_relaxed_ordering", "nvidia_registry_keys", "nvidia_fabric",
               "nvidia_fabric_services", "nvidia_nvlink", "nvswitch_errors", "nvidia_reset_required",
-              "nvidia_module_messages", "nvidia_branch")
+              "nvidia_module_messages", "nvidia_branch", "earlier_boots")
 # Nobody hands a GPU of this host to a guest of Proxmox VE.
 _OF_GUESTS = ("lxc_gpu_access", "lxc_stale_rules", "lxc_overbroad_rules", "lxc_ignored_settings", "lxc_library_mounts",
               "lxc_memlock", "lxc_shm_size", "lxc_survives_reboot", "guest_cpus", "vm_hostpci", "container_nodes",

@@ -16,7 +16,7 @@ from .._host.reading import ASLEEP, DENIED, GONE, UNPARSABLE, FileReading, Readi
 from .._kernel import boot_loader, release, sysctl
 from .._kernel.device_users import read_users
 from .._kernel.log import read_boots
-from .._nvidia import driver
+from .._nvidia import driver, earlier_boots
 from .._nvidia.libraries import find_processes
 from .._pci import gpus as pci_gpus
 from .._pci import iommu
@@ -29,6 +29,7 @@ from .._redaction.facts import redact_facts
 from .._system import cpu, identity, memory, network, numa, ras
 from .._system import firmware as system_firmware
 from .._system.cpuinfo import read_cpuinfo
+from . import source
 from .gpu_use import with_use
 from .tunables import read_named
 
@@ -47,6 +48,7 @@ def collect(host: Host, tunables: list[str], link_samples: int = 0) -> dict[str,
     return redact_facts(as_facts({
         "schema": SCHEMA,
         "collected_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "source": source.read(host),
         "privileged": os.geteuid() == 0,
         "unread": list(find_denied(lost)),
         "unparsable": list(find_unparsable(lost)),
@@ -80,7 +82,7 @@ def _read_sections(host: Host, link_samples: int) -> dict[str, Any]:
     nodes = numa.read(host)
     return {
         "identity": identity.read(host, cpuinfo, firmware),
-        "kernel": kernel,
+        "kernel": {**kernel, "earlier_boots": earlier_boots.read(host)},
         "boot": boot_loader.read(host),
         "cpu": cpu.read(host, cpuinfo, kernel["release"], log),
         "numa": nodes,
