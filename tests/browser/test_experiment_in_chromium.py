@@ -10,34 +10,7 @@ from audit_document import document, finding
 from experiment_document import HELPS, arm, experiment
 from fleet_documents import HOSTILE
 from fleet_rows import fleet_of
-from luminance import LUMINANCE
-
-# Texts of the plot that lie on each other or leave it, by what the browser drew.
-CROWDED = """
-svg => {
-  const whole = svg.getBoundingClientRect();
-  const texts = [...svg.querySelectorAll("text")].map((one) => [one.textContent, one.getBoundingClientRect()]);
-  const apart = (a, b) => a.right <= b.left || b.right <= a.left || a.bottom <= b.top + 1 || b.bottom <= a.top + 1;
-  return [...texts.filter(([, box]) => box.right > whole.right || box.left < whole.left).map(([text]) => text),
-    ...texts.flatMap(([text, box], at) => texts.slice(at + 1).filter(([, other]) => !apart(box, other))
-      .map(([other]) => `${text} / ${other}`))];
-}
-"""
-# Contrast of each text, and of each line and point but the grid, with the ground it is drawn on.
-FAINT = """
-svg => {""" + LUMINANCE + """
-  const behind = svg.querySelector("rect.ground");
-  const ground = luminance(behind ? getComputedStyle(behind).fill : getComputedStyle(document.body).backgroundColor);
-  const ratio = (colour) => {
-    const [one, other] = [luminance(colour), ground].sort((a, b) => b - a);
-    return (one + 0.05) / (other + 0.05);
-  };
-  const drawn = [...svg.querySelectorAll("text, line[class], circle:not(.hollow), rect.mark-bad")].filter((one) =>
-    one.getAttribute("class") || one.localName === "text");
-  return drawn.map((one) => [one.outerHTML, ratio(getComputedStyle(one)[one.localName === "line" ? "stroke" : "fill"])])
-    .filter(([name, found]) => found < (name.startsWith("<text") ? 4.5 : 3));
-}
-"""
+from readable import CROWDED, FAINT
 
 
 @pytest.fixture

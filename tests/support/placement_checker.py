@@ -116,7 +116,7 @@ def check_huge_pages(size: str, node: dict[str, str]) -> None:
 def check(document: dict[str, Any], facts: dict[str, Any]) -> None:
     """A whole placement.json against the facts that it is about."""
     nodes = {node["id"]: node for node in facts["numa"]["nodes"]}
-    online = set().union(*(numbers(node["cpus"]) for node in nodes.values() if node["cpus"]))
+    online = numbers(facts["cpu"]["online"])
     said = {guest["subject"]: guest for guest in facts["placement"]["guests"]["value"]}
     asked: dict[int, float] = {}
     changed_at: set[int] = set()

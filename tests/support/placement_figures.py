@@ -46,6 +46,7 @@ class _Host:
         nodes = facts["numa"]["nodes"]
         self.node_of = {cpu: node["id"] for node in nodes if node["cpus"] for cpu in numbers(node["cpus"])}
         self.core_of = {cpu: cpu for cpu in self.node_of} | self._groups(facts["placement"]["cores"])
+        self.threads = max(map(len, map(numbers, facts["placement"]["cores"])))
         caches = self._groups(facts["placement"]["l3"])
         self.cache_of = {cpu: caches.get(cpu, -1) for cpu in self.node_of}
         self.knows_caches = -1 not in self.cache_of.values()
@@ -89,10 +90,15 @@ class _Host:
         gpus = [gpu["node"] for gpu in entry["gpus"] if gpu["node"] is not None]
         if not gpus:
             return Fraction()
-        parts = self.parts(cpus)
-        there = sum(part * min(self.distances[node, gpu] for gpu in gpus) for node, part in parts.items())
-        back = Fraction(sum(min(self.distances[node, gpu] for node in parts) for gpu in gpus), len(gpus))
-        return (there + back) / 2
+        supply = self.parts(cpus)
+        demand = {gpu: Fraction(gpus.count(gpu), len(gpus)) for gpu in gpus}
+        found = Fraction()
+        while any(supply.values()):
+            distance, node, gpu = min((self.distances[node, gpu], node, gpu) for node in supply for gpu in demand
+                                      if supply[node] and demand[gpu])
+            part = min(supply[node], demand[gpu])
+            found, supply[node], demand[gpu] = found + part * distance, supply[node] - part, demand[gpu] - part
+        return found
 
     def memory_distance(self, cpus: set[int], memory: dict[int, Fraction] | None) -> Fraction:
         parts = self.parts(cpus)
@@ -102,10 +108,10 @@ class _Host:
     def shared(self, placed: list) -> float:
         cores = {(self.node_of[cpu], self.core_of[cpu]) for cpu in self.node_of}
         loads: dict[tuple[int, int], list[Fraction]] = {core: [] for core in cores}
-        anywhere, without_thread = 0, 0
+        anywhere, without_thread = Fraction(), 0
         for entry, cpus, _memory in placed:
             if len(cpus) == len(self.node_of):
-                anywhere += entry["vcpus"]
+                anywhere += Fraction(entry["vcpus"], self.threads)
                 continue
             own = {(self.node_of[cpu], self.core_of[cpu]) for cpu in cpus}
             without_thread += max(0, entry["vcpus"] - len(cpus))

@@ -25,8 +25,9 @@ class Assignment(NamedTuple):
     together: list[tuple[Guest, list[Part]]]
 
 
-def assign(there: Situation, movable: Collection[str]) -> Assignment:
-    """`movable`: subjects of the guests that may be placed anew."""
+def assign(there: Situation, movable: Collection[str], anew: bool = False) -> Assignment:
+    """`movable`: subjects of the guests that may be placed. `anew`: of those without GPUs none stays as it is right,
+    so that they leave the nodes of the GPUs to those that need them."""
     room = Room(there)
     guests = sorted(there.guests, key=_urgency)
     staying = [guest for guest in guests if guest.subject not in movable]
@@ -34,7 +35,7 @@ def assign(there: Situation, movable: Collection[str]) -> Assignment:
         room.occupy(guest, guest.now)
     found = Assignment(room, staying, [], [])
     for guest in (guest for guest in guests if guest.subject in movable):
-        if is_right(guest, there) and not room.overlaps(guest.now):
+        if (guest.gpus or not anew) and is_right(guest, there) and not room.overlaps(guest.now):
             room.occupy(guest, guest.now)
             staying.append(guest)
     for guest in (guest for guest in guests if guest not in staying):

@@ -13,7 +13,8 @@ from ...module_utils._kernel.cpulist import format_cpulist
 from . import qm
 from .place import Guest, Place
 
-NEXT_START = "at its next start; a reboot from within the guest is none"
+NEXT_START = "at its next start"
+_CONFIGURED = f"{NEXT_START}: its configuration says so already"
 _AT_ONCE = "at once for its CPUs; memory that it has stays where it is until it is started anew"
 _ENGINE_ID = re.compile(r"[0-9a-f]{12}")        # of Docker, Podman and what is like them
 _ALL = '"$(cat /sys/devices/system/cpu/online)"'
@@ -38,7 +39,7 @@ def commands(guest: Guest, place: Place, old_cgroups: bool = False) -> Commands:
 def _vm(guest: Guest, place: Place) -> Commands:
     options = qm.options(guest, place)
     if not options.names:
-        return Commands([], [], "its configuration says so already: " + NEXT_START)
+        return Commands([], [], _CONFIGURED)
     back = shlex.join(qm.undo(guest, options).words(guest.id))
     # What a running VM cannot take at once waits in its configuration, and --revert drops it from there.
     revert = [shlex.join(["qm", "set", guest.id, "--revert", ",".join(options.names)]) + "    # before its next start",
@@ -54,12 +55,10 @@ def _container(guest: Guest, place: Place, old_cgroups: bool) -> Commands:
         lines.append((f"{prefix}.cpuset.mems", place.memory_list, said.memory_nodes))
     changed = [(key, wanted, old) for key, wanted, old in lines if wanted != old]
     if not changed:
-        return Commands([], [], "its configuration says so already: " + NEXT_START)
-    wanted = [f"{key}: {text}" if text else f"# without a line {key}" for key, text, _old in changed]
-    old = [f"{key}: {text}" if text else f"# without a line {key}" for key, _wanted, text in changed]
-    return Commands(wanted, old, NEXT_START,
-                    f"/etc/pve/lxc/{guest.id}.conf, above its first line with a name in brackets; pct set cannot write "
-                    "it, and a line with the same key has to go")
+        return Commands([], [], _CONFIGURED)
+    wanted = [f"{key}: {text}" if text else f"# no line {key}" for key, text, _old in changed]
+    old = [f"{key}: {text}" if text else f"# no line {key}" for key, _wanted, text in changed]
+    return Commands(wanted, old, NEXT_START, f"/etc/pve/lxc/{guest.id}.conf")
 
 
 def _process(guest: Guest, place: Place) -> Commands:

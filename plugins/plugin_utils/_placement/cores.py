@@ -49,7 +49,7 @@ def _place(guest: Guest, cores: Iterable[Core], parts: list[Part], bound: bool) 
 
 
 def _core_counts(found: Assignment, parts: list[tuple[Guest, Part]]) -> list[int]:
-    """How many cores each part gets: as many as its threads need, and of those that nobody else wants one a vCPU."""
+    """How many cores each part gets: as many as its threads need, or one a vCPU where so many are left."""
     top = found.room.top
     counts = [math.ceil(part.vcpus / top.threads) for _guest, part in parts]
     crowded = {part.node for _guest, shared in found.together for part in shared}
@@ -57,13 +57,12 @@ def _core_counts(found: Assignment, parts: list[tuple[Guest, Part]]) -> list[int
         here = [place for place, (_guest, part) in enumerate(parts) if part.node == node]
         spare = len(cores) - sum(counts[place] for place in here) - max(
             1, len(top.nodes[node].cores) // _LEFT_TO_HOST)
-        while spare > 0 and node not in crowded:
-            wanting = [place for place in here if counts[place] < parts[place][1].vcpus]
-            if not wanting:
-                break
-            for place in wanting[:spare]:
-                counts[place] += 1
-            spare -= len(wanting)
+        for place in here if node not in crowded else ():
+            guest, part = parts[place]
+            more = part.vcpus - counts[place]
+            if guest.has_limit and more <= spare:
+                counts[place] += more
+                spare -= more
     return counts
 
 

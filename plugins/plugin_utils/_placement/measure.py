@@ -32,14 +32,30 @@ class Measure(NamedTuple):
         return tuple(figure or 0 for figure in self)
 
 
+class Own(NamedTuple):
+    """What one guest adds to a measure, apart from what it shares: distances and counts as there."""
+
+    gpus: int
+    gpu_distance: float
+    memory_distance: float
+    nodes: int
+    caches: int
+
+
+def own(top: Topology, guest: Guest, place: Place) -> Own:
+    at = top.shares(place.cpus)
+    nodes = [node for _bdf, node in guest.gpus if node is not None] if at else []
+    return Own(len(nodes), _gpu_distance(top, at, nodes) if nodes else 0.0,
+               _memory_distance(top, at, place.memory), len(at), top.caches(place.cpus))
+
+
 def measure(top: Topology, placed: Iterable[tuple[Guest, Place]]) -> Measure:
     """Of guests and where each of them is, or would be."""
     placed = list(placed)
-    shares = [(guest, place, top.shares(place.cpus)) for guest, place in placed]
-    return Measure(round(_shared(top, placed), 2), _mean(_gpu_distances(top, shares)), _mean(
-        (guest.vcpus, _memory_distance(top, at, place.memory)) for guest, place, at in shares),
-        sum(len(at) for _guest, _place, at in shares),
-        sum(_caches(top, place.cpus) for _guest, place in placed) if top.knows_caches else None)
+    owned = [own(top, guest, place) for guest, place in placed]
+    return Measure(round(_shared(top, placed), 2), _mean((one.gpus, one.gpu_distance) for one in owned),
+                   _mean((guest.vcpus, one.memory_distance) for (guest, _place), one in zip(placed, owned)),
+                   sum(one.nodes for one in owned), sum(one.caches for one in owned) if top.knows_caches else None)
 
 
 def as_json(measured: Measure) -> dict[str, Any]:
@@ -53,7 +69,7 @@ def _mean(weighted: Iterable[tuple[float, float]]) -> float | None:
 
 
 def _shared(top: Topology, placed: Iterable[tuple[Guest, Place]]) -> float:
-    """A bound guest's vCPUs are spread evenly over the cores that it may use; one that is not bound finds what is free.
+    """A bound guest's vCPUs are spread evenly over the cores that it may use; one that is not bound finds free threads.
 
     On a core that more than one vCPU keeps busy those share that do not belong to the guest with most of them there: a
     guest's own vCPUs may have a thread each. Never more share than there are cores free.
@@ -63,7 +79,7 @@ def _shared(top: Topology, placed: Iterable[tuple[Guest, Place]]) -> float:
     for guest, place in placed:
         known = None if place.cpus is None else place.cpus & top.all_cpus
         if not known or len(known) == len(top.all_cpus):
-            unbound += guest.vcpus
+            unbound += guest.vcpus / top.threads
             continue
         cores = {top.core_of[cpu] for cpu in known}
         load = min(guest.vcpus, len(known)) / len(cores)
@@ -76,18 +92,17 @@ def _shared(top: Topology, placed: Iterable[tuple[Guest, Place]]) -> float:
     return min(shared + too_many, free)
 
 
-def _gpu_distances(top: Topology, shares: Iterable[tuple[Guest, Place, Mapping[int, float]]]
-                   ) -> Iterable[tuple[int, float]]:
-    """For each guest with GPUs, weighted by their number, the mean of two: from its CPUs to the GPU that is nearest to
-    each, and from its GPUs to the nearest of its CPUs. So a guest with GPUs at two nodes is near to them only if it
-    has CPUs at both."""
-    for guest, _place, at in shares:
-        nodes = [node for _bdf, node in guest.gpus if node is not None]
-        if not nodes or not at:
-            continue
-        there = sum(share * min(top.distance(node, gpu) for gpu in nodes) for node, share in at.items())
-        back = sum(min(top.distance(node, gpu) for node in at) for gpu in nodes) / len(nodes)
-        yield len(nodes), (there + back) / 2
+def _gpu_distance(top: Topology, at: Mapping[int, float], gpus: list[int]) -> float:
+    """The mean distance if each GPU is served by an equal part of the CPUs, the nearest ones first. So a guest with
+    GPUs at two nodes is near to them only if it has CPUs at both."""
+    cpus, wanted = dict(at), {node: gpus.count(node) / len(gpus) for node in sorted(set(gpus))}
+    found = 0.0
+    for distance, node, gpu in sorted((top.distance(node, gpu), node, gpu) for node in cpus for gpu in wanted):
+        part = min(cpus[node], wanted[gpu])
+        found += part * distance
+        cpus[node] -= part
+        wanted[gpu] -= part
+    return found
 
 
 def _memory_distance(top: Topology, at: Mapping[int, float], memory: Mapping[int, int] | None) -> float:
@@ -96,8 +111,3 @@ def _memory_distance(top: Topology, at: Mapping[int, float], memory: Mapping[int
     lies = {node: size / total for node, size in memory.items()} if memory and total else at
     return sum(share * part * top.distance(node, other) for node, share in at.items()
                for other, part in lies.items()) if at else LOCAL_DISTANCE
-
-
-def _caches(top: Topology, cpus: frozenset[int] | None) -> int:
-    cores = top.cores if cpus is None else (top.cores[top.core_of[cpu]] for cpu in cpus if cpu in top.core_of)
-    return len({core.cache for core in cores})

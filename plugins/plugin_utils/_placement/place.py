@@ -65,7 +65,8 @@ class Guest(NamedTuple):
     """A guest, or processes that hold GPUs. `vcpus` is what it keeps busy at most, `memory_mib` what it may fill, None
     where nobody knows; `gpus` are addresses with their nodes, None for one whose node the firmware does not tell.
     `reserved`: MiB of each node that its configuration binds, whether it has taken them or not. `left_alone` is why
-    nothing else is proposed for it."""
+    nothing else is proposed for it. `has_limit`: `vcpus` is its own, not threads of the host that it is bound to or
+    shares."""
 
     subject: str
     name: str | None
@@ -77,6 +78,7 @@ class Guest(NamedTuple):
     configured: Configured
     reserved: Mapping[int, int] | None = None
     left_alone: str | None = None
+    has_limit: bool = True
     pids: tuple[int, ...] = ()
     container: str | None = None
 

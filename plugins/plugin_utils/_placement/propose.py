@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from .assign import assign, homes
 from .cores import places
-from .measure import Measure, measure
+from .measure import Measure, measure, own
 from .place import Guest, Place
 from .room import memory_at
 from .situation import Situation
@@ -46,11 +46,12 @@ def _measure(there: Situation, plan: Places) -> Measure:
 
 
 def _plans(there: Situation) -> Iterator[Places]:
-    """All guests anew; those with GPUs only; those with GPUs anywhere at their nodes, where cores do not suffice."""
+    """All guests; all, with those without GPUs anew; those with GPUs only; those anywhere at their GPUs, where cores do
+    not suffice."""
     free = [guest for guest in there.guests if guest.left_alone is None and guest.vcpus]
     with_gpus = [guest for guest in free if homes(guest, there.topology)]
-    for movable in (free, with_gpus):
-        found = places(assign(there, {guest.subject for guest in movable}))
+    for movable, anew in ((free, False), (free, True), (with_gpus, False)):
+        found = places(assign(there, {guest.subject for guest in movable}, anew))
         if found is not None:
             yield found
     yield {**{guest.subject: guest.now for guest in there.guests}, **_at_their_nodes(there, with_gpus)}
@@ -85,9 +86,14 @@ def _memory(there: Situation, plan: Places) -> dict[int, int]:
 def _without_needless(there: Situation, plan: Places, figures: Measure) -> Places:
     """The plan without changes that gain nothing, as each costs somebody a restart."""
     for guest in there.guests:
-        if plan[guest.subject] == guest.now:
+        place = plan[guest.subject]
+        if place == guest.now or (not figures.shared_vcpus and _is_nearer(there, guest, place)):
             continue
         other = {**plan, guest.subject: guest.now}
         if _measure(there, other).rank <= figures.rank and not _overfills(there, other, plan):
             plan, figures = other, _measure(there, other)
     return plan
+
+
+def _is_nearer(there: Situation, guest: Guest, place: Place) -> bool:
+    return own(there.topology, guest, place) < own(there.topology, guest, guest.now)

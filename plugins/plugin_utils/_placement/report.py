@@ -13,8 +13,9 @@ from .._records import host_folder
 from .._render.section import Block, Section, Table
 from .._render.text import binary_size, count
 from .document import FILE, SCHEMA
+from .picture import placement_drawing
 
-HEADING = "Placement"
+HEADING, PICTURE = "Placement", "placement.svg"
 _MIB = 1 << 20
 _FIGURES = (
     ("shared_vcpus", "vCPUs that share a core while others are free", ""),
@@ -34,7 +35,7 @@ def read(folder: pathlib.Path, facts: Mapping[str, Any]) -> Section | None:
     return section(document, facts) if document and (document["guests"] or document["lacking"]) else None
 
 
-def section(document: Mapping[str, Any], _facts: Mapping[str, Any]) -> Section:
+def section(document: Mapping[str, Any], facts: Mapping[str, Any]) -> Section:
     guests = document["guests"]
     if not guests:
         return Section(HEADING, [f"No placement can be proposed: {document['lacking']}."], [], {})
@@ -42,7 +43,8 @@ def section(document: Mapping[str, Any], _facts: Mapping[str, Any]) -> Section:
     tables = [Table("Guests", _GUEST_HEAD, [_row(guest) for guest in guests])]
     if changed:
         tables.insert(0, _measure_table(document["measure"]))
-    return Section(HEADING, _notes(document, changed), tables, {}, tuple(_blocks(changed)))
+    return Section(HEADING, _notes(document, changed), tables, {PICTURE: placement_drawing(document, facts)},
+                   tuple(_blocks(changed)))
 
 
 def summary(document: Mapping[str, Any]) -> str | None:
@@ -67,6 +69,11 @@ def _notes(document: Mapping[str, Any], changed: list[Mapping[str, Any]]) -> lis
     if costs["memory_mib"]:
         notes.append(f"Memory that gets its new place when its guest is started anew: "
                      f"{binary_size(costs['memory_mib'] * _MIB)}.")
+    if any(guest["subject"].startswith("vm:") for guest in changed):
+        notes.append("A VM takes its new placement when it is shut down and started. A reboot from within is no start.")
+    if any(guest["edit"] for guest in changed):
+        notes.append("Lines for /etc/pve/lxc/ID.conf go above its first line in brackets, where snapshots begin, and "
+                     "replace a line with the same key. pct set cannot write them.")
     return [*notes, f"Cores that no guest is bound to then: {free}."]
 
 
@@ -84,7 +91,7 @@ def _row(guest: Mapping[str, Any]) -> list[str]:
             now["cpus"] or "any CPU", _nodes(now["memory_nodes"]),
             (proposed["cpus"] or "any CPU") if changed else "as it is",
             _nodes(proposed["memory_nodes"]) if changed else "as it is",
-            guest["left_alone"] or (guest["when"] or "" if changed else "")]
+            guest["left_alone"] or guest["when"] or ""]
 
 
 def _gpu_nodes(gpus: Iterable[Mapping[str, Any]]) -> str:
@@ -97,7 +104,7 @@ def _gpu_nodes(gpus: Iterable[Mapping[str, Any]]) -> str:
 
 
 def _nodes(nodes: str | None) -> str:
-    return "any node" if nodes is None else f"node {nodes}"
+    return "not bound" if nodes is None else f"node {nodes}"
 
 
 def _number(figure: float | None) -> str:

@@ -73,7 +73,7 @@ class Room:
                 left -= part
             if left < 1e-9 or len(parts) == MOST_PARTS:
                 break
-        return self._rounded(guest, memory, parts) if left < 1e-9 and len(parts) > 1 else None
+        return self._rounded(guest, memory, parts) if left < 1e-9 else None
 
     def _rounded(self, guest: Guest, memory: int, parts: list[tuple[int, float]]) -> list[Part] | None:
         """Whole CPUs and pages, of which the last part takes what the others leave."""

@@ -91,7 +91,8 @@ def _guest(one: Mapping[str, Any], gpus: tuple, top: Topology, there: Mapping[in
     reserved = configured_memory(configured, said["memory_mib"])
     return Guest(one["subject"], one["name"], bool(one["running"]),
                  demand(said["cores"], configured.cpus, gpus, top, there), said["memory_mib"], gpus,
-                 _now(one["real"], configured, reserved), configured, reserved, _left_alone(one, configured, gpus))
+                 _now(one["real"], configured, reserved, top), configured, reserved, _left_alone(one, configured, gpus),
+                 said["cores"] is not None)
 
 
 def _virtual_node(node: Mapping[str, Any]) -> VirtualNode:
@@ -122,11 +123,13 @@ def _left_alone(one: Mapping[str, Any], configured: Configured, gpus: tuple) -> 
     return None
 
 
-def _now(real: Mapping[str, Any] | None, configured: Configured, reserved: Mapping[int, int] | None) -> Place:
+def _now(real: Mapping[str, Any] | None, configured: Configured, reserved: Mapping[int, int] | None,
+         top: Topology) -> Place:
     """Where a guest runs, or would as it is configured."""
-    cpus = (value(real["cpus"]) if real else None) or configured.cpus
+    cpus = _list((value(real["cpus"]) if real else None) or configured.cpus)
     rows = value(real["memory"]) if real else None
-    return Place(_list(cpus) if cpus else None, real_memory(rows) or reserved, reserved is not None)
+    everywhere = not cpus or cpus >= top.all_cpus
+    return Place(None if everywhere else cpus, real_memory(rows) or reserved, reserved is not None)
 
 
 def configured_memory(configured: Configured, memory_mib: int | None) -> dict[int, int] | None:
@@ -161,7 +164,8 @@ def _process(one: Mapping[str, Any], gpus: tuple, top: Topology, there: Mapping[
     return Guest(one["subject"], one["name"], True, demand(cores, bound, gpus, top, there),
                  sum(memory.values()) if memory else None, gpus,
                  Place(None if everywhere else _list(cpus), memory), Configured(bound, None),
-                 None, None if gpus else "which GPUs it holds is not known", tuple(one["pids"]), one["container"])
+                 None, None if gpus else "which GPUs it holds is not known", cores is not None, tuple(one["pids"]),
+                 one["container"])
 
 
 def _list(text: str | None) -> frozenset[int]:

@@ -5,6 +5,7 @@
 """What guests can be placed on: nodes with their cores, the threads of a core, last-level caches, memory, distances."""
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -51,6 +52,9 @@ class Topology:
         self.nodes = {node.id: node for node in nodes}
         self.has_numa = has_numa
         self._memory_only = memory_only
+        # Of the lists of CPUs that were asked for: hundreds of guests have few of them, and are asked about again.
+        self._shares: dict[frozenset[int] | None, dict[int, float]] = {}
+        self._caches: dict[frozenset[int] | None, int] = {}
 
     @cached_property
     def cores(self) -> tuple[Core, ...]:
@@ -83,14 +87,23 @@ class Topology:
         """The node with CPUs that is nearest to a node: itself, but for one of memory only."""
         return node if node in self.nodes else min(self.nodes, key=lambda other: (self.distance(node, other), other))
 
-    def shares(self, cpus: frozenset[int] | None) -> dict[int, float]:
+    def shares(self, cpus: frozenset[int] | None) -> Mapping[int, float]:
         """Which part of these CPUs is at which node, by cores; None stands for all CPUs."""
+        if cpus not in self._shares:
+            cores = self._cores_of(cpus)
+            counts = Counter(core.node for core in cores)
+            self._shares[cpus] = {node: counts[node] / len(cores) for node in sorted(counts)}
+        return self._shares[cpus]
+
+    def caches(self, cpus: frozenset[int] | None) -> int:
+        """How many last-level caches these CPUs have."""
+        if cpus not in self._caches:
+            self._caches[cpus] = len({core.cache for core in self._cores_of(cpus)})
+        return self._caches[cpus]
+
+    def _cores_of(self, cpus: frozenset[int] | None) -> list[Core]:
         places = range(len(self.cores)) if cpus is None else {self.core_of[cpu] for cpu in cpus if cpu in self.core_of}
-        counts: dict[int, int] = {}
-        for place in places:
-            node = self.cores[place].node
-            counts[node] = counts.get(node, 0) + 1
-        return {node: counts[node] / len(places) for node in sorted(counts)}
+        return [self.cores[place] for place in places]
 
 
 def topology(facts: Mapping[str, Any]) -> Topology:

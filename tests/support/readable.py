@@ -1,0 +1,34 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a browser is asked about a drawing: does each text have its place, and can it be read?"""
+from __future__ import annotations
+
+from luminance import LUMINANCE
+
+# Texts of the drawing that lie on each other or leave it, by what the browser drew.
+CROWDED = """
+svg => {
+  const whole = svg.getBoundingClientRect();
+  const texts = [...svg.querySelectorAll("text")].map((one) => [one.textContent, one.getBoundingClientRect()]);
+  const apart = (a, b) => a.right <= b.left || b.right <= a.left || a.bottom <= b.top + 1 || b.bottom <= a.top + 1;
+  return [...texts.filter(([, box]) => box.right > whole.right || box.left < whole.left).map(([text]) => text),
+    ...texts.flatMap(([text, box], at) => texts.slice(at + 1).filter(([, other]) => !apart(box, other))
+      .map(([other]) => `${text} / ${other}`))];
+}
+"""
+# Contrast of each text, and of each line and point but the grid, with the ground it is drawn on.
+FAINT = """
+svg => {""" + LUMINANCE + """
+  const behind = svg.querySelector("rect.ground");
+  const ground = luminance(behind ? getComputedStyle(behind).fill : getComputedStyle(document.body).backgroundColor);
+  const ratio = (colour) => {
+    const [one, other] = [luminance(colour), ground].sort((a, b) => b - a);
+    return (one + 0.05) / (other + 0.05);
+  };
+  const drawn = [...svg.querySelectorAll("text, line[class], circle:not(.hollow), rect.mark-bad")].filter((one) =>
+    one.getAttribute("class") || one.localName === "text");
+  return drawn.map((one) => [one.outerHTML, ratio(getComputedStyle(one)[one.localName === "line" ? "stroke" : "fill"])])
+    .filter(([name, found]) => found < (name.startsWith("<text") ? 4.5 : 3));
+}
+"""
