@@ -68,7 +68,7 @@ def read_status(host: Host) -> Reading:
             return Reading(UNPARSABLE, None, f"Proxmox VE is installed but /etc/pve is no folder: {names.detail}")
         return ok(NONE)
     if not names.ok:
-        return Reading(names.status, None, f"/etc/pve: {names.detail}")
+        return names if names.status == NOT_RECORDED else Reading(names.status, None, f"/etc/pve: {names.detail}")
     node = read_node(host)
     if not any(host.read_list(folder).status != ABSENT for kind in ("lxc", "qemu-server")
                for folder in _folders(node, kind)):
@@ -93,7 +93,7 @@ def read_configs(host: Host, node: str, kind: str) -> Reading:
     """
     folder, names = next(((folder, names) for folder in _folders(node, kind)
                           for names in (host.read_list(folder),) if names.status != ABSENT), ("", ok([])))
-    if not names.ok:
+    if not names.told().ok:
         return Reading(names.status, None, f"{folder}: {names.detail}")
     found = []
     for name in names.value:
@@ -101,7 +101,7 @@ def read_configs(host: Host, node: str, kind: str) -> Reading:
         if number is None:
             continue
         text = host.read(f"{folder}/{name}")
-        if not text.ok:
+        if not text.told().ok:
             return Reading(text.status, None, f"{folder}/{name}: {text.detail}")
         found.append((number[1], pve.parse_sections(text.value)))
     return ok(sorted(found, key=lambda guest: int(guest[0])))
