@@ -34,7 +34,7 @@ def archive(*names, mode="w:gz"):
     (archive("./sys/x", mode="w"), "recording"),
     (archive("sosreport-h-2024/proc/cmdline", mode="w:xz"), "sosreport"),
     (archive("any/sos_commands/pci/lspci", "any/proc/x", mode="w:bz2"), "sosreport"),
-])
+], ids=range(10))
 def test_kinds(tmp_path, data, kind):
     path = tmp_path / "a name that says nothing"
     path.write_bytes(data)
@@ -45,7 +45,7 @@ def test_kinds(tmp_path, data, kind):
     (b"", "it is empty"), (b"PK\x03\x04rest", "it is a zip archive: unpack it"),
     (b"Dear all,\nmy GPU is slow\n", "begins 'Dear all,'"), (archive("photo.jpg"), "holds photo.jpg"),
     (b"\x1f\x8b\x08\x00damaged", "it is empty, or nothing of it can be unpacked"),
-])
+], ids=range(5))
 def test_what_is_none_is_refused_and_told_what_was_wanted(tmp_path, data, message):
     path = tmp_path / "x.log"
     path.write_bytes(data)
