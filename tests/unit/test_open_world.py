@@ -76,11 +76,14 @@ def test_a_recording_of_nothing_says_nothing(tree):
 
 
 def test_an_empty_folder_that_is_closed_has_nothing(tree):
-    tree.folder("/sys/kernel/mm").file("/proc/cpuinfo", "processor\t: 0\nvendor_id\t: AuthenticAMD\nflags\t\t: fpu")
-    with answering(tree, open=WHY, closed=["/sys/kernel/mm", "/sys/class/dmi"],
+    tree.folder("/sys/bus/pci/devices")
+    tree.file("/proc/cpuinfo", "processor\t: 0\nvendor_id\t: AuthenticAMD\nflags\t\t: fpu")
+    with answering(tree, open=WHY, closed=["/sys/bus/pci/devices", "/sys/class/dmi"],
                    links={"/proc/self/ns/pid": "pid:[4026531836]"}):
         found = findings(tree)
-    assert (found["ksm", None]["verdict"], found["swappiness", None]["verdict"]) == ("not_applicable", "unknown")
+    assert (found["ksm", None]["verdict"], found["ksm", None]["reason"]) == (
+        "not_applicable", "no GPU serves from this host")
+    assert found["sysctl_at_boot", None]["verdict"] == "unknown"
 
 
 def test_registers_behind_the_end_of_a_dump_are_not_absent(tmp_path):

@@ -16,6 +16,7 @@ from .._render.text import binary_size, clean, one_line, show
 from .._report import evidence, measured_here
 from .._report.describe import describe, gpu_name
 from .._report.groups import Group, group
+from .._report.not_recorded import split
 from .._report.sentences import name_of, sentence, sentences
 from .._report.terminal import notes
 
@@ -76,7 +77,10 @@ def entries(findings: list[dict[str, Any]]) -> list[Entry]:
     for finding in findings:
         if finding["verdict"] not in VERDICTS or finding["priority"] not in PRIORITIES:
             raise ValueError(f"{finding['verdict']!r} of priority {finding['priority']!r}")
-    return [_entry(one) for one in group(findings, findings)]
+    told, not_judged = split(findings)
+    return [_entry(one) for one in group(told, findings)] + [
+        _entry(Group(topic.findings[:1], 1))._replace(reason=_text(topic.line, _LONGEST_SENTENCE), subjects=[])
+        for topic in not_judged]
 
 
 def _entry(one: Group) -> Entry:

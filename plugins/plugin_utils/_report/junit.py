@@ -73,7 +73,8 @@ def _skipped(findings: list[dict[str, Any]], verdict: str) -> str:
     """`unknown: it needs root`, each reason once with where it holds."""
     reasons: dict[str, list[str]] = {}
     for finding in findings:
-        reason = finding["waived"]["reason"] if verdict == "waived" else finding["reason"] or finding["title"]
+        reason = finding["waived"]["reason"] if verdict == "waived" else (
+            finding.get("not_recorded") or finding["reason"] or finding["title"])
         reasons.setdefault(reason, []).extend([finding["subject"]] if finding["subject"] is not None else [])
     said = "; ".join(f"{reason} ({', '.join(where)})" if where and len(reasons) > 1 else reason
                      for reason, where in reasons.items())

@@ -19,6 +19,7 @@ from .describe import describe, gpu_name
 from .first_three import NOTHING, first_three
 from .groups import Group, group
 from .measured_here import measured_lines, measured_section
+from .not_recorded import split
 from .p2p import p2p_section
 from .sentences import effect_of, name_of, sentence, sentences
 from .terminal import counts_line, notes
@@ -152,9 +153,13 @@ def _with_verdict(findings: list[dict], verdict: str) -> list[Group]:
 
 
 def _unknown(findings: list[dict], gpus: set[str]) -> list[str]:
+    told, not_judged = split(findings)
     rows = [[code(one.first["check"]), escape(one.who(gpus)) or "host", escape(one.reason),
-             escape(advice(one.first["reason"]))] for one in _with_verdict(findings, "unknown")]
-    return ["## Could not be judged", "", *table(("check", "where", "why", "what to do"), rows), ""] if rows else []
+             escape(advice(one.first["reason"]))] for one in _with_verdict(told, "unknown")]
+    topics = [f"- {escape(topic.line)}" for topic in not_judged]
+    lines = [*topics, "", escape(advice(not_judged[0].findings[0]["reason"])), ""] if topics else []
+    lines += [*table(("check", "where", "why", "what to do"), rows), ""] if rows else []
+    return ["## Could not be judged", "", *lines] if lines else []
 
 
 def _optimal(findings: list[dict], gpus: set[str]) -> list[str]:

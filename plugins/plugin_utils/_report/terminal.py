@@ -16,6 +16,7 @@ from .describe import describe
 from .first_three import NOTHING, by_priority, first_three
 from .groups import Group, group
 from .measured_here import planned_all_the_same
+from .not_recorded import split
 from .sentences import effect_of, name_of, sentences
 
 WIDTH = 100
@@ -88,14 +89,18 @@ def _how(one: Group) -> list[str]:
 
 
 def _unknown(findings: list[dict], gpus: set[str]) -> list[str]:
-    unknown = group([finding for finding in findings if finding["verdict"] == "unknown"], findings)
-    if not unknown:
+    told, not_judged = split(findings)
+    unknown = group([finding for finding in told if finding["verdict"] == "unknown"], findings)
+    if not unknown and not not_judged:
         return []
     lines = ["Could not be judged:"]
+    for topic in not_judged:
+        lines += _indented(topic.line)
     for one in unknown:
         who = one.who(gpus)
         lines += _indented(f"{one.first['check']}{f' ({who})' if who else ''}: {one.reason}")
-    for text in dict.fromkeys(advice(one.first["reason"]) for one in unknown):
+    for text in dict.fromkeys(advice(finding["reason"]) for finding in (
+            *(topic.findings[0] for topic in not_judged), *(one.first for one in unknown))):
         lines += _wrap(text)
     return [*lines, ""]
 

@@ -75,8 +75,8 @@ def test_they_are_a_finding_of_their_own_and_none_of_this_boot(tree):
 # -- what the recording was made from ---------------------------------------------------------------------------------
 
 def test_the_source_is_a_fact(tree):
-    said = {"kind": "nvidia-bug-report", "name": "x.log.gz", "collected_at": "2026-11-01T10:00:00Z", "script": "37062940",
-            "notes": ["--safe-mode"]}
+    said = {"kind": "nvidia-bug-report", "name": "x.log.gz", "collected_at": "2026-11-01T10:00:00Z",
+            "script": "37062940", "notes": ["--safe-mode"]}
     tree.file("/recorded/source.json", json.dumps({**said, "more": 1}))
     assert source.read(Host(str(tree.root))) == said
 
