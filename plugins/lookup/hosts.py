@@ -46,13 +46,14 @@ from ansible.errors import AnsibleLookupError
 from ansible.plugins.loader import lookup_loader
 from ansible.plugins.lookup import LookupBase
 
+from ..plugin_utils._ansible import survey
 from ..plugin_utils._ansible.play_hosts import problem
 from ..plugin_utils._ansible.untag import untag
 
 
 class LookupModule(LookupBase):
     def run(self, terms: list[Any], variables: dict[str, Any] | None = None, **_options: Any) -> list[Any]:
-        given = [one for term in untag(terms) for one in (term if isinstance(term, list) else [term])]
+        given = [one for term in untag(terms) for one in _patterns(survey.or_default(term, []))]
         if context.CLIARGS.get("syntax"):
             return given
         limit = untag((variables or {}).get("ansible_limit"))
@@ -66,3 +67,7 @@ class LookupModule(LookupBase):
     def _matching(self, patterns: list[str], variables: dict[str, Any] | None) -> list[str]:
         names = lookup_loader.get("ansible.builtin.inventory_hostnames", loader=self._loader, templar=self._templar)
         return names.run(patterns, variables)
+
+
+def _patterns(term: Any) -> list[Any]:
+    return term if isinstance(term, list) else [term]

@@ -14,6 +14,7 @@ from typing import Any
 from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure, AnsibleError
 from ansible.plugins.action import ActionBase
 
+from .._ansible import survey
 from .._ansible.console import Console
 from .._ansible.untag import untag
 from .._answers import bounds
@@ -35,7 +36,7 @@ class GuardedAction(ActionBase):
         self.seconds = _seconds(self._variable("gpuhost_timeout", task_vars))      # for one reading of a host
         failure: AnsibleError = AnsibleActionFail("the task ended without an answer")
         try:
-            modes.choose(self._variable("gpuhost_report_mode", task_vars))
+            modes.choose(survey.or_default(self._variable("gpuhost_report_mode", task_vars), None))
             with time_limit(self.seconds if self.READS else 0):
                 result = self.act(tmp, task_vars)
                 return _safe({**result, **self.console.result()})
@@ -61,6 +62,11 @@ class GuardedAction(ActionBase):
     def begin(self, tmp: str | None, task_vars: dict[str, Any]) -> dict[str, Any]:
         """What ActionBase.run() does: the start of every result."""
         return super().run(tmp, task_vars)
+
+    def validate_argument_spec(self, argument_spec: dict[str, Any] | None = None, **more: Any) -> tuple[Any, Any]:
+        """As ActionBase has it, with arguments that come from a survey as they are meant."""
+        self._task.args = survey.arguments(untag(self._task.args), argument_spec or {})
+        return super().validate_argument_spec(argument_spec=argument_spec, **more)
 
     def _variable(self, name: str, task_vars: dict[str, Any] | None) -> Any:
         if not task_vars or name not in task_vars:
@@ -92,7 +98,7 @@ def _shown(error: Exception) -> str:
 
 def _seconds(given: Any) -> float:
     """ValueError-free: what is no number of seconds is one clear failure."""
-    if given is None:
+    if survey.is_empty(given):
         return bounds.SECONDS
     try:
         seconds = float(given)

@@ -21,6 +21,8 @@ from ansible.module_utils.common.validation import (
     check_type_str,
 )
 
+from . import survey
+
 
 class Type(NamedTuple):
     """What a value is converted by, how that is called, and which values count."""
@@ -47,6 +49,7 @@ def _number(value: Any) -> float:
 _BOOL = Type(check_type_bool, "true or false")
 _LIST = Type(check_type_list, "a list")
 _TEXT = Type(check_type_str, "text")
+_COLLECTIONS = {check_type_list: [], check_type_dict: {}}
 _SECONDS = Type(_whole, "a whole number of seconds", 0)
 
 TYPES = {
@@ -84,8 +87,9 @@ def problem(word: str, value: Any) -> str | None:
     An empty text and null stand for a variable that nobody set, as surveys and templates hand them over.
     """
     type_ = TYPES.get(word)
-    if type_ is None or value is None or value == "":
+    if type_ is None or survey.is_empty(value):
         return None
+    value = survey.or_default(value, _COLLECTIONS.get(type_.convert))
     try:
         converted = type_.convert(value)
     except (TypeError, ValueError):

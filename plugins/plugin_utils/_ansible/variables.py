@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 from ansible.errors import AnsibleActionFail, AnsibleError, AnsibleValueOmittedError
 from ansible.utils.display import Display
 
-from . import variable_types
+from . import survey, variable_types
 from .untag import untag
 
 PREFIX = "gpuhost_"
@@ -129,7 +129,7 @@ def options(named: Any, variables: Mapping[str, Any], resolve: Resolve) -> dict[
 
 def _first_set(names: list[str], variables: Mapping[str, Any], resolve: Resolve) -> tuple[str, Any] | None:
     found = ((name, _resolved(name, variables, resolve)) for name in names if name in variables)
-    return next((chosen for chosen in found if chosen[1] is not _UNSET), None)
+    return next((chosen for chosen in found if chosen[1] is not _UNSET and not survey.is_empty(chosen[1])), None)
 
 
 def _resolved(name: str, variables: Mapping[str, Any], resolve: Resolve) -> Any:

@@ -1,0 +1,55 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""Answers of a survey, which are texts: an empty field is a variable that nobody set, a list has a line for each entry,
+a mapping is YAML."""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import yaml
+
+_EMPTY_OF_TYPE: dict[str, Any] = {"list": [], "dict": {}}
+
+
+def is_empty(value: Any) -> bool:
+    """Whether nobody has set it: null, or a text of nothing but blanks."""
+    return value is None or (isinstance(value, str) and not value.strip())
+
+
+def or_default(value: Any, default: Any) -> Any:
+    """`value` as it was meant, `default` where it is empty. Text becomes a list or a mapping where the default is one,
+    but stays a text where it is neither: a path, or words with commas, which Ansible cuts."""
+    if is_empty(value):
+        return default
+    if isinstance(value, str) and isinstance(default, (list, dict)):
+        return _collection(value)
+    return value
+
+
+def arguments(given: Mapping[str, Any], spec: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """The arguments of a task, without those that are empty, so that their defaults hold."""
+    return {name: value if name not in spec else or_default(value, _empty(spec[name]))
+            for name, value in given.items() if name not in spec or not is_empty(value)}
+
+
+def _empty(option: Mapping[str, Any]) -> Any:
+    return option.get("default", _EMPTY_OF_TYPE.get(option["type"]))
+
+
+def _collection(text: str) -> Any:
+    found = None
+    if "\n" in text.strip() or ": " in text or text.lstrip()[:1] in ("[", "{", "-"):
+        try:
+            found = yaml.safe_load(text)
+        except yaml.YAMLError:
+            found = None
+    if isinstance(found, (list, dict)):
+        return found
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if len(lines) < 2:
+        return text
+    # Words with commas may stand in lines too.
+    return [word.strip() for line in lines for word in line.split(",") if word.strip()]
