@@ -8,14 +8,18 @@ from typing import Any
 from ansible.utils.display import Display
 
 from ..plugin_utils._action.guarded import GuardedAction
+from ..plugin_utils._ansible.untag import untag
+from ..plugin_utils._audit import last_run
 from ..plugin_utils._fleet import table
-from ..plugin_utils._fleet.files import write_fleet
+from ..plugin_utils._fleet.files import Summary, write_fleet
+from ..plugin_utils._fleet.statistics import statistics
 from ..plugin_utils._records.host_folder import RecordError
 from ..plugin_utils._rollout import gate
 from ..plugin_utils._rollout import rollout as rollout_state
 
 ARGUMENTS = {"report_dir": {"type": "str", "default": "reports"}, "tell_rollout": {"type": "bool", "default": False},
-             "csv": {"type": "bool", "default": False}}
+             "csv": {"type": "bool", "default": False}, "run_id": {"type": "str"},
+             "stats": {"type": "str", "choices": ["audit", "tune_runtime", "verify"]}}
 
 
 class ActionModule(GuardedAction):
@@ -31,11 +35,25 @@ class ActionModule(GuardedAction):
         report_dir = str(arguments["report_dir"])
         try:
             told = {"rollout": self._tell(report_dir)} if arguments["tell_rollout"] else {}
-            return {**result, "changed": False, **write_fleet(report_dir, arguments["csv"]), **told}
+            return {**result, "changed": False, **told,
+                    **write_fleet(report_dir, arguments["csv"], self._summary(untag(arguments), task_vars))}
         except RecordError as problem:
             # Returned, not raised: a task may say with failed_when that it is no reason to stop. It is said anyway.
             Display().warning(f"the page of the fleet was not written: {problem}")
             return {**result, "failed": True, "msg": str(problem)}
+
+    @staticmethod
+    def _summary(arguments: dict[str, Any], task_vars: dict[str, Any]) -> Summary | None:
+        """What a workflow may branch on, of the hosts of this play."""
+        playbook, report_dir, run_id = arguments["stats"], arguments["report_dir"], arguments["run_id"]
+        if not playbook:
+            return None
+        hosts = untag(task_vars["ansible_play_hosts_all"])
+        states = last_run.states(report_dir) if playbook == "audit" else {}
+        if playbook == "tune_runtime" and run_id:
+            states = rollout_state.states_of(report_dir, run_id)
+        states = {host: states[host] for host in hosts if host in states}
+        return lambda rows, page: {"ansible_stats": statistics(playbook, run_id, hosts, states, rows, page)}
 
     def _tell(self, report_dir: str) -> list[str]:
         """The table of the last rollout, shown and put down as shown; nothing where that was done when it ended."""

@@ -37,6 +37,17 @@ options:
     type: bool
     default: false
     version_added: 1.0.0
+  stats:
+    description:
+      - Set the statistic C(gpuhost_stats) of the hosts of this play, as M(ansible.builtin.set_stats) does, for a
+        workflow that branches on it. This is the playbook that they are of.
+    type: str
+    choices: [audit, tune_runtime, verify]
+    version_added: 1.0.0
+  run_id:
+    description: The run that they are of, for O(stats).
+    type: str
+    version_added: 1.0.0
 seealso:
   - module: gpuhost.tuning.audit
 """

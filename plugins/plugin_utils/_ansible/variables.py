@@ -41,6 +41,8 @@ _OF_ROLES = {
     "record": frozenset(f"record_{name}" for name in ("anonymise", "max_bytes", "writable")),
 }
 KNOWN = _COMMON.union(*_OF_ROLES.values())
+# What a play leaves for the next one of a workflow, which gets it as a variable; nothing here reads it.
+_LEFT = frozenset(("stats",))
 
 # Names that they had; they still hold where the new one is not set.
 FORMER = {"look_again": "recheck_max", "bandwidth_despite": "bandwidth_override",
@@ -75,7 +77,7 @@ def check(variables: Mapping[str, Any], resolve: Resolve, roles: Collection[str]
         elif word in FORMER:
             _resolved(name, variables, resolve)
             warnings.append(f"{name} is called {PREFIX}{FORMER[word]} now; the old name holds until version 2.0.0")
-        elif word not in KNOWN:
+        elif word not in KNOWN | _LEFT:
             warnings.append(_unknown(name, word))
     return warnings
 

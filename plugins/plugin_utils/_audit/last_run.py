@@ -47,6 +47,13 @@ def note(report_dir: str, run: str, hosts: Sequence[str], host: str, state: str,
         raise host_folder.RecordError(f"cannot write {folder / LAST_RUN}: {error.strerror}") from error
 
 
+def states(report_dir: str) -> dict[str, str]:
+    """How the audits of the last play ended, by host; empty where nothing is known."""
+    path = pathlib.Path(os.path.abspath(os.path.expanduser(report_dir))) / LAST_RUN
+    document = _read(path, this_run())
+    return document["hosts"] if document else {}
+
+
 def _read(path: pathlib.Path, run: str) -> dict[str, Any] | None:
     """The file of this run, None where there is none or it is another run's."""
     try:

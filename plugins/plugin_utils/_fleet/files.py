@@ -12,8 +12,8 @@ import os
 import pathlib
 import shutil
 import tempfile
-from collections.abc import Iterator
-from typing import BinaryIO
+from collections.abc import Callable, Iterator
+from typing import Any, BinaryIO, TypeAlias
 
 from .._records import host_folder, modes
 from .._records.json_lines import findings_lines
@@ -24,9 +24,12 @@ from .pack import pack
 from .page import page
 from .spreadsheet import merge_tables
 
+Summary: TypeAlias = Callable[[dict[str, dict[str, Any]], str], dict[str, Any]]
 
-def write_fleet(report_dir: str, tables: bool = False) -> dict[str, object]:
-    """Write them anew from what is there, with `tables` also findings.csv and facts.csv; return what a task says of it.
+
+def write_fleet(report_dir: str, tables: bool = False, summarise: Summary | None = None) -> dict[str, object]:
+    """Write them anew from what is there, with `tables` also findings.csv and facts.csv; return what a task says of it,
+    and what `summarise` makes of the rows of all hosts and the path of the page.
 
     Two plays may end at the same time. Each has written its hosts' files before it comes here, and whoever comes second
     waits and then sees the files of both: no line and no host is lost, whoever is last.
@@ -41,7 +44,8 @@ def write_fleet(report_dir: str, tables: bool = False) -> dict[str, object]:
         _merge(folder, hosts)
         if tables:
             merge_tables(folder, hosts)
-    return {"hosts": len(fleet.hosts), "page": str(folder / "index.html"), "msg": _say(fleet, folder)}
+    said = {"hosts": len(fleet.hosts), "page": str(folder / "index.html"), "msg": _say(fleet, folder)}
+    return said | (summarise(fleet.hosts, said["page"]) if summarise else {})
 
 
 def _say(fleet: Fleet, folder: pathlib.Path) -> str:

@@ -120,6 +120,14 @@ def newest(report_dir: str) -> Iterator[Rollout]:
             continue
 
 
+def states_of(report_dir: str, run_id: str) -> dict[str, str]:
+    """The state of each host of the rollout of that id; empty where there is none."""
+    folder = folder_of(report_dir, run_id)
+    if not (folder / "rollout.json").exists():
+        return {}
+    return {host: entry["state"] for host, entry in load(folder).states().items()}
+
+
 def note(report_dir: str, run_id: str, host: str, state: str, **more: Any) -> None:
     """Put down the state of a host, if a rollout of that id is under way; what was known of it stays beside it."""
     folder = folder_of(report_dir, run_id)
