@@ -95,12 +95,13 @@ record-tool: ## make dist/gpuhost-record.pyz, one file that records a host where
 
 build: run-environment record-tool ## build the collection into dist/, with gpuhost-record.pyz in it
 	.venv/bin/ansible-galaxy collection build --force --output-path dist
+	@cp dist/gpuhost-tuning-$$(sed -n 's/^version: //p' galaxy.yml).tar.gz dist/gpuhost-tuning.tar.gz
 
 lock: ## write requirements/*.txt anew from requirements/pyproject.toml (needs uv)
 	@tools/lock.sh $(ARGS)
 
 clean: ## remove everything that was set up or built here; reports/ stays
-	rm -rf .venv .venv-newest .venv-bench .venv-release .venv-core-* .ansible .cache .pytest_cache .ruff_cache .hypothesis collections dist tests/output
+	rm -rf .venv .venv-newest .venv-bench .venv-release .venv-core-* .ansible .cache .pytest_cache .ruff_cache .hypothesis collections/ansible_collections dist tests/output
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 run-environment: link

@@ -65,7 +65,8 @@ class ActionModule(GuardedAction):
         named = self._take_variables(task_vars)
         _checked, arguments = self.validate_argument_spec(argument_spec=ARGUMENTS)
         host = untag(task_vars["inventory_hostname"])
-        arguments = {**untag(arguments), "check": self._task.check_mode, "named": named}
+        arguments = {**untag(arguments), "check": self._task.check_mode, "named": named,
+                     "run": last_run.this_run(task_vars)}
         hosts = untag(task_vars["ansible_play_hosts_all"])
         try:
             for warning in (*variables.check(task_vars, self._templar.template), *self._check_role(task_vars)):
@@ -189,7 +190,7 @@ def _note_end(hosts: list[str], host: str, arguments: dict[str, Any], state: str
     """Put down how the audit ended, for pipelines; the audits of a tune and of a verify are not the last word there."""
     if arguments["stage"] == "audit":
         at = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-        last_run.note(arguments["report_dir"], last_run.this_run(), hosts, host, state, at)
+        last_run.note(arguments["report_dir"], arguments["run"], hosts, host, state, at, last_run.began())
 
 
 def _note(host: str, hosts: list[str], arguments: dict[str, Any], state: str, reason: str) -> None:

@@ -49,7 +49,7 @@ class ActionModule(GuardedAction):
         if not playbook:
             return None
         hosts = untag(task_vars["ansible_play_hosts_all"])
-        states = last_run.states(report_dir) if playbook == "audit" else {}
+        states = last_run.states(report_dir, last_run.this_run(task_vars)) if playbook == "audit" else {}
         if playbook == "tune_runtime" and run_id:
             states = rollout_state.states_of(report_dir, run_id)
         states = {host: states[host] for host in hosts if host in states}

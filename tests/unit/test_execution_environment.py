@@ -37,14 +37,15 @@ def context(tmp_path) -> pathlib.Path:
 
 def test_the_collection_is_installed_from_the_file(context):
     wanted = yaml.safe_load((context / "_build" / "requirements.yml").read_text())["collections"]
-    [collection] = wanted
+    collection, of_an_example = wanted
     assert collection["type"] == "file"
+    assert of_an_example == {"name": "community.proxmox"}
     assert (context / "_build" / collection["name"]).read_bytes() == b"stands for the built collection"
 
 
 def test_ansible_core_is_one_that_is_supported(context):
     [recipe] = [*context.glob("Containerfile"), *context.glob("Dockerfile")]
-    assert "ansible-core>=2.19,<2.22" in recipe.read_text()
+    assert "ansible-core>=2.19,<2.23" in recipe.read_text()
 
 
 def test_the_collection_names_its_own_requirements():

@@ -5,24 +5,37 @@
 """last-run.json: how the last audit of each host of a play ended, for pipelines.
 
 Ansible ends with 2 for a host that is worse than a limit and for one whose audit broke. Here the two are told apart.
+Plays that go on at the same time, as slices of one job do, are told together.
 """
 from __future__ import annotations
 
+import contextlib
+import datetime
 import fcntl
 import os
 import pathlib
-from collections.abc import Sequence
+import re
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from .._records import host_folder, modes
 
-LAST_RUN = "last-run.json"
+LAST_RUN, RUNS = "last-run.json", ".last-runs"
 SCHEMA = "gpuhost.last-run/1"
 OK, FINDINGS, FAILED, UNREACHABLE, NOT_AUDITED = "ok", "findings", "failed", "unreachable", "not audited"
+# What AWX and automation controller give to every slice of a job alike.
+_JOBS = ("awx_workflow_job_id", "tower_workflow_job_id")
+_NO_FILE_NAME = re.compile(r"[^A-Za-z0-9._-]")
+_KEPT_SECONDS = 86400
+_TIME = "%Y-%m-%dT%H:%M:%SZ"
 
 
-def this_run() -> str:
-    """What tells one ansible-playbook from another: a worker's parent and, where that is known, its start."""
+def this_run(variables: Mapping[str, Any] | None = None) -> str:
+    """What tells one run from another: the job of AWX, else the ansible-playbook that is this worker's parent."""
+    for name in _JOBS:
+        if variables and variables.get(name):
+            return f"awx-{variables[name]}"
     parent = os.getppid()
     try:
         return f"{parent}-{os.stat(f'/proc/{parent}').st_ctime_ns}"
@@ -30,34 +43,67 @@ def this_run() -> str:
         return str(parent)
 
 
-def note(report_dir: str, run: str, hosts: Sequence[str], host: str, state: str, at: str) -> None:
-    """Put down how the audit of `host` ended. The first host of a `run` begins the file anew.
+def began() -> str:
+    """When the ansible-playbook of this worker was started; now where that cannot be told."""
+    seconds = 0.0
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        # Field 22 of proc_pid_stat(5), counted from behind the name, which is the second: ticks since the boot.
+        fields = pathlib.Path(f"/proc/{os.getppid()}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+        up = float(pathlib.Path("/proc/uptime").read_text(encoding="ascii").split()[0])
+        seconds = max(0.0, up - int(fields[19]) / os.sysconf("SC_CLK_TCK"))
+    started = datetime.datetime.now(datetime.timezone.utc) - datetime.timedelta(seconds=seconds)
+    return started.strftime(_TIME)
 
-    Any number of workers may do so at once. Raises RecordError.
+
+def note(report_dir: str, run: str, hosts: Sequence[str], host: str, state: str, at: str, begun: str) -> None:
+    """Put down how the audit of `host` ended. A `run` begins the file anew, with what other runs have put down since it
+    was `begun`.
+
+    Any number of workers, on any number of controllers that share the folder, may do so at once. Raises RecordError.
     """
     folder = pathlib.Path(os.path.abspath(os.path.expanduser(report_dir)))
     try:
-        modes.make_folder(folder)
+        modes.make_folder(folder / RUNS)
         with open(folder / f".{LAST_RUN}.lock", "a", encoding="ascii") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            document = _read(folder / LAST_RUN, run) or {"schema": SCHEMA, "run": run, "hosts": {}}
-            document["hosts"] = {**dict.fromkeys(hosts, NOT_AUDITED), **document["hosts"], host: state}
-            host_folder.write_json(folder / LAST_RUN, {**document, "at": at})
+            path = folder / RUNS / f"{_NO_FILE_NAME.sub('_', run)}.json"
+            ours = _read(path) or {"schema": SCHEMA, "run": run, "began": begun, "hosts": {}}
+            ours["hosts"] = {**dict.fromkeys(hosts, NOT_AUDITED), **ours["hosts"], host: state}
+            ours["at"] = max(at, ours.get("at", at))
+            host_folder.write_json(path, ours)
+            others = {name: end for other in _others(folder / RUNS, path, ours) for name, end in other["hosts"].items()}
+            host_folder.write_json(folder / LAST_RUN, {
+                "schema": SCHEMA, "run": run, "hosts": {**others, **ours["hosts"]}, "at": ours["at"]})
     except OSError as error:
         raise host_folder.RecordError(f"cannot write {folder / LAST_RUN}: {error.strerror}") from error
 
 
-def states(report_dir: str) -> dict[str, str]:
-    """How the audits of the last play ended, by host; empty where nothing is known."""
-    path = pathlib.Path(os.path.abspath(os.path.expanduser(report_dir))) / LAST_RUN
-    document = _read(path, this_run())
+def states(report_dir: str, run: str) -> dict[str, str]:
+    """How the audits of a run ended, by host; empty where nothing is known."""
+    folder = pathlib.Path(os.path.abspath(os.path.expanduser(report_dir))) / RUNS
+    document = _read(folder / f"{_NO_FILE_NAME.sub('_', run)}.json")
     return document["hosts"] if document else {}
 
 
-def _read(path: pathlib.Path, run: str) -> dict[str, Any] | None:
-    """The file of this run, None where there is none or it is another run's."""
+def _others(folder: pathlib.Path, path: pathlib.Path, ours: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The runs that went on while this one did; what is older than a day is removed."""
+    for other in sorted(folder.glob("*.json")):
+        if other == path:
+            continue
+        with contextlib.suppress(FileNotFoundError):
+            if time.time() - other.stat().st_mtime > _KEPT_SECONDS:
+                other.unlink()
+                continue
+            document = _read(other)
+            if document and document["at"] > ours["began"]:
+                yield document
+
+
+def _read(path: pathlib.Path) -> dict[str, Any] | None:
+    """What a run has put down; None where it has nothing yet."""
     try:
         document = host_folder.read_json(path)
-        return document if document["run"] == run and isinstance(document["hosts"], dict) else None
+        whole = isinstance(document["hosts"], dict) and isinstance(document["began"], str)
+        return document if whole and isinstance(document["at"], str) else None
     except (host_folder.RecordError, KeyError, TypeError):
         return None
