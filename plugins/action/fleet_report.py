@@ -12,12 +12,14 @@ from ..plugin_utils._ansible.untag import untag
 from ..plugin_utils._audit import last_run
 from ..plugin_utils._fleet import table
 from ..plugin_utils._fleet.files import Summary, write_fleet
+from ..plugin_utils._fleet.gather import gather
 from ..plugin_utils._fleet.statistics import statistics
 from ..plugin_utils._records.host_folder import RecordError
 from ..plugin_utils._rollout import gate
 from ..plugin_utils._rollout import rollout as rollout_state
 
 ARGUMENTS = {"report_dir": {"type": "str", "default": "reports"}, "tell_rollout": {"type": "bool", "default": False},
+             "gather": {"type": "list", "elements": "str", "default": []},
              "csv": {"type": "bool", "default": False}, "run_id": {"type": "str"},
              "stats": {"type": "str", "choices": ["audit", "tune_runtime", "verify"]}}
 
@@ -34,7 +36,9 @@ class ActionModule(GuardedAction):
         _checked, arguments = self.validate_argument_spec(argument_spec=ARGUMENTS)
         report_dir = str(arguments["report_dir"])
         try:
+            taken = gather(report_dir, [str(folder) for folder in arguments["gather"]])
             told = {"rollout": self._tell(report_dir)} if arguments["tell_rollout"] else {}
+            told |= {"gathered": taken} if arguments["gather"] else {}
             return {**result, "changed": False, **told,
                     **write_fleet(report_dir, arguments["csv"], self._summary(untag(arguments), task_vars))}
         except RecordError as problem:

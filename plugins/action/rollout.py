@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+import datetime
 import time
 from typing import Any
 
@@ -18,6 +19,7 @@ from ..plugin_utils._records import host_folder
 from ..plugin_utils._render.text import clean, count, one_line
 from ..plugin_utils._rollout import batches, gate, recheck
 from ..plugin_utils._rollout import rollout as rollout_state
+from ..plugin_utils._rollout.alone import alone
 
 ARGUMENTS = {
     "stage": {"type": "str", "required": True, "choices": ["begin", "soak", "again", "gate", "restored"]},
@@ -53,8 +55,7 @@ class ActionModule(GuardedAction):
         folder = self._under_way(hosts[:hosts.index(batch[0])], task_vars)
         if folder is None:
             self._require_sound_variables(hosts, task_vars)
-            rollout = rollout_state.start(arguments["report_dir"], arguments["run_id"] or host_folder.new_run_id(),
-                                          hosts, bool(self._task.check_mode))
+            rollout = self._start(arguments, hosts)
         else:
             rollout = rollout_state.load(folder)
             gate.require_passed(rollout)
@@ -64,6 +65,13 @@ class ActionModule(GuardedAction):
             self._say(f"rollout {rollout.run_id}, batch {len(rollout.batches)}: {count(len(batch), 'host')}, "
                       f"{len(rollout.reached)} of {len(hosts)} with it")
         return {"run_id": rollout.run_id, "folder": str(rollout.folder), "batch": len(rollout.batches)}
+
+    def _start(self, arguments: dict[str, Any], hosts: list[str]) -> rollout_state.Rollout:
+        run_id, check = arguments["run_id"] or host_folder.new_run_id(), bool(self._task.check_mode)
+        if check:
+            return rollout_state.start(arguments["report_dir"], run_id, hosts, check)
+        with alone(arguments["report_dir"], hosts, datetime.datetime.now(datetime.timezone.utc)):
+            return rollout_state.start(arguments["report_dir"], run_id, hosts, check)
 
     def _require_sound_variables(self, hosts: list[str], task_vars: dict[str, Any]) -> None:
         """Those of every host of the play, before the first one is changed. Only names of ours are templated."""
@@ -98,6 +106,8 @@ class ActionModule(GuardedAction):
         if rollout.is_last or rollout.document["check"] or not changed \
                 or len(gate.bad(states)) > arguments["max_failed"]:
             return {"hosts": [], "seconds": 0}
+        rollout.document["soaks_until"] = time.time() + arguments["soak_seconds"]
+        rollout.save()
         self._say(f"soaking for {count(arguments['soak_seconds'], 'second')}")
         time.sleep(arguments["soak_seconds"])
         looked = rollout.document["looked"]

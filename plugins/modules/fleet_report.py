@@ -37,6 +37,14 @@ options:
     type: bool
     default: false
     version_added: 1.0.0
+  gather:
+    description:
+      - Folders of reports of other controllers, to be copied below O(report_dir) before the page is made. Of a host
+        that is in several the newest audit counts; runs and histories of all are kept. These folders stay as they are.
+    type: list
+    elements: str
+    default: []
+    version_added: 1.0.0
   stats:
     description:
       - Set the statistic C(gpuhost_stats) of the hosts of this play, as M(ansible.builtin.set_stats) does, for a
@@ -73,6 +81,10 @@ rollout:
   returned: with O(tell_rollout)
   type: list
   elements: str
+gathered:
+  description: The hosts of which something was copied, each with the folders that it was taken from.
+  returned: with O(gather)
+  type: dict
 msg:
   description: The same in words, with the number of records that could not be used.
   returned: always

@@ -54,7 +54,7 @@ _SECONDS = Type(_whole, "a whole number of seconds", 0)
 
 TYPES = {
     "allow_busy": _BOOL, "become": _BOOL, "csv": _BOOL, "dedicated": _BOOL,
-    "checks": _LIST, "compare": _LIST, "force": _LIST, "include": _LIST, "only": _LIST, "skip": _LIST,
+    "checks": _LIST, "compare": _LIST, "force": _LIST, "gather": _LIST, "include": _LIST, "only": _LIST, "skip": _LIST,
     "fail_on": Type(check_type_str, "a priority", choices=("", "P0", "P1", "P2")),
     "link_samples": Type(_whole, "a whole number", 0, 100),
     "recheck_max": Type(_whole, "a whole number of hosts", 0),

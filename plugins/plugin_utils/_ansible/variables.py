@@ -34,6 +34,7 @@ _OF_ROLES = {
         "concurrent", "container", "override", "devices", "pairs", "sizes", "slow_below", "timeout", "tool")))),
     "benchmark": frozenset(("benchmark",)),
     "compare": frozenset(("compare",)),
+    "fleet_report": frozenset(("gather",)),
     "experiment": frozenset(f"experiment_{name}" for name in (
         "blocks", "budget_minutes", "changes", "end", "min_effect", "mode", "pause_seconds", "seed")),
     "import": frozenset(("import", "import_name")),
