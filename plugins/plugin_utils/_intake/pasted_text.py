@@ -14,10 +14,10 @@ from collections.abc import Iterable
 
 from .gathered import Gathered
 from .lspci import merge, parse_devices
+from .named_files import NamedFiles
 from .pci_tree import parse_tree
 from .recorded_host import RecordedHost, Refused
 from .report_facts import finish
-from .sysctl import NAMED, SETTING, put_setting
 
 LACKS = "the text does not have it"
 KIND = "lspci"
@@ -49,7 +49,7 @@ def read_text(lines: Iterable[str], name: str) -> RecordedHost:
     parts = _Parts()
     for line in lines:
         parts.take(line)
-    if not (parts.lspci or parts.log or parts.journal or parts.files or parts.settings):
+    if not (parts.lspci or parts.log or parts.journal or parts.named.files or parts.named.settings):
         raise Refused("no line of it is one of lspci, dmesg, sysctl -a or grep -r")
     merge(found.devices, parse_devices(parts.lspci))
     found.tree = parse_tree(parts.tree)
@@ -67,10 +67,7 @@ def _put_files(host: RecordedHost, parts: _Parts) -> None:
     cmdline = parts.cmdline or next((match[1] for line in parts.log if (match := _COMMAND_LINE.fullmatch(line))), None)
     if cmdline:
         host.put_line("/proc/cmdline", cmdline)
-    for path, text in parts.files.items():
-        host.put(path, "".join(f"{line}\n" for line in text))
-    for name, value in parts.settings:
-        put_setting(host, name, value)
+    parts.named.put(host)
     if parts.modules:
         host.put("/proc/modules", "".join(parts.modules))
     if parts.nodes:
@@ -90,8 +87,7 @@ class _Parts:
         self.modules: list[str] = []
         self.journal: list[str] = []
         self.nodes: dict[str, dict] = {}
-        self.files: dict[str, list[str]] = {}
-        self.settings: list[tuple[str, str]] = []
+        self.named = NamedFiles()
         self.uname: str | None = None
         self.cmdline: str | None = None
         self._at = ""
@@ -140,10 +136,8 @@ class _Parts:
             self._take_node(*node.groups())
         elif self.uname is None and _UNAME.fullmatch(line):
             self.uname = line
-        elif named := NAMED.fullmatch(line):
-            self.files.setdefault(named[1], []).append(named[2])
-        elif setting := SETTING.fullmatch(line):
-            self.settings.append((setting[1], setting[2]))
+        elif self.named.take(line):
+            self._at = ""
         elif self.cmdline is None and _BOOT_IMAGE.fullmatch(line):
             self.cmdline = line
         elif line.strip():

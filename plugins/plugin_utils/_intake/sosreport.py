@@ -15,16 +15,15 @@ from .gathered import Gathered
 from .lines import open_stream
 from .lscpu import put_lscpu
 from .lspci import merge, parse_devices
+from .named_files import WHOLE_SETTINGS, put_settings
 from .pci_tree import parse_tree
 from .recorded_host import RecordedHost, Refused, clean_path
 from .report_facts import finish
-from .sysctl import put_settings
 
 LACKS = "the sosreport does not have it"
 KIND = "sosreport"
 MEMBER_LIMIT = 400_000
 FILE_LIMIT = 24 << 20       # bytes of one file; more of a log is of no use here
-WHOLE_SETTINGS = 500        # fewer lines of sysctl -a are not all of a kernel's
 
 _TAKEN = re.compile(r"(?:proc|sys|etc)/(?!pki|ssh|shadow|gshadow|X11|selinux)")
 _NUMBERED = re.compile(r"proc/\d+/")

@@ -157,6 +157,23 @@ def test_settings_and_files_that_are_named_in_each_line():
     assert host.text("/etc/modprobe.d/x.conf") == "options nvidia a=1\noptions nvidia b=2:3\n"
 
 
+def test_a_folder_is_whole_only_where_the_command_is_there_that_went_through_it():
+    lines = ["/sys/kernel/mm/ksm/run:0", "grep: /sys/kernel/mm/ksm/secret: Permission denied",
+             "grep: /sys/kernel/mm/hugepages: No such file or directory"]
+    alone = read_text(lines, "x")
+    assert "/sys/kernel/mm/ksm" not in alone.closed
+    host = read_text(["+ grep -rH . /sys/kernel/mm/ksm /sys/kernel/mm/hugepages", *lines], "x")
+    assert {"/sys/kernel/mm/ksm", "/sys/kernel/mm/hugepages"} <= set(host.closed)
+    assert host.failures == {"/sys/kernel/mm/ksm/secret": 13}
+
+
+def test_all_settings_of_a_kernel():
+    some = [f"net.made_up_{number} = 1" for number in range(600)]
+    assert "/proc/sys" not in read_text(some, "x").closed
+    assert "/proc/sys" in read_text(["+ sysctl -a", *some], "x").closed
+    assert "/proc/sys" not in read_text(["+ sysctl -a", *some[:20]], "x").closed
+
+
 def test_a_letter_is_no_report():
     with pytest.raises(Refused, match="no line of it is one of lspci, dmesg"):
         read_text(["Dear all", "my GPU is slow"], "x")
