@@ -114,7 +114,7 @@ def differences(found: dict[str, Any], facts: dict[str, Any]) -> list[str]:
     """In words, what the facts of the import have differently."""
     wrong = []
     nvidia = facts["nvidia"]
-    most = {gpu["bdf"]: gpu["device_max_gen"] for gpu in nvidia["smi"]["gpus"]}
+    most = {gpu["bdf"]: gpu["device_max_gen"] for gpu in nvidia["smi"].get("gpus", [])}
     pairs = {
         "driver": (found["driver"], nvidia["driver_version"]["value"]),
         "kernel": (found["kernel"], facts["kernel"]["release"]["value"]),

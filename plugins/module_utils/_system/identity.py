@@ -86,8 +86,8 @@ def judge_machine(cpuinfo: Reading, firmware: dict, hypervisor: Reading) -> tupl
         hypervisor.told()
         cpuinfo.told()
     names_of = [firmware[name] for name in ("system_vendor", "product_name")]
-    if "hypervisor" in flags and NOT_RECORDED in [reading.status for reading in names_of]:
-        names_of = [Reading(ABSENT)] * 2
+    if flags:           # they tell without a name; a recording may have one of the two, or none
+        names_of = [Reading(ABSENT) if reading.status == NOT_RECORDED else reading for reading in names_of]
     vendor, product = (reading.value or "" for reading in names_of)
     names = f"{vendor} {product}".strip()
     technology, word = find_hypervisor(names)
@@ -97,7 +97,9 @@ def judge_machine(cpuinfo: Reading, firmware: dict, hypervisor: Reading) -> tupl
         return VM, technology, f"the firmware names {word}"
     # The flag is one of x86: on other processors its absence tells nothing (arch/x86/kernel/cpu/hypervisor.c).
     if flags and cpuinfo.value.vendor not in (None, _S390):
-        return BARE_METAL, None, "the CPUs do not have the flag hypervisor and the firmware names none"
+        named = NOT_RECORDED not in [firmware[name].status for name in ("system_vendor", "product_name")]
+        return BARE_METAL, None, "the CPUs do not have the flag hypervisor" + (
+            " and the firmware names none" if named else "; the recording does not have what the firmware names")
     if names:
         return BARE_METAL, None, f"the firmware names {names}, which is no hypervisor"
     return UNKNOWN, None, "neither the flags of the CPUs nor the firmware's tables could be read"

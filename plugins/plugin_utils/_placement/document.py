@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from .._derive.not_recorded import Gap, recorded, with_gaps, without_gaps
 from .commands import Commands, commands, memory_nodes
 from .measure import as_json
 from .place import Guest, Place
@@ -20,7 +21,19 @@ FILE = "placement.json"
 
 
 def placement(host: str, document: Mapping[str, Any]) -> dict[str, Any]:
-    """Of an audit document: schemas/placement.json explains the keys."""
+    """Of an audit document: schemas/placement.json explains the keys.
+
+    Where it rests on facts that a recording does not have, nothing is proposed, and `lacking` says why.
+    """
+    found = recorded(lambda: without_gaps(_placement(host, {**document, "facts": with_gaps(document["facts"])})))
+    if not isinstance(found, Gap):
+        return found
+    return {"schema": SCHEMA, "host": host, "collected_at": document["collected_at"], "guests": [],
+            "measure": {"now": None, "proposed": None}, "costs": {"memory_mib": 0, "free_cores": {}},
+            "lacking": found.why}
+
+
+def _placement(host: str, document: Mapping[str, Any]) -> dict[str, Any]:
     there = situation(document["facts"])
     proposal = propose(there)
     guests = [_entry(guest, there, proposal) for guest in there.guests]

@@ -9,13 +9,25 @@ from collections.abc import Iterable
 from typing import Any
 
 from ....module_utils._pci.holders import is_held_for_others, why_not_driven
+from ..not_recorded import NotRecorded
 from ..reading import value
 
 
 def is_for_host(gpu: dict[str, Any]) -> bool:
     """Whether the host and its containers may compute on the GPU; one that is gone or asleep is theirs all the same."""
     return (not is_held_for_others(gpu["driver"]) and gpu["state"] != "passed_through"
-            and not value(gpu["claimed_by"]))
+            and not _claims(gpu))
+
+
+def _claims(gpu: dict[str, Any]) -> list | None:
+    """The VMs that name the GPU. Where a recording does not have their configurations, a GPU with the driver of its
+    vendor is the host's for now, whoever may name it. Raises NotRecorded for any other."""
+    try:
+        return value(gpu["claimed_by"])
+    except NotRecorded:
+        if why_not_driven(gpu["vendor"], gpu["driver"]) is None:
+            return None
+        raise
 
 
 def serves(gpu: dict[str, Any]) -> bool:
@@ -27,7 +39,7 @@ def left_alone(gpu: dict[str, Any]) -> str | None:
     """Why a GPU's registers are not this host's to judge or to change; None where they are."""
     if gpu["state"] == "asleep":
         return "the GPU is suspended, and reading its registers would wake it"
-    claims = value(gpu["claimed_by"])
+    claims = _claims(gpu)
     if claims:
         return "the GPU belongs to " + ", ".join(f"VM {claim['vm']} ({claim['key']})" for claim in claims)
     if is_held_for_others(gpu["driver"]) and gpu["state"] != "passed_through":

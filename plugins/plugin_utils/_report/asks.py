@@ -1,0 +1,62 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""What to ask the owner of a recorded host for: the commands whose output would let more be judged.
+
+Their output is what an import takes (_intake/pasted_text.py), beside the report that is there already.
+"""
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple
+
+_FACT = re.compile(r"(.+?) is not recorded: ")
+_CPU = "/sys/devices/system/cpu /sys/devices/system/node /sys/devices/system/clocksource"
+_MEMORY = "/sys/kernel/mm/transparent_hugepage /sys/kernel/mm/ksm /sys/kernel/mm/hugepages"
+_BOOT = "/etc/modprobe.d /etc/default/grub /etc/kernel/cmdline /etc/sysctl.conf /etc/sysctl.d"
+# Beginnings of names of facts, and what prints them; the shorter output first.
+_ASKS = (
+    ("nvidia-smi -q", ("nvidia.smi",)),
+    ("sysctl -a", ("sysctl", 'tunables."sysctl:', "network.backlog", "derived.sysctl")),
+    (f"grep -rH . {_MEMORY}", ("memory.thp", "memory.ksm", "memory.hugepages", "derived.thp", "derived.ksm")),
+    ("grep -rH . /proc/swaps /proc/mounts /proc/devices", ("memory.swap", "memory.shm", "nvidia.majors")),
+    (f"grep -rH . {_BOOT}", ("boot", "managers", "nvidia.options", "nvidia.modprobe", "nvidia.blacklist",
+                             "derived.modprobe", "derived.managers", "derived.boot")),
+    ("ls -l /dev/nvidia*", ("nvidia.nodes",)),
+    ("dmesg", ("kernel.log", "nvidia.xids", "nvidia.sxids")),
+    ("lspci -nnDvvvxxxx", ("gpus", "ports", "pcie", "derived.paths", "derived.gpus", "it.acs", "it.pcie", "it.aer")),
+    (f"grep -rH . {_CPU}", ("cpu", "numa", "derived.cpu", "derived.numa", "derived.idle", "it.governor")),
+    ("pvereport", ("guests", "cluster", "derived.guests", "identity.proxmox")),
+)
+# One Python file that records all that an audit reads (docs/record-tool.md).
+EVERYTHING = "python3 gpuhost-record.pyz > host.tar.gz"
+
+
+class Ask(NamedTuple):
+    """`checks` are the ids of those that the command's output would settle, by what is missing first."""
+
+    command: str
+    checks: list[str]
+
+
+def asks(findings: list[dict[str, Any]]) -> list[Ask]:
+    """The commands, the one with the shortest output first; what none of them prints is left to EVERYTHING."""
+    found: dict[str, dict[str, None]] = {}
+    for finding in findings:
+        if finding["verdict"] == "unknown" and finding.get("not_recorded"):
+            found.setdefault(_command(finding["reason"] or ""), {})[finding["check"]] = None
+    order = [command for command, _facts in _ASKS] + [EVERYTHING]
+    return [Ask(command, list(found[command])) for command in order if command in found]
+
+
+def _command(reason: str) -> str:
+    named = _FACT.match(reason)
+    fact = named[1].removeprefix("host.") if named else ""
+    return next((command for command, facts in _ASKS if fact.startswith(facts)), EVERYTHING)
+
+
+def one_line(wanted: list[Ask]) -> str | None:
+    """All of them as one command, with each before its output so that the import knows what was asked; None for none."""
+    commands = [one.command for one in wanted if one.command not in (EVERYTHING, "pvereport")]
+    return f"sudo sh -xc '{'; '.join(commands)}' > more.txt 2>&1" if commands else None
