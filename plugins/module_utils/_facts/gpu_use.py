@@ -8,9 +8,10 @@ from __future__ import annotations
 from typing import Any, Callable
 
 from .._host.host import Host
-from .._host.reading import ABSENT, GONE, OK, PASSED_THROUGH, Reading, known, ok, settle
+from .._host.reading import ABSENT, GONE, NOT_RECORDED, OK, PASSED_THROUGH, Reading, known, ok, settle
 from .._kernel.device_users import nodes_of_gpu, users_of
 from .._pci.address import kernel_address
+from .._pci.holders import why_not_driven
 from .._pve.guests import claims
 from .._pve.lxc import containers_given
 
@@ -52,8 +53,10 @@ def _by_address(entries: list[dict]) -> dict[str | None, dict]:
 def _claims(gpu: dict, guests: dict) -> dict[str, Callable[[], Any]]:
     """A GPU that a VM names belongs to it, also while the VM is stopped and a driver of the host is bound."""
     claimed = known(lambda: claims(guests, gpu["bdf"]))
+    # Where a recording does not have the guests, a GPU with the driver of its vendor is the host's for now.
+    own = known(lambda: claimed.status == NOT_RECORDED and why_not_driven(gpu["vendor"], gpu["driver"]) is None)
     return {"claimed_by": lambda: claimed,
-            "state": lambda: gpu["state"] if gpu["state"] in (GONE, PASSED_THROUGH) else
+            "state": lambda: gpu["state"] if gpu["state"] in (GONE, PASSED_THROUGH) or own is True else
             PASSED_THROUGH if claimed.value else gpu["state"]}
 
 

@@ -122,7 +122,9 @@ def read_init_failures(log: Reading, gpus: Reading) -> Reading:
     `log` is what read_lines() of _kernel/log.py gave, `gpus` what read_gpus() gave.
     """
     failures = log.map(parse_init_failures)
-    return failures.map(lambda found: attribute(found, (gpus.value or []) if found else []))
+    # Where a recording does not have the driver's list, most lines name the address themselves.
+    listed = known(lambda: gpus.value or [])
+    return failures.map(lambda found: attribute(found, [] if isinstance(listed, Reading) else listed))
 
 
 def read_nodes(host: Host) -> Reading:

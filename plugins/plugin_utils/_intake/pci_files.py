@@ -39,6 +39,8 @@ def put_devices(host: RecordedHost, devices: dict[str, dict[str, Any]], folders:
         _put_identity(host, folder, device)
         _put_config(host, folder, device, widest)
         _put_bindings(host, folder, bdf, device)
+        if _is_physical(device, devices):
+            host.close(f"{folder}/physfn")
     if whole:
         host.list_whole(DEVICES)
 
@@ -85,10 +87,20 @@ def _put_config(host: RecordedHost, folder: str, device: dict[str, Any], widest:
     host.put(path, config)
 
 
-def _is_physical(device: dict[str, Any]) -> bool:
-    """Of a virtual function all base address registers read zero (PCI Express Base Specification, 9.3.4.1.11)."""
+def _is_physical(device: dict[str, Any], devices: dict[str, dict[str, Any]]) -> bool:
+    """Of a virtual function all base address registers read zero (PCI Express Base Specification, 9.3.4.1.11), and
+    another device of its maker has them, by the capability SR-IOV."""
     config = device["config"]
-    return len(config) >= PCI_STD_HEADER_SIZEOF and config[:2] != b"\xff\xff" and any(config[0x10:0x28])
+    if len(config) >= PCI_STD_HEADER_SIZEOF and config[:2] != b"\xff\xff" and any(config[0x10:0x28]):
+        return True
+    others = [other for other in devices.values() if other["vendor"] == device["vendor"] and other is not device]
+    return bool(device["detail"]) and all(other["detail"] and not _has_functions(other["detail"]) for other in others)
+
+
+def _has_functions(detail: list[str]) -> bool:
+    """Whether a device may have virtual functions: without -vvv lspci does not print how many."""
+    text = " ".join(detail)
+    return "SR-IOV" in text and "Number of VFs: 0" not in text
 
 
 def _put_bindings(host: RecordedHost, folder: str, bdf: str, device: dict[str, Any]) -> None:
@@ -100,8 +112,6 @@ def _put_bindings(host: RecordedHost, folder: str, bdf: str, device: dict[str, A
         host.link(f"{folder}/driver", driver)
     elif device["detail"]:
         host.close(f"{folder}/driver")
-    if _is_physical(device):
-        host.close(f"{folder}/physfn")
     if device["numa_node"] is not None:
         host.put_line(f"{folder}/numa_node", device["numa_node"])
     if device["iommu_group"] is not None:

@@ -10,6 +10,7 @@ from typing import Any
 
 from ....module_utils._nvidia.startup import why_unusable
 from ....module_utils._pci.holders import is_held_for_others
+from ..not_recorded import Gap, recorded
 from ..reading import known, lost, value
 
 _NVIDIA, _DRIVER = "10de", "nvidia"
@@ -24,10 +25,22 @@ def unusable_gpus(gpus: list[dict[str, Any]], nvidia: dict[str, Any]) -> dict[st
     on purpose.
     """
     failures = {failure["bdf"]: failure for failure in value(nvidia["init_failures"]) or []}
-    excluded = {gpu["bdf"] for gpu in value(nvidia["proc_gpus"]) or [] if gpu["excluded"]}
-    why = {gpu["bdf"]: why_unusable(gpu["bdf"], nvidia["smi"], failures.get(gpu["bdf"]), bool(value(gpu["users"])))
+    listed = recorded(lambda: value(nvidia["proc_gpus"]))
+    excluded = {gpu["bdf"] for gpu in (not isinstance(listed, Gap) and listed) or [] if gpu["excluded"]}
+    why = {gpu["bdf"]: _why_unusable(gpu, nvidia, failures.get(gpu["bdf"]))
            for gpu in gpus if _is_bound(gpu) and gpu["bdf"] not in excluded}
     return {bdf: words for bdf, words in why.items() if words}
+
+
+def _why_unusable(gpu: dict[str, Any], nvidia: dict[str, Any], failure: dict | None) -> str | None:
+    """A recording may have neither nvidia-smi's answer nor who uses the GPU: then the kernel log alone tells."""
+    smi = recorded(lambda: nvidia["smi"])
+    if isinstance(smi, Gap):
+        return None if failure is None else (
+            f"with the driver and failed to start in this boot (nvidia-smi is not recorded: {smi.why}); "
+            f"the kernel log says: {' / '.join([*failure['causes'], failure['text']])}")
+    used = recorded(lambda: bool(value(gpu["users"])))
+    return why_unusable(gpu["bdf"], smi, failure, False if isinstance(used, Gap) else used)
 
 
 def gpu_count(gpus: list[dict[str, Any]], nvidia: dict[str, Any], unusable: dict[str, str]) -> dict[str, Any]:
@@ -38,13 +51,18 @@ def gpu_count(gpus: list[dict[str, Any]], nvidia: dict[str, Any], unusable: dict
     """
     own = [gpu for gpu in gpus if gpu["vendor"] == _NVIDIA and not gpu["virtual_function"]]
     bound = [gpu["bdf"] for gpu in own if _is_bound(gpu)]
-    listed, smi = value(nvidia["proc_gpus"]), nvidia["smi"]
-    driver = None if listed is None else [gpu["bdf"] for gpu in listed]
+    listed, smi = recorded(lambda: value(nvidia["proc_gpus"])), recorded(lambda: nvidia["smi"])
+    driver = None if listed is None or isinstance(listed, Gap) else [gpu["bdf"] for gpu in listed]
     missing = _grouped(unusable)
     missing += [f"{bdf} is bound to the driver, which does not list it" for bdf in bound
                 if driver is not None and bdf not in driver and bdf not in unusable]
     missing += [f"{bdf} is with the driver and no longer on the bus" for bdf in driver or []
                 if bdf not in {gpu["bdf"] for gpu in gpus}]
+    if isinstance(listed, Gap) or isinstance(smi, Gap):
+        # A GPU that is missing is missing, whatever else is not recorded; that none is cannot be told.
+        return {"bus": len(own), "bound": len(bound), "elsewhere": _elsewhere(own),
+                "driver": None if driver is None else len(driver), "smi": None,
+                "missing": known(missing) if missing else (listed if isinstance(listed, Gap) else smi)}
     unknown = _unknown(nvidia)
     return {
         "bus": len(own), "bound": len(bound), "elsewhere": _elsewhere(own),

@@ -10,6 +10,8 @@ from typing import Any
 
 from ..cpufreq import kernel_version
 from ..faults.fabric import manages_nvswitches
+from ..faults.log_events import mismatches
+from ..not_recorded import Gap, recorded, whole
 from ..reading import known, lost, value
 from .coherent import joined_by_c2c
 
@@ -73,13 +75,25 @@ def missing_nodes(facts: dict[str, Any]) -> list[dict[str, Any]]:
 def library_mismatch(nvidia: dict[str, Any]) -> str | None:
     """The versions in words where the loaded driver and user space differ: all that is started now fails."""
     loaded = value(nvidia["driver_version"])
-    named = (("libnvidia-ml", value(nvidia["library_version"])), ("libcuda", value(nvidia["cuda_library_version"])))
-    others = [f"{library} is {version}" for library, version in named if version is not None and version != loaded]
-    if loaded is not None and others:
-        return f"the loaded driver is {loaded}, {' and '.join(others)}"
+    found = recorded(lambda: _other_libraries(nvidia, loaded))
+    if loaded is not None and not isinstance(found, Gap) and found:
+        return f"the loaded driver is {loaded}, {' and '.join(found)}"
     # The library may lie where nobody looks for it: nvidia-smi found one and says the same.
     message = nvidia["smi"]["reason"] or ""
-    return f"the loaded driver is {loaded or 'another'}, nvidia-smi says: {message}" if _MISMATCH in message else None
+    if _MISMATCH in message:
+        return f"the loaded driver is {loaded or 'another'}, nvidia-smi says: {message}"
+    if isinstance(found, Gap):
+        logged = mismatches(nvidia)
+        if logged:
+            return f"the log of this boot says: {'; '.join(logged)}"
+        if nvidia["smi"]["state"] != "ok":
+            whole(found)        # nobody knows which versions the libraries have
+    return None
+
+
+def _other_libraries(nvidia: dict[str, Any], loaded: str | None) -> list[str]:
+    named = (("libnvidia-ml", value(nvidia["library_version"])), ("libcuda", value(nvidia["cuda_library_version"])))
+    return [f"{library} is {version}" for library, version in named if version is not None and version != loaded]
 
 
 def hung(nvidia: dict[str, Any], bdf: str | None = None) -> str | None:
