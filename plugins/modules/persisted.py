@@ -43,7 +43,8 @@ options:
     description:
       - Wanted values by kind (C(sysctl), C(sysfs), C(pcie_maxreadreq), C(module)) and name. Needed with
         O(state=present).
-      - C({at_least: NUMBER}) becomes that number, or what is there now if that is more.
+      - >-
+        C({at_least: NUMBER}) becomes that number, or what is there now if that is more.
     type: dict
     default: {}
   override:

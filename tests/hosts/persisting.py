@@ -18,7 +18,7 @@ VALUES = {"sysctl": {"vm.swappiness": 10, "kernel.numa_balancing": "0"}, "sysfs"
           "pcie_maxreadreq": {GPUS[0]: 4096}}
 
 
-def persisting(tree: Tree) -> Tree:
+def persisting(tree: Tree, gpus: tuple[str, ...] = GPUS) -> Tree:
     """Two GPUs on a host without guests; nothing is persisted yet."""
     tree.file("/proc/sys/kernel/random/boot_id", "5f0c2a9e-7d31-4c7b-9a43-2f6d1e8b4c55")
     for folder in ("/run/systemd/system", "/etc/sysctl.d", "/etc/systemd/system/multi-user.target.wants",
@@ -28,7 +28,7 @@ def persisting(tree: Tree) -> Tree:
                        "net.core.rmem_max": 212992}.items():
         tree.sysctl(key, value)
     tree.file(THP, "[always] madvise never").file(KSM, 1)
-    for bdf in GPUS:
+    for bdf in gpus:
         plant_gpu(tree, bdf, parent=None)
     return tree
 

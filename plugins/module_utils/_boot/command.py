@@ -104,6 +104,6 @@ def _tell(passed: Passed, error: str | None) -> None:
     """For the log of the service."""
     for change in passed.changes:
         reason = f": {change['reason']}" if change["reason"] else ""
-        print(f"{change['address']}: {change['outcome']}: {change['before']} -> {change['after']}{reason}")
+        sys.stdout.write(f"{change['address']}: {change['outcome']}: {change['before']} -> {change['after']}{reason}\n")
     if error:
-        print(error, file=sys.stderr)
+        sys.stderr.write(f"{error}\n")

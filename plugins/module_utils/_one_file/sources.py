@@ -50,6 +50,6 @@ def _imported(here: str, tree: ast.Module) -> list[File]:
         if isinstance(node, ast.ImportFrom) and node.level:
             package = [here] if node.level == 1 else []
             package += node.module.split(".") if node.module else []
-            found += [(package[0], package[1])] if len(package) == 2 else [(package[0], name.name)
-                                                                          for name in node.names]
+            files = package[1:] or [name.name for name in node.names]
+            found += [(package[0], file) for file in files]
     return found

@@ -92,7 +92,7 @@ def _tell(recording: Recording, anonymised: bool) -> None:
 
 
 def _say(text: str) -> None:
-    print(f"{NAME}: {text}", file=sys.stderr)
+    sys.stderr.write(f"{NAME}: {text}\n")
 
 
 def _fail(text: str, status: int = FAILED) -> int:

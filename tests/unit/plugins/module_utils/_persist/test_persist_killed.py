@@ -20,7 +20,7 @@ from hosts.persisting import GPUS, KSM, THP, persisting, snapshot
 from hosts.tree import Tree
 
 CHANGING = ("mkdir", "rename", "unlink", "symlink", "rmdir", "fchmod")
-OLD = {"sysctl": {"vm.swappiness": 20}, "pcie_maxreadreq": {GPUS[1]: 1024}}
+OLD = {"sysctl": {"vm.swappiness": 20}, "sysfs": {KSM: "0"}}
 NEW = {"sysctl": {"vm.swappiness": 10, "kernel.numa_balancing": 0}, "sysfs": {THP: "madvise"}}
 
 
@@ -98,7 +98,7 @@ def is_old_or_new(now, old, new):
 @pytest.fixture(scope="module")
 def states(tmp_path_factory):
     """Trees with nothing persisted, with OLD, and what the files are with NEW."""
-    bare = persisting(Tree(tmp_path_factory.mktemp("bare")))
+    bare = persisting(Tree(tmp_path_factory.mktemp("bare")), gpus=())
     old = Tree(copied(bare, tmp_path_factory.mktemp("old")))
     persist(old, OLD, "old")
     new = Tree(copied(bare, tmp_path_factory.mktemp("new")))
