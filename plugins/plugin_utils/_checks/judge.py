@@ -21,6 +21,7 @@ from .findings import PRIORITIES, VERDICTS
 from .fix import describe_fix
 from .operators import compare, parse_wanted, recommended
 from .order import ordered
+from .saved_facts import completed
 from .things import tally
 from .waivers import Waiver, counting, expired, parse_waivers
 
@@ -45,7 +46,7 @@ def judge(facts: Mapping[str, Any], checks: Sequence[Check], profile: Profile, *
     effective, accepted = resolve(checks, profile, overrides=overrides, waivers=waivers, only=only, skip=skip,
                                   include=include)
     in_force = counting(accepted, host, today or datetime.date.today())
-    known = {**_without_unseen_gpus(facts if "derived" in facts else derive(dict(facts), peers)),
+    known = {**_without_unseen_gpus(facts if "derived" in facts else derive(completed(facts), peers)),
              "dedicated": bool(dedicated), "allow_busy": bool(allow_busy), "included": list(include)}
     return ordered(finding for one in effective for finding in _Judge(known, one, in_force).findings())
 
@@ -53,7 +54,7 @@ def judge(facts: Mapping[str, Any], checks: Sequence[Check], profile: Profile, *
 def _without_unseen_gpus(facts: Mapping[str, Any]) -> Mapping[str, Any]:
     """The facts, with all that is about GPUs lost where the PCI bus could not be seen: an empty list would say that
     there are none."""
-    functions = facts.get("pcie", {}).get("functions", {"status": "ok"})      # facts of 0.1.0 do not have it
+    functions = facts.get("pcie", {}).get("functions", {"status": "ok"})      # a test's facts may lack it
     if functions["status"] in ("ok", NOT_RECORDED) or facts["derived"]["container"] is not None:
         return facts
     unseen = {"status": "the PCI bus could not be seen (/sys/bus/pci/devices)", "value": None}
