@@ -30,11 +30,12 @@ class TooLarge(ValueError):
     """The archive would be larger than was allowed; the message names the largest files."""
 
 
-def make_archive(notes: Notes, about: dict, *, limit: int, anonymise: bool = False, writable: bool = False) -> bytes:
-    """A gzipped tar of at most `limit` bytes of files. Raises TooLarge."""
+def make_archive(notes: Notes, about: dict, *, limit: int, anonymise: bool = False, writable: bool = False,
+                 key: int = 0) -> bytes:
+    """A gzipped tar of at most `limit` bytes of files; `key` is what stand-ins are numbered from. Raises TooLarge."""
     data = {path: redact_file(path, read) for path, read in notes.data.items()}
     require_small(data, limit)
-    names = Pseudonyms(data, notes.kinds) if anonymise else None
+    names = Pseudonyms(data, notes.kinds, key) if anonymise else None
     if names is not None:
         data = {path: names.data(path, read) for path, read in data.items()}
     rename: Rename = names.path if names else str

@@ -51,7 +51,8 @@ def main(words: list[str] | None = None) -> int:
     # Python cannot answer a signal while it waits for a file system: by itself the signal ends the process.
     signal.setitimer(signal.ITIMER_REAL, options.timeout)
     try:
-        recording = record(options.sysroot, options.tunable, max_bytes=options.max_bytes, anonymise=options.anonymise)
+        recording = record(options.sysroot, options.tunable, max_bytes=options.max_bytes, anonymise=options.anonymise,
+                           key=int.from_bytes(os.urandom(2), "big"))
     except ValueError as problem:
         return _fail(str(problem))
     signal.setitimer(signal.ITIMER_REAL, 0)
@@ -70,7 +71,8 @@ def _parse(words: list[str] | None) -> argparse.Namespace:
         prog=NAME, formatter_class=argparse.RawDescriptionHelpFormatter,
         description=_ABOUT % {"name": NAME, "collection": COLLECTION}, epilog=_STATUSES % (128 + signal.SIGALRM))
     parser.add_argument("--anonymise", action="store_true",
-                        help="replace names of hosts and guests, addresses, serial numbers and UUIDs by stand-ins")
+                        help="replace names of hosts and guests, addresses, serial numbers and UUIDs by stand-ins "
+                             "that mean nothing in another recording")
     parser.add_argument("--tunable", action="append", default=[], metavar="ADDRESS",
                         help="read this one too, such as sysctl:vm.laptop_mode; may be given several times")
     parser.add_argument("--sysroot", default="/", metavar="FOLDER", help="read a folder that mirrors a machine")

@@ -39,12 +39,16 @@ _VERSIONS = re.compile(r".*/(?:[^/]*version[^/]*|fw_ver|fw_rev|dpkg/status|modul
 
 
 class Pseudonyms:
-    """Made from all files by path, for they tell what a name is; then everything is passed through it."""
+    """Made from all files by path, for they tell what a name is; then everything is passed through it.
 
-    def __init__(self, files: dict[str, bytes], paths: Iterable[str]) -> None:
+    Stand-ins are numbered, the first one follows `key`: with a random key, a stand-in means nothing in another archive.
+    """
+
+    def __init__(self, files: dict[str, bytes], paths: Iterable[str], key: int = 0) -> None:
         texts = {path: _decode(data) for path, data in files.items()}
         self._stand_ins: dict[tuple[str, str], str] = {}
         self._count: dict[str, int] = {}
+        self._key = key
         paths = sorted(paths)
         self._kept = {found[1].lower() for path in paths if (found := _NOT_UUIDS.match(path))}
         neutral = set(re.findall(r"[\w-]+", "\n".join(texts.get(path, "") for path in _NEUTRAL_FILES)))
@@ -100,7 +104,7 @@ class Pseudonyms:
             return self._stand_in("mac", octets).replace(":", "")
         known = self._stand_ins.get((kind, text))
         if known is None:
-            self._count[kind] = self._count.get(kind, 0) + 1
+            self._count[kind] = self._count.get(kind, self._key) + 1
             known = self._stand_ins[kind, text] = _make(kind, text, self._count[kind])
         return known
 

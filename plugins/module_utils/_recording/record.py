@@ -31,12 +31,15 @@ class Recording(NamedTuple):
 
 
 def record(sysroot: str, tunables: Iterable[str] = (), *, max_bytes: int = MAX_BYTES, anonymise: bool = False,
-           writable: bool = False) -> Recording:
-    """Raises ValueError: no such folder, no such address, or more than `max_bytes` of files."""
+           writable: bool = False, key: int = 0) -> Recording:
+    """`key` is what stand-ins are numbered from, less than 65,536.
+
+    Raises ValueError: no such folder, no such address, or more than `max_bytes` of files.
+    """
     host = Recorder(sysroot)
     facts = collect(host, list(tunables))
     about = {"recorded_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "privileged": facts["privileged"]}
-    archive = make_archive(host.notes, about, limit=max_bytes, anonymise=anonymise, writable=writable)
+    archive = make_archive(host.notes, about, limit=max_bytes, anonymise=anonymise, writable=writable, key=key)
     return Recording(archive, sum(kind != FOLDER for kind in host.notes.kinds.values()),
                      hashlib.sha256(archive).hexdigest(), facts["privileged"],
                      sorted(path for path, answer in host.notes.failures.items() if answer in _REFUSALS))

@@ -106,8 +106,14 @@ def test_secrets_are_masked_before_anything_is_written(tool, tmp_path):
 def test_stand_ins_on_request(tool, tmp_path):
     tree = Tree(tmp_path / "host")
     small_story(tree)
-    host = recorded(tool, tree, tmp_path / "unpacked", "--anonymise")
-    assert host.read("/proc/sys/kernel/hostname").value == "anonymous-host1"
+    names = []
+    for time in ("first", "second"):
+        host = recorded(tool, tree, tmp_path / time, "--anonymise")
+        name = host.read("/proc/sys/kernel/hostname").value
+        assert re.fullmatch(r"anonymous-host\d{1,5}", name)
+        assert host.list("/etc/pve/nodes") == [name]        # the same one in all of a recording
+        names.append(name)
+    assert names[0] != names[1]
 
 
 @pytest.fixture
