@@ -12,8 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-_NOT_WHOLE = "the recording does not have all that is in this folder"
-
 
 def _texts(answers: dict, key: str) -> dict[str, str]:
     return {_spelled(path): str(reason) for path, reason in dict(answers.get(key) or {}).items()}
@@ -80,7 +78,7 @@ class RecordedWorld:
         said = [one for path in spellings for one in self._said(path, lambda _place: True)]
         if said:
             return max(said, key=lambda one: len(one[0]))[1]
-        return f"{_NOT_WHOLE}: {self.open}" if self.open is not None else None
+        return self.open
 
     def why_cut(self, spellings: tuple[str, ...]) -> str | None:
         """Why a file ends where it does in the recording; None where it is whole."""

@@ -8,10 +8,11 @@ from __future__ import annotations
 from typing import Any
 
 from .._render.text import binary_size
-from .not_recorded import whole
+from .not_recorded import NotRecorded, whole
 from .reading import hidden, known, lost, value
 
 _GRACE = "Arm Neoverse-V2"
+_X86 = ("AuthenticAMD", "GenuineIntel")
 _X86_PMD_KIB = 2048
 
 
@@ -21,12 +22,17 @@ def of_gpus(node: dict[str, Any], cpu: dict[str, Any]) -> bool:
     The NVIDIA driver says so. Where its word is missing, a node without CPUs of a Grace processor is one all the same:
     it has no other memory that could be a node of its own. A node of CXL or HBM of other processors is the host's.
     """
-    return node.get("gpu") is not None or (not node["cpus"] and cpu["model_name"] == _GRACE)
+    return not node["cpus"] and (node.get("gpu") is not None or cpu["model_name"] == _GRACE)
 
 
 def gpu_memory_kib(facts: dict[str, Any]) -> int:
-    """KiB of MemTotal that belong to GPUs."""
-    return sum(value(node["memory_kib"]) or 0 for node in facts["numa"]["nodes"] if of_gpus(node, facts["cpu"]))
+    """KiB of MemTotal that belong to GPUs. To processors of x86 none is coherent, whatever a recording lacks."""
+    try:
+        return sum(value(node["memory_kib"]) or 0 for node in facts["numa"]["nodes"] if of_gpus(node, facts["cpu"]))
+    except NotRecorded:
+        if facts["cpu"]["vendor"] in _X86:
+            return 0
+        raise
 
 
 def host_memory_kib(facts: dict[str, Any]) -> int | None:

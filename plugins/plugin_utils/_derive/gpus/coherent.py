@@ -11,16 +11,39 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from ..not_recorded import NotRecorded
+
 # GH200 in three sizes of memory, GB200, GB300.
 _C2C_IDS = ("2342", "2345", "2348", "2941", "31c2")
 _C2C = re.compile(r"\b(GH200|GB200|GB300)\b")
 # GB20B: GB10 of the DGX Spark and its relatives.
 _SOC_IDS = ("2e03", "2e06", "2e12", "2e13")
 _SOC = re.compile(r"\b(GB10|Orin|Thor)\b")
+# Generations, and blocks of ids of Blackwell, that are cards whatever their model is: GB202 to GB207.
+_OF_CARDS = ("maxwell", "pascal", "volta", "turing", "ampere", "ada")
+_BLOCKS_OF_CARDS = ((0x2B80, 0x2DFF), (0x2F00, 0x2F7F))
 
 
 def joined_by_c2c(gpu: dict[str, Any]) -> bool:
-    return gpu["vendor"] == "10de" and (gpu["device"] in _C2C_IDS or _C2C.search(gpu["model"] or "") is not None)
+    return gpu["vendor"] == "10de" and (gpu["device"] in _C2C_IDS or _C2C.search(_model(gpu)) is not None)
+
+
+def _model(gpu: dict[str, Any]) -> str:
+    """The model; where a recording does not tell it, nothing for a GPU that the id alone tells to be a card."""
+    try:
+        return gpu["model"] or ""
+    except NotRecorded:
+        if _is_card(gpu):
+            return ""
+        raise
+
+
+def _is_card(gpu: dict[str, Any]) -> bool:
+    """Whether it is one whatever its model is."""
+    if gpu["generation"] in _OF_CARDS:
+        return True
+    number = int(gpu["device"] or "0", 16)
+    return any(first <= number <= last for first, last in _BLOCKS_OF_CARDS)
 
 
 def coherent(gpu: dict[str, Any]) -> str | None:
@@ -29,6 +52,6 @@ def coherent(gpu: dict[str, Any]) -> str | None:
         return None
     if joined_by_c2c(gpu):
         return "NVLink-C2C joins the GPU and its processor: its PCI Express link carries no data worth judging"
-    if gpu["device"] in _SOC_IDS or _SOC.search(gpu["model"] or ""):
+    if gpu["device"] in _SOC_IDS or _SOC.search(_model(gpu)):
         return "the GPU and its processor are one chip: its PCI Express link carries no data worth judging"
     return None
