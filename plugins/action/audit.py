@@ -22,6 +22,7 @@ from ..plugin_utils._answers.limits import OutOfTime, memory_limit
 from ..plugin_utils._audit import last_run
 from ..plugin_utils._audit.audit import PROBLEMS, Audit
 from ..plugin_utils._experiment.record import cut_short
+from ..plugin_utils._plan.kept import kept_changes
 from ..plugin_utils._records.host_folder import RecordError
 from ..plugin_utils._render.changes import outcome_counts
 from ..plugin_utils._render.text import clean, count, one_line
@@ -182,8 +183,16 @@ def _next_steps(audit: Audit, outcome: dict[str, Any]) -> list[str]:
         return ["Next, to make these changes:", *next_step.lines("tune_runtime")]
     if stage == "after" and any(change["outcome"] == "changed" for change in given["changes"]):
         return ["Next, to see later whether it is still so, and to take it back:",
-                *next_step.lines("verify"), *next_step.lines("restore")]
+                *next_step.lines("verify"), *next_step.lines("restore"), *_keep(audit)]
     return []
+
+
+def _keep(audit: Audit) -> list[str]:
+    """The command that makes the run last, where not all of it is persisted."""
+    changed = [change for change in audit.arguments["changes"] if change["outcome"] == "changed"]
+    if len(kept_changes(audit.document["facts"]["persisted"], changed)["same"]) == len(changed):
+        return []
+    return ["Or to keep it after a reboot:", *next_step.lines("persist", "-e", f"gpuhost_run_id={audit.run_id}")]
 
 
 def _note_end(hosts: list[str], host: str, arguments: dict[str, Any], state: str) -> None:

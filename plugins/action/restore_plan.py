@@ -9,6 +9,7 @@ from ansible.errors import AnsibleActionFail
 from ansible.utils.display import Display
 
 from ..plugin_utils._action.guarded import GuardedAction, failure_of
+from ..plugin_utils._ansible import next_step
 from ..plugin_utils._ansible.untag import untag
 from ..plugin_utils._ansible.variables import check_variables
 from ..plugin_utils._answers.modules import take_answer
@@ -57,8 +58,13 @@ class ActionModule(GuardedAction):
             Display().warning(clean(f"{host}: {line}"))
         shown = [f"{host}: {message}"] + [f"  {entry['address']}: left alone: {entry['reason']}"
                                           for entry in journal["left_alone"]]
+        comes_back = drift.come_back(values, journal["persisted"])
+        if comes_back:
+            shown += [f"  {address}: persisted, comes back at the next boot" for address in comes_back]
+            shown += ["To take that out too:", *next_step.lines("persist", "-e", "gpuhost_persist_state=absent")]
         self.console.show("\n".join(clean(line) for line in shown))
         return {**result, "changed": False, "run_id": new_run_id(), "values": values, "said": message,
+                "persisted": comes_back,
                 "left_alone": journal["left_alone"]}
 
     def _nothing(self, journal: dict[str, Any], host: str, arguments: dict[str, Any]) -> str:

@@ -15,8 +15,10 @@ from ..plugin_utils._answers.facts import take_packed
 from ..plugin_utils._answers.limits import memory_limit
 from ..plugin_utils._answers.modules import take_answer
 from ..plugin_utils._audit.outputs import note_verify
+from ..plugin_utils._derive.persisted import persisted_values
 from ..plugin_utils._plan import drift
 from ..plugin_utils._plan import reboot as plan_reboot
+from ..plugin_utils._plan.kept import Kept
 from ..plugin_utils._records.host_folder import HostFolder, RecordError
 from ..plugin_utils._render.text import clean
 
@@ -44,15 +46,17 @@ class ActionModule(GuardedAction):
             folder = HostFolder(arguments["report_dir"], host)
             journal = take_answer("journal", self._ask("gpuhost.tuning.journal_info", {"run_id": arguments["run_id"]},
                                                        arguments, task_vars))
-            lines, message = self._compare(journal, folder, arguments, task_vars)
+            lines, message = drift.leave_persisted(*self._compare(journal, folder, arguments, task_vars),
+                                                   persisted_values(journal["persisted"]))
             lines = drift.name_origins(lines, folder) + drift.driver_lines(journal["driver_mismatch"])
             for line in drift.unusable_lines(journal["unusable"]):
                 Display().warning(clean(f"{host}: {line}"))
             reboot = self._after_reboot(journal["boot_id"], folder, arguments, task_vars)
-            note_verify(folder, arguments["run_id"], drift.summary(lines, message))
+            kept = Kept(journal["persisted"])
+            note_verify(folder, arguments["run_id"], "; ".join([drift.summary(lines, message), *kept.tally()]))
         except (RecordError, ValueError) as problem:
             raise AnsibleActionFail(str(problem)) from problem
-        return {**result, "changed": False, **self._answer(host, lines, message, reboot)}
+        return {**result, "changed": False, **self._answer(host, lines, message, reboot, kept)}
 
     def _compare(self, journal: dict[str, Any], folder: HostFolder, arguments: dict[str, Any],
                  task_vars: dict[str, Any]) -> tuple[list[dict[str, Any]], str | None]:
@@ -89,14 +93,16 @@ class ActionModule(GuardedAction):
         return answer
 
     def _answer(self, host: str, lines: list[dict[str, Any]], message: str | None,
-                reboot: dict[str, Any]) -> dict[str, Any]:
+                reboot: dict[str, Any], kept: Kept) -> dict[str, Any]:
         shown = [f"{host}: {message if message == drift.BACK else drift.summary(lines, message)}"]
         shown += [f"  {drift.describe(line)}" for line in lines if line["state"] != drift.FINE]
+        shown += kept.shown(host)
         broken = [text for one in reboot["broken"] for text in plan_reboot.describe(**one)]
         if reboot["since"]:
             shown.append(f"{host}: {plan_reboot.tally(reboot)}")
             shown += [f"  {text}" for text in [*reboot["changed"], *broken]]
         self.console.show("\n".join(clean(line) for line in shown))
         by_state = {state: [line for line in lines if line["state"] == state] for state in drift.STATES}
-        return {**by_state, "said": message, "broken": reboot["broken"], "changed_by_reboot": reboot["changed"],
-                "broken_msg": "\n".join(broken), "msg": "\n".join(map(drift.describe, by_state[drift.DRIFT]))}
+        return {**by_state, **kept.answer(), "said": message, "broken": reboot["broken"],
+                "changed_by_reboot": reboot["changed"], "broken_msg": "\n".join(broken),
+                "msg": "\n".join(map(drift.describe, by_state[drift.DRIFT]))}

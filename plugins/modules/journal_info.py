@@ -128,6 +128,10 @@ driver_mismatch:
   description: The versions in words where the loaded NVIDIA driver and its libraries differ, null where they are one.
   returned: success
   type: str
+persisted:
+  description: What is persisted on the host and what became of it, as in the facts of M(gpuhost.tuning.host_info).
+  returned: success
+  type: dict
 left_alone:
   description: The tunables of GPUs that hung while they were measured, and with O(run_id) those of that run that are
     not brought back, each with C(address) and C(reason).
@@ -142,10 +146,13 @@ from ..module_utils._host import import_once
 
 import_once.install()
 
+from ..module_utils._boot_order.competitors import competitors
 from ..module_utils._change.baseline import list_baselines, pair_lines, plan_back, summarize_runs
 from ..module_utils._change.hung_gpus import leave_hung, read_marks
 from ..module_utils._change.journal import BOOT_ID, read_lines
+from ..module_utils._facts import persisted
 from ..module_utils._host.host import Host
+from ..module_utils._host.reading import as_facts
 from ..module_utils._nvidia.libraries import read_mismatch
 
 
@@ -163,7 +170,8 @@ def main() -> None:
     module.exit_json(changed=False, status=journal.status, detail=journal.detail, boot_id=boot,
                      runs=summarize_runs(writes, boot), baselines=list_baselines(writes, boot),
                      restore_values=restore, expected_values=plan.expected, left_alone=plan.left_alone + hung,
-                     driver_mismatch=read_mismatch(host), unusable=unusable)
+                     driver_mismatch=read_mismatch(host), unusable=unusable,
+                     persisted=as_facts(persisted.read(host, competitors)))
 
 
 if __name__ == "__main__":

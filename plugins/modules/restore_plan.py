@@ -66,6 +66,11 @@ run_id:
   description: An id for the run that brings them back.
   returned: success
   type: str
+persisted:
+  description: The addresses among them that are persisted with another value, which comes back at the next boot.
+  returned: success
+  type: list
+  elements: str
 left_alone:
   description: With O(run_id), what is left alone, each with C(address) and C(reason).
   returned: success

@@ -15,6 +15,9 @@ description:
     P(gpuhost.tuning.verify#role) fails on drift.
   - Without a journal of this boot the controller's record of the last run is read, whose other boot id tells that what
     it set ended with the reboot.
+  - A value that was persisted is C(applied), C(overruled) by another file or by somebody, C(failed) with the words of
+    C(gpuhost-boot.service), or its device is absent (C(device_absent)); a file of persist.yml is C(edited) or
+    C(missing). All but C(applied) and C(device_absent) fail the role.
   - After a reboot the last audit of the boot before is held against what is now, if the controller has one. What passed
     then and fails now, a device that is gone and a guest that no longer runs are C(broken).
   - Nothing is written on the host.
@@ -73,6 +76,20 @@ fine:
   returned: always
   type: list
   elements: dict
+persisted:
+  description: Each persisted value, and each file of persist.yml that is not as it was written, with C(address),
+    C(state), C(wanted), C(found), C(reason) and C(by), the file and the line that overrule it.
+  returned: always
+  type: list
+  elements: dict
+persisted_msg:
+  description: A line for each of them that is neither applied nor absent.
+  returned: always
+  type: str
+persisted_older:
+  description: A sentence where an older version of this collection wrote the files, else null.
+  returned: always
+  type: str
 msg:
   description: A line for each drift.
   returned: always

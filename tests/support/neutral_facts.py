@@ -24,6 +24,10 @@ def ok(value: Any) -> dict:
     return {"status": "ok", "value": value}
 
 
+def nothing_persisted() -> dict:
+    return {"ledger": lacking(), "files": [], "boot": lacking(), "this_boot": False, "rebooted": None, "values": []}
+
+
 def lacking(status: str = "absent") -> dict:
     return {"status": status, "value": None}
 
@@ -193,7 +197,7 @@ def _managers(*running: str) -> dict:
     """The services named run, no other is installed; no file sets a sysctl."""
     return {"services": [service(name, name in running, enabled=name in running, running=name in running)
                          for name in _SERVICES],
-            "tuned_profile": ABSENT, "tuned_reapplies": ABSENT, "unit_links": ok(12),
+            "tuned_profile": ABSENT, "tuned_reapplies": ABSENT, "tuned_excludes": [], "unit_links": ok(12),
             "sysctl": {"reader": "systemd-sysctl", "settings": ok([]), "ignored": ok([])}}
 
 
@@ -384,7 +388,7 @@ def epyc() -> dict:
         },
         "numa": {"nodes": [node(0, "0-63,128-191", [10, 32], 768), node(1, "64-127,192-255", [32, 10], 768)]},
         "memory": _memory(1536), "sysctl": _sysctls(), "gpus": gpus, "ports": ports,
-        "managers": _managers("irqbalance", "ksmtuned", "nvidia-persistenced"),
+        "persisted": nothing_persisted(), "managers": _managers("irqbalance", "ksmtuned", "nvidia-persistenced"),
         "network": _network("enp65s0f0np0", "0000:41:00.0", 25000, "bnxt_en"),
         "pcie": {"functions": ok(40), "aspm_policy": ok("default"), "nvswitches": []},
         "iommu": {"active": ok(True), "groups": 90, "default_type": ok("identity")},
@@ -420,7 +424,8 @@ def workstation() -> dict:
         "kernel": _kernel("6.12.57-amd64", "BOOT_IMAGE=/vmlinuz-6.12.57-amd64 ro quiet", ("quiet", None)),
         "numa": {"nodes": [node(0, "0-31", [10], 64)]}, "memory": _memory(64), "gpus": gpus, "ports": [port_above],
         "sysctl": _sysctls(**{**_STOCK, "kernel.numa_balancing": "0"}),
-        "managers": _managers(), "network": _network("enp5s0", "0000:05:00.0", 2500, "r8169"),
+        "persisted": nothing_persisted(), "managers": _managers(),
+        "network": _network("enp5s0", "0000:05:00.0", 2500, "r8169"),
         "iommu": {"active": ok(True), "groups": 30, "default_type": ok("DMA-FQ")},
         "nvidia": _nvidia(gpus, "580.95.05", "6.12.57-amd64"), "guests": _guests(), "cluster": no_cluster(),
         "placement": neutral_placement.placement(16),
@@ -491,7 +496,8 @@ def vm() -> dict:
                               "net.core.wmem_max": "4194304"}),
         "iommu": {"active": ok(False), "groups": 0, "default_type": ABSENT}, "nvidia": _no_nvidia(),
         "guests": _guests(), "cluster": no_cluster(), "placement": neutral_placement.placement(4, 1, 4),
-        "managers": _managers(), "network": _network("eth0", "0000:00:03.0", -1, "virtio-pci"),
+        "persisted": nothing_persisted(), "managers": _managers(),
+        "network": _network("eth0", "0000:00:03.0", -1, "virtio-pci"),
         "firmware": _firmware("QEMU", "Standard PC (Q35 + ICH9, 2009)"),
     })
     facts["memory"]["thp"]["enabled"] = ok("always")

@@ -107,7 +107,7 @@ def test_a04_the_running_value_counts_whatever_a_file_says(tree, host, facts_of)
     finding = judged(facts_of(swap_and_a_file_that_says_otherwise))["swappiness", None]
     assert (finding["verdict"], finding["actual"], finding["fix"]["planned"]) == ("fail", "60", True)
     assert finding["fix"]["persist"] == (
-        "# /etc/sysctl.d/99-own.conf, line 1, sets 10 and is read after /etc/sysctl.d/90-gpuhost.conf: change it "
+        "# /etc/sysctl.d/99-own.conf, line 1, sets 10 and is read after /etc/sysctl.d/90-local.conf: change it "
         "there\n"
         "vm.swappiness = 10")
     at_boot = judged(facts_of(swap_and_a_file_that_says_otherwise))["sysctl_at_boot", "vm.swappiness"]

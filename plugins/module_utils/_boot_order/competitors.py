@@ -52,7 +52,8 @@ def _about(host: Host, settings: list[Setting], kind: str, name: str, spec: Any)
             same = setting.value is not None and agrees(setting.value, wanted)
             yield _line(kind, name, wanted, setting, setting.wins and not same,
                         "it is the same value" if setting.wins and same else setting.why)
-        elif face is not None and face.match(setting) and setting.value not in (None, "", "0"):
+        elif face is not None and face.match(setting) and setting.value not in (None, "", "0") \
+                and not agrees("0", wanted):
             yield _line(kind, name, wanted, setting, setting.wins,
                         f"a write of {other} makes {name} zero; {setting.why}")
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from .._host.host import Host
 from .._host.reading import ABSENT, Reading, known, settle
 from .._kernel.services import read_services, read_unit_links
-from .sysctl_files import read_sysctl_files
-from .tuned_files import read_reapplies
+from .sysctl_facts import read_sysctl_files
+from .tuned_main import read_excluded, read_reapplies
 
 _NO_TUNED = Reading(ABSENT, None, "tuned is not installed")
 
@@ -22,5 +22,6 @@ def read(host: Host) -> dict:
         "tuned_profile": lambda: host.read("/etc/tuned/active_profile").map(str.strip)
         if services[0]["installed"] else _NO_TUNED,
         "tuned_reapplies": lambda: read_reapplies(host) if services[0]["installed"] else _NO_TUNED,
+        "tuned_excludes": lambda: list(read_excluded(host)) if services[0]["installed"] else [],
         "sysctl": lambda: read_sysctl_files(host),
     })

@@ -2,13 +2,13 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Files from which sysctls are set at boot: which are read, in what order, and which line of them wins."""
+"""Files of sysctls: which are read at boot and in what order, what their lines say, and which line wins."""
 from __future__ import annotations
 
 import fnmatch
 
 from .._host.host import Host
-from .._host.reading import ABSENT, DENIED, UNPARSABLE, Reading, known, ok
+from .._host.reading import Reading
 from .._kernel.drop_ins import find_drop_ins
 from .._kernel.sysctl import SYSCTLS
 
@@ -17,53 +17,6 @@ FOLDERS = ("/etc/sysctl.d", "/run/sysctl.d", "/usr/local/lib/sysctl.d", "/usr/li
 SYSCTL_CONF = "/etc/sysctl.conf"
 _GLOB_SIGNS = frozenset("*?[")
 _SWAP = str.maketrans("./", "/.")
-
-
-def read_sysctl_files(host: Host) -> dict:
-    """What sets the sysctls of the facts at boot: `{reader, settings, ignored}`.
-
-    `settings` is `[{key, value, file, line}]`, the one that wins for each key, in the order in which they are set.
-    `ignored` are settings of /etc/sysctl.conf that nobody reads and no other file makes: systemd-sysctl reads that
-    file only through a link in a sysctl.d folder, which Debian 13 no longer has; `sysctl --system` of procps reads it
-    last.
-    """
-    parts = known(lambda: _read_sysctl_files(host))
-    return dict.fromkeys(("reader", "settings", "ignored"), parts) if isinstance(parts, Reading) else parts
-
-
-def _read_sysctl_files(host: Host) -> dict:
-    """Raises NotRecorded."""
-    by_systemd = host.is_dir("/run/systemd/system")     # sd_booted(3)
-    files = find_sysctl_files(host)
-    conf = host.read(SYSCTL_CONF).told()
-    linked = any(leads_to(host, path, SYSCTL_CONF) for path, _text in files)
-    if not by_systemd and conf.status != ABSENT:
-        files.append((SYSCTL_CONF, conf))
-    hidden = [path for path, text in files if text.status == DENIED]
-    texts = [(path, text.value) for path, text in files if text.ok]
-    return {
-        "reader": "systemd-sysctl" if by_systemd else "procps",
-        "settings": Reading(DENIED, None, f"{hidden[0]} may not be read: needs root") if hidden else
-        ok(decide(texts)),
-        "ignored": _read_ignored(host, conf, texts, linked or not by_systemd),
-    }
-
-
-def _read_ignored(host: Host, conf: Reading, texts: list[tuple[str, str]], is_read: bool) -> Reading:
-    """Settings of sysctl.conf that take no effect; absent without that file, not told where /run cannot be seen."""
-    if conf.status == ABSENT:
-        return conf
-    if not host.is_dir("/run"):
-        return Reading(UNPARSABLE, None, "whether systemd runs is not known: /run cannot be seen")
-    if is_read:
-        return ok([])
-    return conf.map(lambda text: unmade(decide([(SYSCTL_CONF, text)], None), decide(texts, None)))
-
-
-def unmade(ignored: list[dict], made: list[dict]) -> list[dict]:
-    """The settings that no other file makes with the same value."""
-    values = {setting["key"]: setting["value"] for setting in made}
-    return [setting for setting in ignored if values.get(setting["key"]) != setting["value"]]
 
 
 def find_sysctl_files(host: Host) -> list[tuple[str, Reading]]:

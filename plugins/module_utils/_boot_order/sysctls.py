@@ -18,7 +18,7 @@ from .._host.host import Host
 from .._host.reading import ABSENT, OK
 from .setting import EVERY, OWN_SYSCTLS, SYSCTL, Setting
 from .sysctl_files import SYSCTL_CONF, find_sysctl_files, is_pattern, leads_to, parse_settings
-from .tuned import Tuned
+from .tuned_main import Tuned
 
 _OWN_NAME = posixpath.basename(OWN_SYSCTLS)
 _CREDENTIALS = tuple(f"{folder}/sysctl.extra" for folder in (

@@ -14,11 +14,11 @@ import re
 from collections.abc import Iterator
 
 from .._host.host import Host
-from .._kernel.services import read_services
 from .setting import SYSCTL, SYSFS, Setting, named_by_path
 from .shell_writes import read_script
 from .sysctl_files import with_slashes
-from .tuned_files import Option, Unit, is_excluded, read_excluded, read_profile_names, read_reapplies, read_units
+from .tuned_files import Option, Unit, read_profile_names, read_units
+from .tuned_main import Tuned
 
 _CPUFREQ = "/sys/devices/system/cpu/cpufreq/policy*"
 _THP = "/sys/kernel/mm/transparent_hugepage"
@@ -35,22 +35,6 @@ _VM_FILES = {
 }
 _VM_SYSCTLS = frozenset(("dirty_ratio", "dirty_bytes", "dirty_background_ratio", "dirty_background_bytes"))
 _ON = ("1", "yes", "true", "y", "t", "on")
-
-
-class Tuned:
-    """Whether TuneD is started at boot, and what it does to sysctls then."""
-
-    def __init__(self, host: Host) -> None:
-        service, = read_services(host, ("tuned",))
-        self.at_boot = service["installed"] and service["enabled"] and not service["masked"]
-        self.runs = bool(service["running"])
-        # A value that is none is an error at TuneD's start, and then it sets nothing: it is taken for its default.
-        self.reapplies = read_reapplies(host).value is not False
-        self.excluded = read_excluded(host)
-
-    def sets_again(self, name: str) -> bool:
-        """Whether the sysctl is set from /etc/sysctl.d after TuneD's own."""
-        return self.reapplies and not is_excluded(self.excluded, name)
 
 
 def settings(host: Host) -> Iterator[Setting]:

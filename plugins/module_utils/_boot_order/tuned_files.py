@@ -2,26 +2,22 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""TuneD's files: its main configuration, and the active profile with all that it includes.
+"""TuneD's active profile with all that it includes.
 
-Sources: TuneD 2.20 to 2.27: man 5 tuned-main.conf, tuned.conf; tuned/profiles/{locator,loader,merger,unit}.py.
+Sources: TuneD 2.20 to 2.27: man 5 tuned.conf; tuned/profiles/{locator,loader,merger,unit}.py.
 """
 from __future__ import annotations
 
-import fnmatch
 import re
 from typing import NamedTuple
 
 from .._host.host import Host
-from .._host.reading import ABSENT, Reading, ok
 
-MAIN = "/etc/tuned/tuned-main.conf"
 ACTIVE_PROFILE = "/etc/tuned/active_profile"
 POST_LOADED_PROFILE = "/etc/tuned/post_loaded_profile"
 # A user's profile replaces one of the system with its name; up to 2.22 they lay beside the other files.
 FOLDERS = ("/etc/tuned/profiles", "/etc/tuned", "/usr/lib/tuned/profiles", "/usr/lib/tuned")
 
-_BOOLEANS = {**dict.fromkeys(("1", "yes", "true", "on"), True), **dict.fromkeys(("0", "no", "false", "off"), False)}
 _TRUE = ("True", "true", "1")
 _PROFILE_LIMIT = 64
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
@@ -49,40 +45,6 @@ class Unit(NamedTuple):
 
 _NOTHING = Unit("", {}, {})
 
-
-# -- main configuration -----------------------------------------------------------------------------------------------
-
-def read_reapplies(host: Host) -> Reading:
-    """Whether TuneD sets the sysctls of /run and /etc again after those of its profile, which is its default.
-
-    reapply_sysctl of tuned-main.conf; those of /usr are left out (plugin_sysctl.py, SYSCTL_CONFIG_DIRS).
-    """
-    text = host.read(MAIN)
-    return ok(True) if text.status == ABSENT else text.map(parse_reapplies)
-
-
-def parse_reapplies(text: str) -> bool:
-    """The last line counts, as in any INI file. Raises ValueError for what is no boolean of Python's configparser."""
-    told = re.findall(r"^[ \t]*reapply_sysctl[ \t]*[=:][ \t]*(\S+)", text, re.MULTILINE | re.IGNORECASE)
-    if not told:
-        return True
-    if told[-1].lower() not in _BOOLEANS:
-        raise ValueError(f"reapply_sysctl is {told[-1]}")
-    return _BOOLEANS[told[-1].lower()]
-
-
-def read_excluded(host: Host) -> tuple[str, ...]:
-    """The patterns of sysctls that are not set again (reapply_sysctl_exclude)."""
-    told = re.findall(r"^[ \t]*reapply_sysctl_exclude[ \t]*[=:]([^\n#]*)", host.read(MAIN).value or "", re.MULTILINE)
-    return tuple(filter(None, map(str.strip, re.split(r"[,;]", told[-1])))) if told else ()
-
-
-def is_excluded(patterns: tuple[str, ...], name: str) -> bool:
-    """Whether one of `patterns` takes the sysctl `vm/swappiness` out, in either spelling."""
-    return any(fnmatch.fnmatchcase(form, pattern) for pattern in patterns for form in (name, name.replace("/", ".")))
-
-
-# -- profiles ---------------------------------------------------------------------------------------------------------
 
 def read_profile_names(host: Host) -> list[str]:
     return [name for path in (ACTIVE_PROFILE, POST_LOADED_PROFILE) for name in (host.read(path).value or "").split()]

@@ -29,7 +29,7 @@ from .._redaction.facts import redact_facts
 from .._system import cpu, identity, memory, network, numa, ras
 from .._system import firmware as system_firmware
 from .._system.cpuinfo import read_cpuinfo
-from . import source
+from . import persisted, source
 from .gpu_use import with_use
 from .tunables import read_named
 
@@ -89,6 +89,7 @@ def _read_sections(host: Host, link_samples: int) -> dict[str, Any]:
         "memory": memory.read(host, users),
         "sysctl": sysctl.read(host),
         "managers": managers.read(host),
+        "persisted": known(lambda: persisted.read(host)),
         "network": network.read(host),
         "gpus": gpus,
         "ports": devices["ports"],

@@ -13,7 +13,7 @@ import shlex
 import sys
 from collections.abc import Iterator, Sequence
 
-PLAYBOOKS = ("audit", "tune_runtime", "verify", "restore")
+PLAYBOOKS = ("audit", "tune_runtime", "verify", "restore", "persist")
 _COLLECTION = "gpuhost.tuning."
 # Which hosts, and how to reach them. Other words may hold a password, or belong to the step that runs now.
 _TAKEN = ("-i", "--inventory", "--inventory-file", "-l", "--limit", "-u", "--user")

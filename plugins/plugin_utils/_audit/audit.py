@@ -17,6 +17,7 @@ from .._placement import document as placement
 from .._placement import report as placement_report
 from .._plan import health, pve_busy, reboot
 from .._plan import plan as plan_module
+from .._plan.kept import kept_changes
 from .._records import host_folder, measured
 from .._render.changes import change_lines
 from .._report import evidence, measured_here
@@ -133,7 +134,8 @@ class Audit:
         harm, notes = health.triggers(before["guard"], seen), health.notes(before["guard"], seen)
         host_folder.write_audit(run / "after.json", self.document)
         outcome = {"run_id": self.run_id, "time": self.document["collected_at"], "planned": before["changes"],
-                   "changes": self.arguments["changes"], "harm": harm, "notes": notes}
+                   "changes": self.arguments["changes"], "harm": harm, "notes": notes,
+                   "kept": kept_changes(self.document["facts"]["persisted"], self.arguments["changes"])}
         outputs.write_outcome(self.folder, outcome)
         self._write_reports(outcome)
         self._note_changes(harm)

@@ -62,6 +62,7 @@ from .paths.nic_paths import nic_paths
 from .paths.pcie import path_facts
 from .paths.transfers import transfers
 from .paths.translation import translation
+from .persisted import persisted_lines
 from .rdma import rdma_ports
 from .reading import known, value
 
@@ -144,6 +145,7 @@ def _of_settings(facts: dict[str, Any]) -> dict[str, Any]:
         "boot_sysctls": lambda: boot_sysctls(facts),
         "sysctl_places": lambda: sysctl_places(facts),
         "tuning_services": lambda: tuning_services(facts),
+        "persisted": lambda: persisted_lines(facts["persisted"]),
         "dropped_per_million": lambda: dropped_per_million(facts["network"]),
         "boot": lambda: boot(facts),
         "pci_options": lambda: pci_options(facts["kernel"]),

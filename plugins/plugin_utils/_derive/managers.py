@@ -9,9 +9,11 @@ import posixpath
 import re
 from typing import Any
 
+from ...module_utils._boot_order.tuned_main import is_excluded
 from .reading import value
 
-OWN_FILE = "/etc/sysctl.d/90-gpuhost.conf"
+OWN_FILE = "/etc/sysctl.d/90-local.conf"       # for what is written by hand
+_PERSISTED = "/etc/sysctl.d/90-gpuhost.conf"    # of persist.yml alone
 
 # What each service sets that is judged here. One that acts at boot and ends is active when it is enabled.
 _TUNERS = {
@@ -85,6 +87,8 @@ def _place(setting: dict[str, Any] | None) -> str:
     if setting is None:
         return f"# {OWN_FILE}"
     where = f"{setting['file']}, line {setting['line']}"
+    if setting["file"] == _PERSISTED:
+        return f"# {where}, sets {setting['value']} now: persist.yml wrote it, and replaces it"
     if setting["file"] == OWN_FILE:
         return f"# {where}, sets {setting['value']} now: change it there"
     if posixpath.basename(setting["file"]) < posixpath.basename(OWN_FILE) and "sysctl.d/" in setting["file"]:
@@ -108,7 +112,8 @@ def _sets(name: str, facts: dict[str, Any]) -> str:
 def tuned_decides(facts: dict[str, Any], setting: dict[str, Any]) -> bool:
     """Whether a profile of tuned, which runs, may have set a key after that file did."""
     runs = any(service["service"] == "tuned" and service["running"] for service in facts["managers"]["services"])
-    again = value(facts["managers"]["tuned_reapplies"]) and setting["file"].startswith(_REAPPLIED)
+    again = (value(facts["managers"]["tuned_reapplies"]) and setting["file"].startswith(_REAPPLIED)
+             and not is_excluded(facts["managers"]["tuned_excludes"], setting["key"].replace(".", "/")))
     return runs and not again
 
 

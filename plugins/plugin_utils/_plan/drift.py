@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from ...module_utils._boot_order.setting import agrees
+from .._derive.persisted import persisted_values
 from .._records.host_folder import HostFolder, RecordError, read_json
 from .._render.text import count, show
 
@@ -51,6 +53,22 @@ def _compare(change: dict[str, Any], baseline: Any) -> dict[str, Any]:
     if found == change["wanted"]:
         return {**line, "state": DRIFT}     # the value is ours, the device is not
     return {**line, "state": DRIFT, "reason": "somebody else changed it"}
+
+
+def leave_persisted(lines: list[dict[str, Any]], message: str | None,
+                    addresses: Iterable[str]) -> tuple[list[dict[str, Any]], str | None]:
+    """The lines and the sentence without what is said to have expired and is persisted: it is looked at on its own."""
+    addresses = set(addresses)
+    left = [line for line in lines if line["state"] != EXPIRED or line["address"] not in addresses]
+    return left, None if lines and not left else message
+
+
+def come_back(values: dict[str, dict[str, Any]], section: dict[str, Any]) -> list[str]:
+    """The addresses to be restored that are persisted with another value: at the next boot that one is back."""
+    persisted = persisted_values(section)
+    restored = {f"{kind}:{name}": item["set"] for kind, named in values.items() for name, item in named.items()}
+    return [address for address, value in restored.items()
+            if address in persisted and not agrees(str(value), persisted[address])]
 
 
 def driver_lines(mismatch: str | None) -> list[dict[str, Any]]:

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from .text import clean, code, count, escape, one_line, show, table
+from .text import clean, code, count, escape, show, table
 
 
 def change_section(run: dict[str, Any]) -> list[str]:
     """`run` is `{run_id, time, planned, changes, harm, notes}`: the plan's changes, those that the setters returned,
-    and what the guard saw."""
+    and what the guard saw; `kept`, where it is known, which of them are persisted: `{same, other}`."""
     changes = run["changes"] + [change for change in run["planned"] if change["outcome"] == "skipped"]
     lines = [f"## What run {code(run['run_id'])} changed", "", f"{run['time']}: {escape(outcome_counts(changes))}.", ""]
     lines += [f"> {escape(entry['device'])}: {escape(entry['what'])}. The run was undone." for entry in run["harm"]]
@@ -24,7 +24,7 @@ def change_section(run: dict[str, Any]) -> list[str]:
     rows = [[code(change["address"]), code(show(change["before"])), code(show(change["wanted"])),
              code(show(change["after"])), change["outcome"], escape(change.get("reason") or "")] for change in changes]
     lines += [*table(("tunable", "before", "wanted", "after", "outcome", "reason"), rows), ""]
-    return lines + _lasting(changes, run["planned"])
+    return lines + _lasting(run, changes)
 
 
 def change_lines(changes: list[dict]) -> list[str]:
@@ -56,12 +56,16 @@ def outcome_counts(changes: list[dict]) -> str:
     return ", ".join(f"{number} {outcome}" for outcome, number in tally.items()) or "nothing to change"
 
 
-def _lasting(changes: list[dict], planned: list[dict]) -> list[str]:
-    """The text for sysctl.d, tmpfiles.d or udev of what was changed. It is shown, never written."""
-    changed = {change["address"] for change in changes if change["outcome"] == "changed"}
-    texts = dict.fromkeys(line.rstrip() for plan in planned if plan["address"] in changed
-                          for line in (plan.get("persist") or "").strip().splitlines())
-    if not texts:
-        return []
-    return [f"{count(len(changed), 'change')} will be gone after the next boot or reset. To keep them:", "", "```text",
-            *(one_line(line) for line in texts), "```", ""]
+def _lasting(run: dict[str, Any], changes: list[dict]) -> list[str]:
+    """What becomes of the changes at the next boot, and the command that makes them last."""
+    kept = run.get("kept") or {"same": [], "other": {}}
+    changed = [change["address"] for change in changes if change["outcome"] == "changed"]
+    lost = [address for address in changed if address not in kept["same"] and address not in kept["other"]]
+    lines = [f"- {code(address)} is persisted as {code(show(wanted))}, which comes back at the next boot"
+             for address, wanted in kept["other"].items()]
+    lines += [""] if lines else []
+    if lost or kept["other"]:
+        gone = f"{count(len(lost), 'change')} will be gone after the next boot or reset. " if lost else ""
+        return [*lines, f"{gone}To keep what this run changed, with the words that name the hosts:", "", "```sh",
+                f"ansible-playbook gpuhost.tuning.persist -e gpuhost_run_id={run['run_id']}", "```", ""]
+    return [*lines, "What this run changed is persisted: it comes back at the next boot.", ""] if changed else lines

@@ -45,7 +45,8 @@ def markdown_report(document: dict[str, Any], run: dict[str, Any] | None = None,
     failed = group(to_do(findings), findings)
     first = first_three(failed)
     lines = [f"# {escape(document['host'])}: what to improve", "", *_head(document, failed),
-             *_first(first, bool(failed), gpus), *_summary(failed, gpus)]
+             *_first(first, bool(failed), gpus), *_summary(failed, gpus),
+             *_how_long(failed)]
     if run:
         lines += change_section(run)
     for name, heading in _CLASSES:
@@ -72,6 +73,13 @@ def _first(first: list[Group], any_failed: bool, gpus: set[str]) -> list[str]:
     if first:
         return ["## First", "", *(line for one in first for line in _action(one, gpus))]
     return [NOTHING, ""] if any_failed else []
+
+
+def _how_long(failed: list[Group]) -> list[str]:
+    if not any(one.first["fix"]["class"] == "runtime" for one in failed):
+        return []
+    return ["What is set at run time is gone after the next boot or reset. The playbook "
+            f"{code('gpuhost.tuning.persist')} makes all that a tune changed last, and takes it out again.", ""]
 
 
 def _summary(failed: list[Group], gpus: set[str]) -> list[str]:
@@ -116,7 +124,9 @@ def _action(one: Group, gpus: set[str]) -> list[str]:
     effect = effect_of(first)
     lines += [f"- expected effect: {escape(effect)}"] if effect else []
     lines += ["- sources: " + "; ".join(_sources(first)), ""]
-    return lines + _instructions(one) + _block("Keep it after a reboot", one.words("persist"), "text")
+    # What is set at run time is kept by persist.yml, which is one step for all of it.
+    kept = [] if fix["class"] == "runtime" else _block("Keep it after a reboot", one.words("persist"), "text")
+    return lines + _instructions(one) + kept
 
 
 def _sources(finding: dict[str, Any]) -> list[str]:

@@ -85,6 +85,12 @@ def test_the_same_setting_as_a_size_makes_ours_zero(tree, host, other, value, wi
     assert found == ([] if wins is None else [("/etc/sysctl.d/99-a.conf", 1, value, wins)])
 
 
+def test_a_zero_is_what_the_other_face_makes(tree, host):
+    plant_systemd(tree)
+    tree.file("/etc/sysctl.d/99-a.conf", "vm.dirty_bytes = 268435456\n")
+    assert about(host, "0", "vm.dirty_ratio") == []
+
+
 # -- /etc/sysctl.conf ---------------------------------------------------------------------------------------------
 
 def test_debian_12_reads_sysctl_conf_by_its_link(tree, host):

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.gpuhost.tuning.plugins.module_utils._boot_order.managers import read
+from ansible_collections.gpuhost.tuning.plugins.module_utils._boot_order.sysctl_facts import read_sysctl_files
 from ansible_collections.gpuhost.tuning.plugins.module_utils._boot_order.sysctl_files import (
     decide,
     parse_settings,
-    read_sysctl_files,
 )
 from ansible_collections.gpuhost.tuning.plugins.module_utils._host.host import Host
 from ansible_collections.gpuhost.tuning.plugins.module_utils._host.reading import DENIED, Reading, as_facts

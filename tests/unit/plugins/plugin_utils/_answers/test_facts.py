@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 from facts_schema import document_problems
 from hosts.reference import reference
+from neutral_facts import nothing_persisted
 
 
 @pytest.fixture(scope="module")
@@ -120,7 +121,7 @@ def test_an_unknown_keyword_is_no_silent_yes(tmp_path, monkeypatch):
 
 
 JOURNAL = {"status": "ok", "detail": None, "boot_id": "b", "runs": [], "restore_values": {}, "expected_values": {},
-           "driver_mismatch": None, "left_alone": [], "unusable": []}
+           "driver_mismatch": None, "left_alone": [], "unusable": [], "persisted": nothing_persisted()}
 
 
 def test_a_journal_that_is_one_is_taken():

@@ -69,20 +69,20 @@ def test_a_key_that_this_kernel_lacks_tells_nothing():
 # -- where to make it last ----------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("file, says", [
-    (None, "# /etc/sysctl.d/90-gpuhost.conf"),
+    (None, "# /etc/sysctl.d/90-local.conf"),
     ("/usr/lib/sysctl.d/10-x.conf",
-     "# /etc/sysctl.d/90-gpuhost.conf, read after /usr/lib/sysctl.d/10-x.conf, line 7, which sets 60"),
+     "# /etc/sysctl.d/90-local.conf, read after /usr/lib/sysctl.d/10-x.conf, line 7, which sets 60"),
     ("/etc/sysctl.d/99-own.conf",
-     "# /etc/sysctl.d/99-own.conf, line 7, sets 60 and is read after /etc/sysctl.d/90-gpuhost.conf: change it there"),
-    ("/etc/sysctl.d/90-gpuhost.conf", "# /etc/sysctl.d/90-gpuhost.conf, line 7, sets 60 now: change it there"),
+     "# /etc/sysctl.d/99-own.conf, line 7, sets 60 and is read after /etc/sysctl.d/90-local.conf: change it there"),
+    ("/etc/sysctl.d/90-local.conf", "# /etc/sysctl.d/90-local.conf, line 7, sets 60 now: change it there"),
     ("/etc/sysctl.conf",
-     "# /etc/sysctl.conf, line 7, sets 60 and is read after /etc/sysctl.d/90-gpuhost.conf: change it there"),
+     "# /etc/sysctl.conf, line 7, sets 60 and is read after /etc/sysctl.d/90-local.conf: change it there"),
 ])
 def test_the_place_depends_on_the_file_that_wins(file, says):
     settings = [] if file is None else [{"key": "vm.swappiness", "value": "60", "file": file, "line": 7}]
     places = host(managers={"sysctl": {"settings": ok(settings)}})["sysctl_places"]
     assert places["vm.swappiness"] == says
-    assert places["vm.dirty_ratio"] == "# /etc/sysctl.d/90-gpuhost.conf"
+    assert places["vm.dirty_ratio"] == "# /etc/sysctl.d/90-local.conf"
     assert places.keys() == neutral.epyc()["sysctl"].keys()
 
 

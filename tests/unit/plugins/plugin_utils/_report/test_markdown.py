@@ -63,8 +63,13 @@ def test_a_run_shows_before_and_after_and_how_to_keep_it():
     assert "| `sysctl:vm.swappiness` | `60` | `10` | `10` | changed |  |" in text
     assert "| `sysctl:kernel.nmi_watchdog` | `1` | `0` | `1` | refused | EACCES (Permission denied) |" in text
     assert "| `pcie_maxreadreq:0000:41:00.0` | `-` | `4096` | `-` | skipped | bound to vfio-pci |" in text
-    assert "vm.swappiness = 10" in text
-    assert "kernel.nmi_watchdog = 0" not in text
+    assert "1 change will be gone after the next boot or reset. To keep what this run changed" in text
+    assert "\nansible-playbook gpuhost.tuning.persist -e gpuhost_run_id=20261129T183000Z-4f2a\n" in text
+    kept = {**run, "kept": {"same": ["sysctl:vm.swappiness"], "other": {}}}
+    assert "is persisted: it comes back at the next boot" in markdown_report(document([]), kept)
+    other = markdown_report(document([]), {**run, "kept": {"same": [], "other": {"sysctl:vm.swappiness": "20"}}})
+    assert "- `sysctl:vm.swappiness` is persisted as `20`, which comes back at the next boot" in other
+    assert "gone after" not in other
 
 
 def test_what_a_host_says_is_escaped():

@@ -1,0 +1,83 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""What sets the sysctls of the facts at boot: the line that wins for each, and lines that nobody reads."""
+from __future__ import annotations
+
+from .._host.host import Host
+from .._host.reading import ABSENT, DENIED, UNPARSABLE, Reading, known, ok
+from .._kernel.drop_ins import find_drop_ins
+from .sysctl_files import SYSCTL_CONF, decide, find_sysctl_files, is_pattern, leads_to, parse_settings
+from .tuned_main import Tuned
+
+# TuneD sets the files of these again, of one name that of /run (plugin_sysctl.py, SYSCTL_CONFIG_DIRS).
+_TUNED_FOLDERS = ("/run/sysctl.d", "/etc/sysctl.d")
+Files = list[tuple[str, Reading]]
+
+
+def read_sysctl_files(host: Host) -> dict:
+    """`{reader, settings, ignored}`.
+
+    `settings` is `[{key, value, file, line}]`, the one that wins for each key, in the order in which they are set.
+    `ignored` are settings of /etc/sysctl.conf that nobody reads and no other file makes: systemd-sysctl reads that
+    file only through a link in a sysctl.d folder, which Debian 13 no longer has; `sysctl --system` of procps and TuneD
+    read it last.
+    """
+    parts = known(lambda: _read_sysctl_files(host))
+    return dict.fromkeys(("reader", "settings", "ignored"), parts) if isinstance(parts, Reading) else parts
+
+
+def _read_sysctl_files(host: Host) -> dict:
+    """Raises NotRecorded."""
+    by_systemd = host.is_dir("/run/systemd/system")     # sd_booted(3)
+    files = find_sysctl_files(host)
+    conf = host.read(SYSCTL_CONF).told()
+    linked = any(leads_to(host, path, SYSCTL_CONF) for path, _text in files)
+    again = _set_again(host, conf)
+    if not by_systemd and conf.status != ABSENT:
+        files.append((SYSCTL_CONF, conf))
+    files += again
+    hidden = [path for path, text in files if text.status == DENIED]
+    texts = [(path, text.value) for path, text in files if text.ok]
+    return {
+        "reader": "systemd-sysctl" if by_systemd else "procps",
+        "settings": Reading(DENIED, None, f"{hidden[0]} may not be read: needs root") if hidden else
+        ok(decide(texts)),
+        "ignored": _read_ignored(host, conf, texts, linked or not by_systemd or bool(again)),
+    }
+
+
+def _set_again(host: Host, conf: Reading) -> Files:
+    """The files that TuneD sets after systemd-sysctl, where it is started at boot; it takes no patterns."""
+    tuned = Tuned(host)
+    if not tuned.at_boot or not tuned.reapplies:
+        return []
+    files = find_drop_ins(host, _TUNED_FOLDERS) + ([(SYSCTL_CONF, conf)] if conf.status != ABSENT else [])
+    return [(path, text.map(lambda it: _taken_by_tuned(it, tuned))) for path, text in files]
+
+
+def _taken_by_tuned(text: str, tuned: Tuned) -> str:
+    """The same lines, without what TuneD does not set: patterns, keys with a hyphen, and what it leaves out."""
+    lines = text.splitlines()
+    for number, key, value in parse_settings(text):
+        if value is None or is_pattern(key) or lines[number - 1].lstrip().startswith("-") or not tuned.sets_again(key):
+            lines[number - 1] = ""
+    return "\n".join(lines)
+
+
+def _read_ignored(host: Host, conf: Reading, texts: list[tuple[str, str]], is_read: bool) -> Reading:
+    """Settings of sysctl.conf that take no effect; absent without that file, not told where /run cannot be seen."""
+    if conf.status == ABSENT:
+        return conf
+    if not host.is_dir("/run"):
+        return Reading(UNPARSABLE, None, "whether systemd runs is not known: /run cannot be seen")
+    if is_read:
+        return ok([])
+    return conf.map(lambda text: unmade(decide([(SYSCTL_CONF, text)], None), decide(texts, None)))
+
+
+def unmade(ignored: list[dict], made: list[dict]) -> list[dict]:
+    """The settings that no other file makes with the same value."""
+    values = {setting["key"]: setting["value"] for setting in made}
+    return [setting for setting in ignored if values.get(setting["key"]) != setting["value"]]
