@@ -175,6 +175,8 @@ class ActionModule(GuardedAction):
 def _next_steps(audit: Audit, outcome: dict[str, Any]) -> list[str]:
     """What the user may do now: the commands for the same hosts."""
     stage, given = audit.arguments["stage"], audit.arguments
+    if audit.document["facts"].get("source"):
+        return []           # a report of a host, not the host
     planned = sum(finding["fix"]["planned"] for finding in audit.document["findings"])
     if stage == "audit" and planned and audit.document["facts"]["identity"]["kind"] != "container":
         return [f"Next, to see the {count(planned, 'change')} that a tune would make at run time, and can take back:",

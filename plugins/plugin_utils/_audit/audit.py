@@ -20,8 +20,9 @@ from .._plan import plan as plan_module
 from .._plan.kept import kept_changes
 from .._records import host_folder, measured
 from .._render.changes import change_lines
-from .._report import evidence, measured_here
+from .._report import evidence, measured_here, short
 from .._report.markdown import markdown_report
+from .._report.source import source_of
 from .._rollout import rollout
 from . import limit, outputs, peers
 
@@ -92,8 +93,10 @@ class Audit:
 
     def paths(self) -> dict[str, str]:
         """Where the records are, as the user would open them."""
-        return {"report": host_folder.shown_path(self.folder.path / "system-improve.md"),
-                "record": host_folder.shown_path(self.folder.path / "audit.json")}
+        files = {"report": "system-improve.md", "record": "audit.json"}
+        if self.document and source_of(self.document):
+            files["short"] = short.FILE
+        return {name: host_folder.shown_path(self.folder.path / file) for name, file in files.items()}
 
     def _plan(self) -> plan_module.Plan:
         given = self.arguments["values"]
@@ -165,6 +168,9 @@ class Audit:
         shown = evidence.sections(self.folder.path, self.document["facts"])
         evidence.write_drawings(self.folder.path, shown)
         host_folder.write_text(self.folder.path / "system-improve.md", markdown_report(self.document, run, shown))
+        short_text = short.short_report(self.document)
+        if short_text is not None:
+            host_folder.write_text(self.folder.path / short.FILE, short_text)
         outputs.write_for_machines(self.folder, self.document, self.run_id, self.arguments["stage"], shown)
         if self.arguments["csv"]:
             spreadsheet.write_tables(self.folder.path, self.document)

@@ -14,10 +14,15 @@ CPU = "/sys/devices/system/cpu"
 NODE = "/sys/devices/system/node"
 CPUS_LIMIT = 8192
 _FIELD = re.compile(r"^(processor|physical id|siblings|cpu cores|apicid|initial apicid)\t*: *(\d{1,9})$", re.MULTILINE)
+# `smpboot: Allowing 32 CPUs, 0 hotplug CPUs`, `CPU topo: Allowing 12 present CPUs plus 0 hotplug CPUs`
+_ALLOWED = re.compile(r"\bAllowing (\d{1,5}) (present )?CPUs(?:,| plus) (\d{1,5}) hotplug CPUs")
 _CPUS = re.compile(r"node (\d{1,4}) cpus:((?: \d{1,5})*)\s*")
 _MEGABYTES = re.compile(r"node (\d{1,4}) (size|free): (\d{1,9}) MB")
 _DISTANCES = re.compile(r"\s*(\d{1,4}):((?:\s+\d{1,3})+)\s*")
 # ACPI: SRAT: PXM 0 -> APIC 0x05 -> Node 0
+# What the kernel sets up at boot, one line a node with memory (mm/mm_init.c, free_area_init()).
+_NODE_SETUP = re.compile(r"\bInitmem setup node (\d{1,4}) \[mem")
+_MEMORY = re.compile(r"^(MemTotal|MemFree): +(\d{1,15}) kB$", re.MULTILINE)
 _SRAT = re.compile(r"SRAT: PXM \d+ -> (?:X2)?APIC(?: 0x)?([0-9a-f]{1,8}) -> Node (\d{1,4})")
 
 
@@ -43,6 +48,18 @@ def put_cpus(host: RecordedHost, cpuinfo: str) -> None:
             host.put_line(f"{CPU}/cpu{cpu['processor']}/topology/physical_package_id", cpu["physical id"])
     if all("siblings" in cpu and "cpu cores" in cpu for cpu in cpus):
         host.put_line(f"{CPU}/smt/active", int(any(cpu["siblings"] > cpu["cpu cores"] for cpu in cpus)))
+
+
+def put_present(host: RecordedHost, log: list[str]) -> None:
+    """The CPUs that are plugged in, of the line by which the kernel counts them at boot (arch/x86/kernel/smpboot.c,
+    from 6.9 on cpu/topology.c); on x86 their numbers have no gap."""
+    found = next((match for line in log if (match := _ALLOWED.search(line))), None)
+    if found is None:
+        return
+    every, hotplug = int(found[1]), int(found[3])
+    present = every if found[2] else every - hotplug
+    if 0 < present <= CPUS_LIMIT:
+        host.put_line(f"{CPU}/present", format_cpulist(range(present)))
 
 
 def put_numactl(host: RecordedHost, text: str) -> None:
@@ -72,6 +89,9 @@ def put_numactl(host: RecordedHost, text: str) -> None:
 
 def put_nodes(host: RecordedHost, log: list[str]) -> None:
     """What follows of nodes without numactl: of a single one all, of several the CPUs by the firmware's table."""
+    nodes = {int(found[1]) for line in log if (found := _NODE_SETUP.search(line))}
+    if nodes:
+        host.put_line(f"{NODE}/online", format_cpulist(nodes))
     try:
         online = parse_cpulist((host.text(f"{NODE}/online") or "").strip())
     except ValueError:
@@ -83,6 +103,9 @@ def put_nodes(host: RecordedHost, log: list[str]) -> None:
         folder = f"{NODE}/node{min(online)}"
         host.put_line(f"{folder}/cpulist", format_cpulist(cpu["processor"] for cpu in cpus))
         host.put_line(f"{folder}/distance", 10)
+        # All pages are the only node's (totalram_pages() and the sum over its zones in mm/show_mem.c).
+        memory = _MEMORY.findall(host.text("/proc/meminfo") or "")
+        host.put(f"{folder}/meminfo", "".join(f"Node {min(online)} {name}: {kib:>14} kB\n" for name, kib in memory))
         return
     node_of = {int(found[1], 16): int(found[2]) for line in log if (found := _SRAT.search(line))}
     places = {cpu["processor"]: node_of.get(cpu.get("apicid", cpu.get("initial apicid", -1))) for cpu in cpus}

@@ -12,6 +12,7 @@ from ...module_utils._nvidia.driver import MODULES
 from ...module_utils._nvidia.proc import parse_version
 from ...module_utils._pci.address import DEVICES
 from . import cpus_and_nodes, kernel_log, machine
+from .contradictions import contradictions
 from .gathered import Gathered, old_gpu_address
 from .pci_files import GROUPS, place, put_devices
 from .recorded_host import RecordedHost
@@ -34,6 +35,8 @@ def finish(host: RecordedHost, found: Gathered) -> None:
     put_modules(host)
     put_driver(host, found, safe)
     put_smi(host, found, safe)
+    for text in contradictions(host):
+        host.note(text)
     if found.units or found.journals.get(0) or found.dmidecode:
         # The machine's own journal, system manager or firmware tables: not the inside of a container.
         host.outer_links["/proc/self/ns/pid"] = INITIAL_PID_NAMESPACE
@@ -49,6 +52,7 @@ def put_machine(host: RecordedHost, found: Gathered, log: list[str]) -> None:
         machine.put_dmi_line(host, log)
     machine.close_proxmox(host, release, machine.put_os_release(host, found.distribution))
     cpus_and_nodes.put_cpus(host, host.text("/proc/cpuinfo") or "")
+    cpus_and_nodes.put_present(host, log)
     cpus_and_nodes.put_numactl(host, found.numactl or "")
     cpus_and_nodes.put_nodes(host, log)
     swap = _SWAP.search(host.text("/proc/meminfo") or "")

@@ -13,21 +13,27 @@ from typing import Any, NamedTuple
 
 _FACT = re.compile(r"(.+?) is not recorded: ")
 _CPU = "/sys/devices/system/cpu /sys/devices/system/node /sys/devices/system/clocksource"
-_MEMORY = "/sys/kernel/mm/transparent_hugepage /sys/kernel/mm/ksm /sys/kernel/mm/hugepages"
+_MEMORY = ("/sys/kernel/mm/transparent_hugepage /sys/kernel/mm/ksm /sys/kernel/mm/hugepages "
+           "/sys/module/pcie_aspm/parameters")
 _BOOT = "/etc/modprobe.d /etc/default/grub /etc/kernel/cmdline /etc/sysctl.conf /etc/sysctl.d"
 # Beginnings of names of facts, and what prints them; the shorter output first.
 _ASKS = (
     ("nvidia-smi -q", ("nvidia.smi",)),
     ("sysctl -a", ("sysctl", 'tunables."sysctl:', "network.backlog", "derived.sysctl")),
-    (f"grep -rH . {_MEMORY}", ("memory.thp", "memory.ksm", "memory.hugepages", "derived.thp", "derived.ksm")),
+    (f"grep -rH . {_MEMORY}", ("memory.thp", "memory.ksm", "memory.hugepages", "derived.usual_huge_page",
+                               "derived.static_pools", "pcie.aspm")),
     ("grep -rH . /proc/swaps /proc/mounts /proc/devices", ("memory.swap", "memory.shm", "nvidia.majors")),
     (f"grep -rH . {_BOOT}", ("boot", "managers", "nvidia.options", "nvidia.modprobe", "nvidia.blacklist",
-                             "derived.modprobe", "derived.managers", "derived.boot")),
+                             "derived.modprobe", "derived.tuning_services", "derived.boot",
+                             "derived.sysctl_places")),
     ("ls -l /dev/nvidia*", ("nvidia.nodes",)),
     ("dmesg", ("kernel.log", "nvidia.xids", "nvidia.sxids")),
-    ("lspci -nnDvvvxxxx", ("gpus", "ports", "pcie", "derived.paths", "derived.gpus", "it.acs", "it.pcie", "it.aer")),
-    (f"grep -rH . {_CPU}", ("cpu", "numa", "derived.cpu", "derived.numa", "derived.idle", "it.governor")),
-    ("pvereport", ("guests", "cluster", "derived.guests", "identity.proxmox")),
+    ("lspci -nnDvvvxxxx", ("gpus", "ports", "pcie", "derived.p2p", "derived.nic_paths", "it.acs", "it.pcie")),
+    (f"grep -rH . {_CPU}", ("cpu", "numa", "derived.numa", "derived.idle_states", "derived.frequency",
+                            "derived.scaling_driver", "derived.vulnerable", "derived.boost", "derived.memory_kib",
+                            "it.governor")),
+    ("pvereport", ("guests", "cluster", "derived.gpu_containers", "derived.gpu_vms", "derived.isolated_guests",
+                   "derived.stopped_by_reboot", "derived.claims", "identity.proxmox")),
 )
 # One Python file that records all that an audit reads (docs/record-tool.md).
 EVERYTHING = "python3 gpuhost-record.pyz > host.tar.gz"

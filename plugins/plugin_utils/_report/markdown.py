@@ -22,6 +22,7 @@ from .measured_here import measured_lines, measured_section
 from .not_recorded import split
 from .p2p import p2p_section
 from .sentences import effect_of, name_of, sentence, sentences
+from .source import made_from, source_of, source_section
 from .terminal import counts_line, notes
 
 # A link of a user's own check is a text like any other: this has no character that could end a link of Markdown.
@@ -53,6 +54,7 @@ def markdown_report(document: dict[str, Any], run: dict[str, Any] | None = None,
         lines += _actions(heading, [one for one in failed if one.first["fix"]["class"] == name and one not in first],
                           gpus)
     lines += evidence.markdown(shown) + measured_section(document)
+    lines += source_section(document)
     lines += _unknown(findings, gpus) + _optimal(findings, gpus) + _not_applicable(findings, gpus)
     lines += _waived(findings, gpus) + _gpu_table(document["facts"])
     lines += p2p_section(document["facts"])
@@ -63,7 +65,8 @@ def _head(document: dict[str, Any], failed: list[Group]) -> list[str]:
     lines = [f"{escape('; '.join(describe(document['facts'])))}.", "",
              f"Audited {document['collected_at']} with the profile {code(document['profile'])}: "
              f"{escape(counts_line(document['summary']))}.", ""]
-    for text in notes(document):
+    source = source_of(document)
+    for text in [*([made_from(source)] if source else []), *notes(document)]:
         lines += [f"> {escape(text)}", ""]
     return lines if failed else [*lines, "Nothing to improve among what could be judged.", ""]
 

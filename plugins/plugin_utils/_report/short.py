@@ -52,8 +52,13 @@ def short_report(document: dict[str, Any]) -> str | None:
              f"{counts_line(document['summary'])}."]
     lines += _findings(failed, LINES - _HEAD - _TAIL)
     tail = _tail(document)
-    masked = mask("\n".join(clean(one_line(line))[:WIDTH] for line in [*lines, *tail]), document)
+    # A command is one line, however long: it is there to be copied.
+    masked = mask("\n".join(_cut(clean(one_line(line))) for line in [*lines, *tail]), document)
     return masked.rstrip("\n") + "\n"
+
+
+def _cut(line: str) -> str:
+    return line if "`" in line or len(line) <= WIDTH else line[:WIDTH].rpartition(" ")[0] + " ..."
 
 
 def _driver(facts: dict[str, Any]) -> str:

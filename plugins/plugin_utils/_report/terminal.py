@@ -18,6 +18,7 @@ from .groups import Group, group
 from .measured_here import planned_all_the_same
 from .not_recorded import split
 from .sentences import effect_of, name_of, sentences
+from .source import source_lines
 
 WIDTH = 100
 _MOST_COMMANDS = 12
@@ -35,7 +36,8 @@ def full_report(document: dict[str, Any], paths: dict[str, str], paint: Paint = 
     counts, remarks about what else the report has, where the rest is."""
     findings, facts = document["findings"], document["facts"]
     gpus = gpu_addresses(facts)
-    lines = ["", *_wrap(f"{document['host']}: {'; '.join(describe(facts))}"), f"profile {document['profile']}", ""]
+    lines = ["", *_wrap(f"{document['host']}: {'; '.join(describe(facts))}"), f"profile {document['profile']}",
+             *(line for text in source_lines(document) for line in _wrap(text)), ""]
     failed = group(to_do(findings), findings)
     first = first_three(failed)
     if first:
