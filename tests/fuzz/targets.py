@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import copy
+import gzip
 import io
 import json
 import pathlib
@@ -33,7 +34,10 @@ from ansible_collections.gpuhost.tuning.plugins.plugin_utils._answers.facts impo
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._answers.modules import take_answer
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._audit.audit import Audit
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._fleet.files import write_fleet
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._intake.importing import import_files
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._intake.recorded_host import Refused as ImportRefused
 
+from bug_report import GENERATIONS, bug_report
 from hosts.secretive import secretive
 from hosts.story_before import story_before
 from hosts.tree import Tree
@@ -73,6 +77,8 @@ class Seeds:
         self.texts = [path.read_bytes() for files in self.files for path in files if path.stat().st_size < 20_000]
         self.journal = b"".join(json.dumps(line).encode() + b"\n" for line in _journal())
         self.archive = self._archive()
+        self.posted = [bug_report(generation, xids=(31, 79), earlier_xids=(13,)).encode() for generation in GENERATIONS]
+        self.posted.append(self.posted[-1].replace(b"Start of NVIDIA bug report log file", b"Something else"))
         self.audits = 0
 
     def _archive(self) -> bytes:
@@ -87,6 +93,7 @@ class Seeds:
             Target("readers", 2, self.readers), Target("judging", 2, self.judging), Target("facts", 30, self.document),
             Target("journals", 300, self.journals), Target("texts", 300, self.some_text),
             Target("answers", 200, self.answers), Target("archives", 10, self.archives),
+            Target("imports", 10, self.imports),
         ]
 
     def readers(self, dice: random.Random) -> None:
@@ -172,6 +179,20 @@ class Seeds:
         _refused(lambda: unpack(path, out), Refused, OSError)
         shutil.rmtree(out, ignore_errors=True)
         assert sorted(entry.name for entry in self.folder.iterdir()) == sorted(self._expected()), "something got out"
+
+    def imports(self, dice: random.Random) -> None:
+        """A report that somebody posted is damaged: a host that can be read comes of it, or a message."""
+        path, reports = self.folder / "posted", self.folder / "imports"
+        data = damage_bytes(dice, dice.choice(self.posted))
+        path.write_bytes(gzip.compress(data, 1) if dice.random() < 0.3 else data)
+        try:
+            [host] = import_files([str(path)], "posted", str(reports))
+            take(collect(Host(host["sysroot"]), []))
+        except ImportRefused as problem:
+            assert str(problem).strip(), "an error without a message"
+        finally:
+            shutil.rmtree(reports, ignore_errors=True)
+            path.unlink()
 
     def _expected(self) -> Iterator[str]:
         yield from ("host0", "host1", "damaged.tar.gz", "out")

@@ -23,9 +23,12 @@ _SHM_OF_A_GPU_MIB = 1024
 
 def gpu_containers(facts: dict[str, Any], gpus: list[dict[str, Any]], peers: ha.Peers) -> list[dict[str, Any]]:
     """The containers that are given GPUs, by whatever path or rule; schemas/facts/derived.json explains the keys."""
+    containers = value(facts["guests"]["containers"]) or []
+    if not containers:
+        return []
     host = rules.of_host(facts)
     found = []
-    for container in value(facts["guests"]["containers"]) or []:
+    for container in containers:
         if not container["gpu_devices"]:
             continue
         subject = f"lxc:{container['id']}"
