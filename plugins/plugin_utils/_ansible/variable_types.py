@@ -63,6 +63,8 @@ TYPES = {
     "profile": _TEXT, "report_dir": _TEXT, "run_id": _TEXT, "sysroot": _TEXT,
     "soak_seconds": _SECONDS,
     "verify_against": Type(check_type_str, "text", choices=("run", "profile")),
+    "watch_fail_on_change": _BOOL, "watch_minutes": Type(_whole, "a whole number of minutes", 1, 1440),
+    "watch_schedule": Type(check_type_str, "text", choices=("timer", "cron", "awx")), "watch_textfile_dir": _TEXT,
     "bandwidth": _BOOL, "bandwidth_pairs": _BOOL,
     "bandwidth_override": _LIST, "bandwidth_devices": _LIST, "bandwidth_sizes": _LIST,
     "bandwidth_slow_below": Type(_number, "a percentage", 0, 100),

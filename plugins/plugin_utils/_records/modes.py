@@ -35,7 +35,7 @@ def parse(given: Any) -> int:
 
 
 def of_file(path: pathlib.Path) -> int:
-    return 0o666 & ~_umask() if path.name in OPEN else _chosen
+    return 0o666 & ~_umask() if path.name in OPEN or path.suffix == ".prom" else _chosen
 
 
 def of_folder() -> int:

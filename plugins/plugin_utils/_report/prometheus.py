@@ -22,25 +22,25 @@ _INFO = ("gpuhost_audit_info", "The audit that the findings come from")
 def prometheus(document: dict[str, Any], run_id: str, written_at: float) -> str:
     """The text format, version 0.0.4. Every sample names the host, so that one collector may read many such files."""
     host = document["host"]
-    lines = _head(*_FINDING)
+    lines = head(*_FINDING)
     for finding in document["findings"]:
         to_improve = finding["verdict"] == "fail" and not finding["waived"]
-        lines.append(_sample(_FINDING[0], int(to_improve), host=host, check=finding["check"],
+        lines.append(sample(_FINDING[0], int(to_improve), host=host, check=finding["check"],
                              subject=finding["subject"] or "", priority=finding["priority"],
                              verdict=finding["verdict"], waived="yes" if finding["waived"] else "no"))
     for (name, what), key in ((_THINGS, "things"), (_PLACES, "places")):
-        lines += [*_head(name, what), *(_sample(name, document["summary"][key][priority], host=host, priority=priority)
+        lines += [*head(name, what), *(sample(name, document["summary"][key][priority], host=host, priority=priority)
                                         for priority in PRIORITIES)]
-    lines += [*_head(*_TIME), _sample(_TIME[0], f"{written_at:.3f}", host=host)]
-    lines += [*_head(*_INFO), _sample(_INFO[0], 1, host=host, profile=document["profile"], run_id=run_id)]
+    lines += [*head(*_TIME), sample(_TIME[0], f"{written_at:.3f}", host=host)]
+    lines += [*head(*_INFO), sample(_INFO[0], 1, host=host, profile=document["profile"], run_id=run_id)]
     return "\n".join(lines) + "\n"
 
 
-def _head(name: str, what: str) -> list[str]:
+def head(name: str, what: str) -> list[str]:
     return [f"# HELP {name} {what}", f"# TYPE {name} gauge"]
 
 
-def _sample(name: str, value: object, **labels: str) -> str:
+def sample(name: str, value: object, **labels: str) -> str:
     pairs = ",".join(f'{key}="{_label(text)}"' for key, text in labels.items())
     return f"{name}{{{pairs}}} {value}"
 
