@@ -149,7 +149,7 @@ import_once.install()
 
 from ..module_utils._change.journal import check_run_id, new_run_id
 from ..module_utils._host.host import Host
-from ..module_utils._host.reading import error_text
+from ..module_utils._host.reading import NotRecorded, error_text
 from ..module_utils._persist.folders import InTheWay
 from ..module_utils._persist.obstacles import Obstacle
 from ..module_utils._persist.persist import Persisted, Refusal, persist, remove
@@ -179,6 +179,8 @@ def main() -> None:
         module.fail_json(msg=str(refusal), conflicts=refusal.conflicts)
     except (Obstacle, InTheWay, ValueError) as problem:
         module.fail_json(msg=str(problem), conflicts=[])
+    except NotRecorded as lacking:
+        module.fail_json(msg=f"this is a recording that lacks what has to be known first: {lacking}", conflicts=[])
     except OSError as error:
         module.fail_json(msg=f"{error.filename or 'a file'}: {error_text(error)}", conflicts=[])
     _answer(module, done, run_id)

@@ -18,29 +18,36 @@ _SYSTEM = ("/usr/bin/python3", "/usr/libexec/platform-python",
 _VERSION = re.compile(r"Python 3\.(\d+)")
 _LEAST = 9
 _TIMEOUT = 10.0
+_ENVIRONMENTS = ("pyvenv.cfg", "conda-meta")        # what lies in one, beside its bin
 
 
 def choose(host: Host, found: str | None = None) -> str:
     """Raises Obstacle where there is none. `found` is what runs this."""
     found = found or sys.executable
-    if found and why_not(found, sys.prefix != sys.base_prefix) is None:
-        return found
+    if found and why_not(found) is None:
+        return _lasting_name(found)
     if not host.live:
         return _SYSTEM[0]
     for path in _SYSTEM:
         seen = _VERSION.match(host.run([path, "--version"], _TIMEOUT).value or "") if os.access(path, os.X_OK) else None
         if seen and int(seen[1]) >= _LEAST and why_not(path) is None:
             return path
-    raise Obstacle(f"Ansible found {found}, which {why_not(found, sys.prefix != sys.base_prefix)}, and there is no "
-                   f"Python 3.{_LEAST} or newer of the system: install one, for example the package python3")
+    raise Obstacle(f"Ansible found {found}, which {why_not(found)}, and there is no Python 3.{_LEAST} or newer of the "
+                   "system: install one, for example the package python3")
 
 
-def why_not(python: str, in_venv: bool = False) -> str | None:
+def _lasting_name(python: str) -> str:
+    """The system's own name of this Python, which goes on with the next release: python3.11 is gone then."""
+    real = os.path.realpath(python)
+    return next((name for name in _SYSTEM[:2] if os.path.realpath(name) == real), python)
+
+
+def why_not(python: str) -> str | None:
     """Why nothing that runs at boot may depend on this one; None where it may."""
     real = os.path.realpath(python)
     for path in (python, real):
         folder = os.path.dirname(os.path.dirname(path))
-        if in_venv or os.path.exists(f"{folder}/pyvenv.cfg"):
+        if any(os.path.exists(f"{folder}/{mark}") for mark in _ENVIRONMENTS):
             return "is of a virtual environment"
         home = next((home for home in _homes() if path.startswith(f"{home}/")), None)
         if home is not None:

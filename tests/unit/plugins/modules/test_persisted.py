@@ -68,6 +68,13 @@ def test_bad_arguments(call, root, arguments, message):
     assert message in answer["msg"]
 
 
+def test_a_report_that_was_made_a_host_says_too_little(call, tree, root):
+    tree.file("/recorded/answers.json", '{"failures": {}, "links": {}, "open": "the bug report does not have it"}')
+    answer = call("persisted", {"values": VALUES, "sysroot": root})
+    assert answer["failed"]
+    assert "lacks what has to be known first: the bug report does not have it" in answer["msg"]
+
+
 def test_no_marker_no_write(call, tree, root):
     tree.path("/.gpuhost-sysroot").unlink()
     answer = call("persisted", {"values": VALUES, "sysroot": root})

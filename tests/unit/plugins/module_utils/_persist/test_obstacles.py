@@ -251,6 +251,13 @@ def test_an_interpreter_of_a_home_is_not_used_at_boot(python, match):
     assert interpreter.why_not(python) == match
 
 
+def test_an_interpreter_keeps_the_name_that_outlives_an_upgrade(tree):
+    real = os.path.realpath("/usr/bin/python3")
+    need(os.path.exists(real), "/usr/bin/python3")
+    assert interpreter.choose(Host(str(tree.root)), real) == "/usr/bin/python3"
+    assert interpreter.choose(Host(str(tree.root)), "/opt/python/bin/python3") == "/opt/python/bin/python3"
+
+
 def test_an_interpreter_of_a_virtual_environment_is_not_used_at_boot(tmp_path, tree):
     (tmp_path / "venv" / "bin").mkdir(parents=True)
     (tmp_path / "venv" / "pyvenv.cfg").touch()
