@@ -16,8 +16,9 @@ from .folders import missing, real_path
 MOUNTS = "/proc/self/mountinfo"
 _IN_MEMORY = ("tmpfs", "ramfs")
 _ESCAPED = re.compile(r"\\([0-7]{3})")
-# Where systemd is looked for in a folder that mirrors a host and has no /run of a running one.
-_SYSTEMD = ("/run/systemd/system", "/usr/lib/systemd/systemd", "/lib/systemd/systemd", "/etc/systemd/system")
+_RUNS = "/run/systemd/system"       # sd_booted(3)
+# Where systemd is looked for in a folder that has nothing of a running host.
+_INSTALLED = ("/usr/lib/systemd/systemd", "/lib/systemd/systemd", "/etc/systemd/system")
 
 
 class Obstacle(Exception):
@@ -53,8 +54,11 @@ def require_place(host: Host, folders: list[str]) -> None:
 
 
 def has_systemd(host: Host) -> bool:
-    """sd_booted(3); of a folder whether systemd is installed there."""
-    return host.is_dir(_SYSTEMD[0]) if host.live else any(map(host.exists, _SYSTEMD))
+    """Whether it runs; of a folder that has no /run of a running host whether it is installed."""
+    if host.is_dir(_RUNS):
+        return True
+    running = host.live or bool(set(host.list("/run")) - {"gpuhost"})
+    return not running and any(map(host.exists, _INSTALLED))
 
 
 def read_mounts(host: Host) -> list[Mount]:

@@ -16,6 +16,7 @@ from ansible_collections.gpuhost.tuning.plugins.module_utils._persist import int
 from ansible_collections.gpuhost.tuning.plugins.module_utils._persist.folders import InTheWay
 from ansible_collections.gpuhost.tuning.plugins.module_utils._persist.obstacles import (
     Obstacle,
+    has_systemd,
     parse_mounts,
     why_volatile,
 )
@@ -218,6 +219,15 @@ def test_without_systemd_sysctls_only(planted):
         f"sysfs:{THP}", "sysfs:/sys/kernel/mm/ksm/run", f"pcie_maxreadreq:{GPUS[0]}"}
     assert done.ledger["left_out"][0]["reason"] == "there is no systemd here, which would set it at boot"
     assert not planted.path("/etc/systemd").exists()
+
+
+@pytest.mark.parametrize(("run", "installed", "there"), [
+    ("/run/systemd/system", "/srv", True), ("/run/openrc", "/etc/systemd/system", False),
+    ("/run/gpuhost", "/etc/systemd/system", True), ("/srv", "/usr/lib/systemd/systemd", True),
+    ("/run/gpuhost", "/srv", False)])
+def test_whether_there_is_systemd(tree, run, installed, there):
+    tree.folder(run).folder(installed)
+    assert has_systemd(Host(str(tree.root))) is there
 
 
 def test_on_ostree_usr_local_lies_below_var(planted):
