@@ -10,6 +10,7 @@ from ansible_collections.gpuhost.tuning.plugins.module_utils._host.host import H
 from ansible_collections.gpuhost.tuning.plugins.module_utils._host.reading import as_facts
 from ansible_collections.gpuhost.tuning.plugins.module_utils._kernel import release
 from ansible_collections.gpuhost.tuning.plugins.module_utils._kernel import sysctl as kernel_sysctl
+from ansible_collections.gpuhost.tuning.plugins.module_utils._nvidia import earlier_boots
 from ansible_collections.gpuhost.tuning.plugins.module_utils._system import cpu, firmware, identity
 from ansible_collections.gpuhost.tuning.plugins.module_utils._system import memory as system_memory
 from ansible_collections.gpuhost.tuning.plugins.module_utils._system import network as system_network
@@ -27,7 +28,17 @@ from hosts.cpu import (
     plant_no_frequency,
 )
 
-SECTIONS = {"identity": identity, "kernel": release, "cpu": cpu, "numa": system_numa, "memory": system_memory,
+
+
+class WholeKernel:
+    """What two rooms know of the kernel."""
+
+    @staticmethod
+    def read(host):
+        return {**release.read(host), "earlier_boots": earlier_boots.read(host)}
+
+
+SECTIONS = {"identity": identity, "kernel": WholeKernel, "cpu": cpu, "numa": system_numa, "memory": system_memory,
             "sysctl": kernel_sysctl, "firmware": firmware, "managers": boot_managers, "network": system_network}
 
 

@@ -202,7 +202,8 @@ RECORDED = {"below", "contains", "device_node", "keep", "local", "read_at", "rea
             "read_list", "run"}
 MADE_OF_THESE = {"device_nodes", "exists", "glob", "is_dir", "link_name", "list", "mode", "modified", "owner", "read",
                  "read_attributes", "read_int", "recorded"}
-BELOW = {"fail_as_recorded", "link_text", "open", "read_answers", "require_writable", "resolve"}
+BELOW = {"fail_as_recorded", "link_text", "open", "read_answers", "require_recorded", "require_writable", "resolve",
+         "why_cut", "why_missing", "why_not_whole"}
 OTHERS = {"hear", "tell", "write", "write_at"}
 
 
