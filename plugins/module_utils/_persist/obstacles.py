@@ -33,11 +33,15 @@ class Mount(NamedTuple):
     options: str        # of the file system
 
 
-def require_place(host: Host, folders: list[str]) -> None:
-    """Raises Obstacle, InTheWay or OSError where files in `folders` cannot be written or would not last."""
+def refuse_container(host: Host) -> None:
+    """Raises Obstacle: what a container would set at boot is its host's."""
     container = read_container(host)
     if container is not None:
         raise Obstacle(f"this is a container ({container[2]}): what is persisted belongs on its host")
+
+
+def require_place(host: Host, folders: list[str]) -> None:
+    """Raises Obstacle, InTheWay or OSError where files in `folders` cannot be written or would not last."""
     host.require_writable()
     mounts = read_mounts(host)
     for folder in folders:

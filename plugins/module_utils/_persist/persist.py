@@ -21,7 +21,7 @@ from .files import Link, describe
 from .folders import real_path
 from .ledger import make_ledger, new_ledger, says_the_same
 from .ledger_place import put_ledger, remove_ledger
-from .obstacles import Obstacle, has_systemd, require_place
+from .obstacles import Obstacle, has_systemd, refuse_container, require_place
 from .state import State, same
 from .values import SYSCTL, ToPersist, Values, resolve
 
@@ -51,6 +51,7 @@ class Refusal(Exception):
 def persist(host: Host, values: Values, *, run_id: str, override: list[str] | None = None,
             check_mode: bool = False) -> Persisted:
     """Raises Refusal, Obstacle, InTheWay, ValueError or OSError; nothing was written then, but for OSError."""
+    refuse_container(host)
     with _locked(host):
         state = State(host)
         wanted, left_out = _leave_out(host, resolve(host, values), override or [])
@@ -105,6 +106,8 @@ def _leave_out(host: Host, wanted: ToPersist, override: list[str]) -> tuple[ToPe
         left_out += [{"address": address, "reason": "there is no systemd here, which would set it at boot"}
                      for address in without]
         wanted = wanted.without(set(without))
+    if not wanted.values:
+        raise Refusal([*(f"{one['address']}: {one['reason']}" for one in left_out), "nothing is left to persist"])
     return wanted, left_out
 
 

@@ -221,6 +221,15 @@ def test_without_systemd_sysctls_only(planted):
     assert not planted.path("/etc/systemd").exists()
 
 
+def test_where_nothing_is_left_nothing_is_written(planted):
+    said = refused(planted, Refusal, "nothing is left to persist", {"sysctl": {"vm.swappiness": 10}},
+                   override=["sysctl:vm.swappiness"])
+    assert said.startswith("sysctl:vm.swappiness: left out by gpuhost_persist_override\n")
+    shutil.rmtree(planted.path("/run/systemd"))
+    shutil.rmtree(planted.path("/etc/systemd"))
+    refused(planted, Refusal, "there is no systemd here", {"sysfs": {THP: "never"}})
+
+
 @pytest.mark.parametrize(("run", "installed", "there"), [
     ("/run/systemd/system", "/srv", True), ("/run/openrc", "/etc/systemd/system", False),
     ("/run/gpuhost", "/etc/systemd/system", True), ("/srv", "/usr/lib/systemd/systemd", True),
