@@ -173,6 +173,10 @@ report:
   description: Path of C(system-improve.md) on the controller.
   returned: success
   type: str
+short:
+  description: Path of C(system-improve-short.md), the report in 30 lines without names, to be pasted into a thread.
+  returned: for a host that M(gpuhost.tuning.import_report) made
+  type: str
 record:
   description: Path of C(audit.json) on the controller.
   returned: success

@@ -54,9 +54,10 @@ def _claims(gpu: dict, guests: dict) -> dict[str, Callable[[], Any]]:
     """A GPU that a VM names belongs to it, also while the VM is stopped and a driver of the host is bound."""
     claimed = known(lambda: claims(guests, gpu["bdf"]))
     # Where a recording does not have the guests, a GPU with the driver of its vendor is the host's for now.
-    own = known(lambda: claimed.status == NOT_RECORDED and why_not_driven(gpu["vendor"], gpu["driver"]) is None)
+    own = claimed.status == NOT_RECORDED and not isinstance(gpu["driver"], Reading) \
+        and why_not_driven(gpu["vendor"], gpu["driver"]) is None
     return {"claimed_by": lambda: claimed,
-            "state": lambda: gpu["state"] if gpu["state"] in (GONE, PASSED_THROUGH) or own is True else
+            "state": lambda: gpu["state"] if gpu["state"] in (GONE, PASSED_THROUGH) or own else
             PASSED_THROUGH if claimed.value else gpu["state"]}
 
 

@@ -105,9 +105,9 @@ def find_gpus(host: Host, classes: dict[str, str] | None = None) -> list[tuple[s
 
 
 def _is_gpu(host: Host, address: str, class_: str) -> bool:
-    """Raises NotRecorded. The ports above decide about Intel's alone."""
+    """Raises NotRecorded. The ports above decide about Intel's alone, the device's number about AMD's."""
     vendor = read_id(host, address, "vendor")
-    return is_gpu(class_, vendor, read_id(host, address, "device"),
+    return is_gpu(class_, vendor, read_id(host, address, "device") if vendor == AMD else None,
                   upstream_path(host, address) if vendor == INTEL else [])
 
 

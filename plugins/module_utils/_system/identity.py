@@ -5,6 +5,7 @@
 """What kind of machine the code runs on, and which operating system."""
 from __future__ import annotations
 
+import json
 import re
 
 from .._host.host import Host
@@ -45,7 +46,8 @@ def read(host: Host, cpuinfo: Reading | None = None, firmware: dict | None = Non
     """The facts' section `identity`. What was read before of /proc/cpuinfo and of the firmware can be handed in."""
     cpuinfo = read_cpuinfo(host) if cpuinfo is None else cpuinfo
     firmware = firmware_module.read(host) if firmware is None else firmware
-    told = known(lambda: read_container(host) or judge_machine(cpuinfo, firmware, host.read("/sys/hypervisor/type")))
+    told = known(lambda: read_container(host) or read_kept(host) or judge_machine(
+        cpuinfo, firmware, host.read("/sys/hypervisor/type")))
     told = (told,) * 3 if isinstance(told, Reading) else told
     return {
         "hostname": host.read("/proc/sys/kernel/hostname"),
@@ -75,6 +77,16 @@ def read_container(host: Host) -> tuple[str, str | None, str] | None:
         for reading in (first, named, namespace):
             reading.told()
     return None
+
+
+def read_kept(host: Host) -> tuple[str, str | None, str] | None:
+    """What recorded/machine.json says of a recorded host whose processor's flags are not recorded."""
+    kept = Reading(ABSENT) if host.live else host.recorded("machine.json").map(json.loads)
+    found = kept.value if kept.ok else None
+    if not isinstance(found, dict) or found.get("kind") not in (BARE_METAL, VM):
+        return None
+    technology, evidence = found.get("technology"), found.get("evidence")
+    return found["kind"], technology if isinstance(technology, str) else None, str(evidence)[:200]
 
 
 def judge_machine(cpuinfo: Reading, firmware: dict, hypervisor: Reading) -> tuple[str, str | None, str]:

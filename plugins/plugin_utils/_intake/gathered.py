@@ -31,6 +31,7 @@ class Gathered:
         self.flags: list[str] = []
         self.smi: str | None = None
         self.smi_missing = False
+        self.machine = False            # what was posted is about the machine, wherever the programs ran
         self.units = False              # systemctl answered: a system manager runs
         self.old_gpus: dict[str, dict[str, str]] = {}
 

@@ -49,16 +49,17 @@ def parse_journal(lines: Iterable[str]) -> list[KernelLine]:
             for line in found if line is not None]
 
 
-def put_together(dmesg: list[str], journals: dict[int, list[str]], files: list[str]) -> KernelLog:
-    """`journals` are lines of `journalctl -b N` by N (0, -1, -2), `files` those of kern.log, messages and the like."""
-    dmesg = dmesg[-LINES_LIMIT:]
+def put_together(dmesg: list[str] | None, journals: dict[int, list[str]], files: list[str]) -> KernelLog:
+    """`journals` are lines of `journalctl -b N` by N (0, -1, -2), `files` those of kern.log, messages and the like;
+    `dmesg` is None where nobody asked for it."""
+    asked, dmesg = dmesg is not None, (dmesg or [])[-LINES_LIMIT:]
     notes: list[str] = []
     texts = [_text_of(line) for line in dmesg]
     this = parse_journal(journals.get(0, ()))
     before: list[KernelLine] = []
     if not _reaches_boot(dmesg):
         before = _without(this, Counter(texts))
-        notes += _note_of_gap(bool(dmesg), len(before), bool(this))
+        notes += _note_of_gap(bool(dmesg), len(before), bool(this)) if asked else []
     head = [line.text for line in before]
     earlier = _earlier(journals, files, Counter(texts + head), this)
     return KernelLog("".join(f"{line}\n" for line in [*head, *dmesg]), earlier, notes)

@@ -19,6 +19,7 @@ _HEADER = re.compile(r"((?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[01][0-9a-f]\.[0-7]) (.*)
 _NUMBERS = re.compile(r"([0-9a-f]{4}): ([0-9a-f]{4}):([0-9a-f]{4})(?: |$)(.*)")           # -n
 _NAMES = re.compile(r"(.*?)(?: \[([0-9a-f]{4})\])?: (.*)")                                 # without -n, and -nn
 _IDS = re.compile(r"\[([0-9a-f]{4}):([0-9a-f]{4})\](?!.*\[[0-9a-f]{4}:[0-9a-f]{4}\])")
+_UNNAMED = re.compile(r"\bDevice ([0-9a-f]{4})$")      # what pci.ids has no name for
 _REVISION = re.compile(r"\(rev ([0-9a-f]{2})\)")
 _PROG_IF = re.compile(r"\(prog-if ([0-9a-f]{2})\b")
 _HEX = re.compile(r"([0-9a-f]{2,3}): ((?:[0-9a-f]{2} ){0,15}[0-9a-f]{2}) *")
@@ -73,7 +74,8 @@ def _parse_ids(rest: str) -> dict[str, Any]:
     name = (names[3][:ids.start()] if ids else names[3].partition(" (rev ")[0].partition(" (prog-if ")[0]).strip()
     vendor = ids[1] if ids else vendor_of_name(name)
     return {**found, "class": names[2] or class_of_name(names[1]), "vendor": vendor,
-            "device": ids[2] if ids else None, "name": name or None}
+            "device": ids[2] if ids else (unnamed[1] if (unnamed := _UNNAMED.search(name)) else None),
+            "name": name or None}
 
 
 def _take_line(device: dict, line: str) -> None:

@@ -19,6 +19,7 @@ CLASSES = {
     "Performance counters": "1101", "Processing accelerators": "1200", "Co-processor": "0b40",
     "Non-Essential Instrumentation": "1300", "Unassigned class": "ff00",
 }
+UNASSIGNED = "ff00"
 # The longer name first, where one begins like another.
 VENDORS = (
     ("NVIDIA Corporation", "10de"), ("nVidia Corporation", "10de"),
@@ -28,9 +29,12 @@ VENDORS = (
 )
 
 
-def class_of_name(name: str) -> str | None:
-    """`030200` is `0302` here: four digits; None for a class that is not among them."""
-    return CLASSES.get(name.strip())
+def class_of_name(name: str) -> str:
+    """`030200` is `0302` here: four digits; for a class that is not among them that of what is in no class.
+
+    Those of displays and accelerators are all among them.
+    """
+    return CLASSES.get(name.strip(), UNASSIGNED)
 
 
 def vendor_of_name(name: str) -> str | None:

@@ -53,9 +53,10 @@ def read_text(lines: Iterable[str], name: str) -> RecordedHost:
         raise Refused("no line of it is one of lspci, dmesg, sysctl -a or grep -r")
     merge(found.devices, parse_devices(parts.lspci))
     found.tree = parse_tree(parts.tree)
+    found.machine = True
     # Without a bridge it is the answer of `lspci -s`, and the host has other devices.
     found.all_devices = any(device["class"] == "0600" for device in found.devices.values())
-    found.dmesg, found.journals, found.uname = parts.log, {0: parts.journal}, parts.uname
+    found.dmesg, found.journals, found.uname = parts.log or None, {0: parts.journal}, parts.uname
     found.numactl, found.dmidecode = "\n".join(parts.numactl), parts.dmidecode
     found.smi = "\n".join(parts.smi) or None
     _put_files(host, parts)
@@ -72,6 +73,11 @@ def _put_files(host: RecordedHost, parts: _Parts) -> None:
         host.put("/proc/modules", "".join(parts.modules))
     if parts.nodes:
         host.put("/recorded/dev.json", json.dumps(parts.nodes))
+        # The control node and a GPU's beside it: this was no single file that was listed.
+        if {"/dev/nvidiactl", "/dev/nvidia0"} <= parts.nodes.keys():
+            host.folder("/dev")
+            host.close("/dev")
+            host.close("/recorded/dev.json")
 
 
 class _Parts:

@@ -14,6 +14,7 @@ from ...module_utils._pci.address import DEVICES
 from . import cpus_and_nodes, kernel_log, machine
 from .contradictions import contradictions
 from .gathered import Gathered, old_gpu_address
+from .machine_kind import kind_of
 from .pci_files import GROUPS, place, put_devices
 from .recorded_host import RecordedHost
 
@@ -37,7 +38,10 @@ def finish(host: RecordedHost, found: Gathered) -> None:
     put_smi(host, found, safe)
     for text in contradictions(host):
         host.note(text)
-    if found.units or found.journals.get(0) or found.dmidecode:
+    kind = kind_of(found.devices) if found.all_devices and "/proc/cpuinfo" not in host.files else None
+    if kind is not None:
+        host.put("/recorded/machine.json", json.dumps(kind))
+    if found.units or found.journals.get(0) or found.dmidecode or found.machine:
         # The machine's own journal, system manager or firmware tables: not the inside of a container.
         host.outer_links["/proc/self/ns/pid"] = INITIAL_PID_NAMESPACE
         for path in ("/proc/1/environ", "/run/systemd/container", "/sys/hypervisor/type"):
@@ -62,7 +66,7 @@ def put_machine(host: RecordedHost, found: Gathered, log: list[str]) -> None:
 
 def put_kernel_log(host: RecordedHost, found: Gathered) -> None:
     """recorded/kmsg.txt and recorded/earlier_boots.json."""
-    log = kernel_log.put_together(found.dmesg or [], found.journals, found.log_files)
+    log = kernel_log.put_together(found.dmesg, found.journals, found.log_files)
     if log.this:
         host.put("/recorded/kmsg.txt", log.this)
     if log.earlier:

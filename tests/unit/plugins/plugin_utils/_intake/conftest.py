@@ -16,10 +16,7 @@ def imported(tmp_path):
     from ansible_collections.gpuhost.tuning.plugins.plugin_utils._intake.writer import write_host
 
     def facts_of(text):
-        host = read_report(text.splitlines(), "test.log")
-        # What the report has is looked at here; what it lacks is in answers().
-        host.open, host.not_recorded = None, {}
-        sysroot = write_host(host, tmp_path / "host")
+        sysroot = write_host(read_report(text.splitlines(), "test.log"), tmp_path / "host")
         return collect(Host(str(sysroot)), [])
 
     return facts_of

@@ -64,9 +64,7 @@ def pasted(tmp_path):
     from ansible_collections.gpuhost.tuning.plugins.plugin_utils._intake.writer import write_host
 
     def facts_of(text):
-        host = read_text(text.splitlines(), "paste.txt")
-        host.open, host.not_recorded = None, {}
-        return collect(Host(str(write_host(host, tmp_path / "host"))), [])
+        return collect(Host(str(write_host(read_text(text.splitlines(), "paste.txt"), tmp_path / "host"))), [])
 
     return facts_of
 
@@ -104,7 +102,8 @@ def test_all_that_may_stand_beside_it(pasted):
     facts = pasted("\n".join((
         "Hi all, this is my host:", "Linux gpu7 6.8.12-4-pve #1 SMP PREEMPT_DYNAMIC x86_64 GNU/Linux", LSPCI, LOG,
         LSMOD, NUMACTL, DMIDECODE, smi_text("535", "535.9"),
-        "crw-rw-rw- 1 root root 195,   0 Nov 29 18:30 /dev/nvidia0")))
+        "crw-rw-rw- 1 root root 195,   0 Nov 29 18:30 /dev/nvidia0",
+        "crw-rw-rw- 1 root root 195, 255 Nov 29 18:30 /dev/nvidiactl")))
     assert facts["identity"]["hostname"]["value"] == "gpu7"
     assert facts["kernel"]["release"]["value"] == "6.8.12-4-pve"
     assert facts["kernel"]["cmdline"]["value"] == CMDLINE
@@ -114,7 +113,8 @@ def test_all_that_may_stand_beside_it(pasted):
     states = {one["name"]: one["state"] for one in facts["nvidia"]["modules"]}
     assert (states["nvidia"], states["nvidia_uvm"], states["nvidia_fs"]) == ("live", "live", "absent")
     assert facts["nvidia"]["nodes"]["value"] == [
-        {"path": "/dev/nvidia0", "type": "c", "major": 195, "minor": 0, "mode": "0666"}]
+        {"path": "/dev/nvidia0", "type": "c", "major": 195, "minor": 0, "mode": "0666"},
+        {"path": "/dev/nvidiactl", "type": "c", "major": 195, "minor": 255, "mode": "0666"}]
 
 
 def test_a_single_device_is_not_the_whole_bus():
