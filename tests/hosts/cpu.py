@@ -95,7 +95,9 @@ def plant_cpus(tree: Tree, *, sockets: int = 2, cores: int = 64, threads: int = 
             continue
         socket, core = divmod(cpu % (sockets * cores), cores)
         there = sum(1 for place in awake if place[0] == socket)
-        write_files(tree, f"{CPU}/cpu{cpu}/topology", {"physical_package_id": socket, "core_id": core})
+        write_files(tree, f"{CPU}/cpu{cpu}/topology", {
+            "physical_package_id": socket, "core_id": core,
+            "core_cpus_list": cpu_list(other for other in online if (other - cpu) % (sockets * cores) == 0)})
         blocks.append(
             f"processor\t: {cpu}\nvendor_id\t: {vendor}\ncpu family\t: {family}\nmodel\t\t: {model}\n"
             f"model name\t: {model_name}\nstepping\t: {stepping}\nmicrocode\t: {microcode}\ncpu MHz\t\t: 3300.000\n"

@@ -52,7 +52,7 @@ UVM_RULE = 'KERNEL=="nvidia_uvm", RUN+="/usr/bin/nvidia-modprobe -c 0 -u"'
 
 def node_of_vms(tree: Tree) -> Tree:
     """No GPU serves from the host: it keeps memory, clocks and isolation for its VMs."""
-    _plant_machine(tree)
+    plant_machine(tree)
     _plant_cards(tree, taken=CARDS)
     plant_proxmox(tree, version="9.0.11", vms={**_vms(), "202": vm("tests", "32-63", CARDS[3])},
                   running=("200", "201"))
@@ -61,7 +61,7 @@ def node_of_vms(tree: Tree) -> Tree:
 
 def node_with_one_left(tree: Tree) -> Tree:
     """The last GPU serves from the host, in a container."""
-    _plant_machine(tree)
+    plant_machine(tree)
     _plant_cards(tree, taken=CARDS[:3])
     plant_nvidia(tree, DRIVER, gpus=[
         Gpu(CARDS[3], 0, "NVIDIA L40S", 46068, 65536, smi={"power_limit": 350, "default_power_limit": 350})])
@@ -82,7 +82,7 @@ def _vms() -> dict[str, str]:
     return {"200": vm("vllm-a", "0-31", *CARDS[:2]), "201": vm("vllm-b", "32-47", CARDS[2])}
 
 
-def _plant_machine(tree: Tree) -> None:
+def plant_machine(tree: Tree) -> None:
     kernel.plant_kernel(tree, release=RELEASE, build="#1 SMP PREEMPT_DYNAMIC PMX 6.14.11-2", cmdline=CMDLINE)
     kernel.plant_kernel_config(tree, RELEASE)
     boot.plant_systemd_boot(tree, RELEASE, line=CMDLINE)

@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 
 from .modules import add_line
+from .placement import plant_group
 from .processes import plant_process
 from .tree import Tree
 
@@ -41,15 +42,17 @@ def plant_proxmox(tree: Tree, version: str = "8.4.1", *, node: str = "pve1", con
 
 
 def plant_running_container(tree: Tree, number: str) -> Tree:
-    """What shows that a container is up: its control group and the socket that lxc listens on."""
+    """What shows that a container is up: its control group, of no memory yet, and the socket that lxc listens on."""
     tree.file(f"/sys/fs/cgroup/lxc/{number}/cgroup.events", "populated 1\nfrozen 0")
+    plant_group(tree, f"/lxc/{number}")
     return add_line(tree, "/proc/net/unix", "0000000000000000: 00000002 00000000 00010000 0001 01 "
                                             f"4{number} @/var/lib/lxc/{number}/command")
 
 
 def plant_running_vm(tree: Tree, number: str, pid: int | None = None) -> Tree:
-    """What shows that a VM is up: the file with its process id, and that process."""
+    """What shows that a VM is up: the file with its process id, that process, and its control group."""
     pid = pid or 20000 + int(number)
+    plant_group(tree, f"/qemu.slice/{number}.scope")
     tree.file(f"/run/qemu-server/{number}.pid", pid)
     return plant_process(tree, pid, "kvm", ("/dev/kvm",), cgroup=f"0::/qemu.slice/{number}.scope",
                          cmdline=("/usr/bin/kvm", "-id", number, "-pidfile", f"/var/run/qemu-server/{number}.pid"))

@@ -14,6 +14,7 @@ from __future__ import annotations
 from . import boot, cpu, kernel, managers, memory, network, numa, pci, processes, ras
 from .config_space import all_ones, gpu_space, root_port_space
 from .nvidia import MAJORS, Gpu, plant_initramfs, plant_libraries, plant_modprobe, plant_nvidia, smi_xml
+from .placement import plant_group
 from .proxmox import plant_proxmox
 from .sysctl import plant_sysctls
 from .tree import Tree
@@ -128,6 +129,9 @@ def plant_node(tree: Tree, uvm_major: int, *, swap: bool = False, vms: dict[str,
     tree.file("/sys/module/nvidia_uvm/parameters/uvm_disable_hmm", "N")
     plant_initramfs(tree, tree.path("/proc/sys/kernel/osrelease").read_text().strip())
     plant_proxmox(tree, version="8.4.1", containers=CONTAINERS, vms=vms, running=("101", "102"), mapping=mapping)
+    for node, (number, cpus) in enumerate((("101", "0-31"), ("102", "32-63"))):
+        plant_group(tree, f"/lxc/{number}", (*(0, 0)[:node], 96), file=(20, 20), cpuset=cpus, nodes="0-1")
+        tree.file(f"/sys/fs/cgroup/lxc/{number}/ns/cpuset.cpus.effective", cpus)
     for number in CONTAINERS:
         plant_libraries(tree, DRIVER, processes.plant_container_init(tree, 5000 + int(number), number))
         first = 0 if number == "101" else 4

@@ -10,6 +10,10 @@ from hosts.story_before import GPUS
 
 STORY = tuple(GPUS)
 CONTAINERS = ("lxc:101", "lxc:102")
+NO_VMS = {
+    **dict.fromkeys(("vm_virtual_nodes", "vm_numa_settings", "vm_cpu_type", "vm_pcie", "vm_balloon"),
+                    "not_applicable P2"),
+    "guest_pinned_memory": "not_applicable P1", "vm_hugepages": "not_applicable info"}
 POLICIES = tuple(f"policy{cpu}" for cpu in range(128))
 
 
@@ -141,7 +145,9 @@ STORY_BEFORE = {
     "lxc_shm_size": "not_applicable P1",
     "lxc_survives_reboot": {("lxc:101",): 'fail info: ["c 509:* rwm is nvidia-uvm in this boot only"] -> empty true',
                             ("lxc:102",): "pass info: []"},
-    "guest_cpus": {CONTAINERS: "pass P2: []"},
+    **{check: {CONTAINERS: "pass P2: []"} for check in ("guest_cpus", "guest_memory", "guest_shared_cores")},
+    "guest_interrupts": {CONTAINERS: "pass info: []"},
+    **NO_VMS,
     "container_nodes": {CONTAINERS: "pass P1: []"},
     "lxc_unreadable_rules": {CONTAINERS: "pass P2: []"},
     "guest_pending_devices": "not_applicable info",
@@ -274,7 +280,8 @@ REFERENCE = {
     **dict.fromkeys(("lxc_gpu_access", "lxc_library_mounts", "lxc_memlock", "lxc_shm_size", "vm_hostpci", "ha_guests",
                      "container_nodes"), "not_applicable P1"),
     **dict.fromkeys(("lxc_stale_rules", "lxc_overbroad_rules", "lxc_ignored_settings", "guest_cpus",
-                     "lxc_unreadable_rules"), "not_applicable P2"),
+                     "guest_memory", "guest_shared_cores", "lxc_unreadable_rules"), "not_applicable P2"),
+    **NO_VMS, "guest_interrupts": "not_applicable info",
     **dict.fromkeys(("lxc_survives_reboot", "vm_survives_reboot", "guest_pending_devices"), "not_applicable info"),
 }
 
@@ -284,7 +291,7 @@ ON_NODE_1 = tuple(gpu for gpu in STORY[4:] if gpu != DEGRADED)
 
 SICK = {
     **STORY_BEFORE,
-    "guest_cpus": {("lxc:101",): "pass P2: []", ("lxc:102",): "unknown P2"},
+    **{check: {("lxc:101",): "pass P2: []", ("lxc:102",): "unknown P2"} for check in ("guest_cpus", "guest_memory")},
     "next_kernel": "fail info: 6.17.13-2-pve -> 6.8.12-9-pve",
     "next_kernel_nvidia": "fail P1: false -> true",
     "cmdline_configured": 'fail P2: ["amd_pstate=active", "pcie_aspm=off"] -> empty true',

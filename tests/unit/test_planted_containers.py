@@ -199,21 +199,26 @@ def test_hostpci_of_a_vm_only_in_a_section(facts_of, section, verdict, reason):
 
 # -- the wrong side of the host ---------------------------------------------------------------------------------------
 
-@pytest.mark.parametrize("lines, verdict, reason", [
-    ("numa: 1\nnuma0: cpus=0-15,hostnodes=1,memory=65536,policy=bind\n", "fail",
-     "bound to memory of node 1, but 0000:01:00.0 is at node0, the memory at node 1"),
-    ("numa: 1\nnuma0: cpus=0-15,hostnodes=0,memory=65536,policy=bind\n", "pass",
-     "bound to memory of node 0, beside 0000:01:00.0"),
-    ("affinity: 0-31\nnuma: 1\nnuma0: cpus=0-15,hostnodes=1,memory=65536,policy=bind\n", "fail",
-     "bound to CPUs 0-31 and memory of node 1, but 0000:01:00.0 is at node0, the memory at node 1"),
-    ("affinity: 32-63\nnuma: 1\nnuma0: cpus=0-15,hostnodes=0,memory=65536,policy=bind\n", "fail",
-     "bound to CPUs 32-63 and memory of node 0, but 0000:01:00.0 is at node0 (0-31,64-95)"),
-    ("affinity: 0-31\n", "pass", "bound to 0-31, beside 0000:01:00.0"),
-    ("affinity: all\n", "unknown", "far could not be read: 'all' is no list"),
+BOUND = "numa: 1\nnuma0: cpus=0-15,hostnodes={},memory=65536,policy=bind\n"
+AWAY = "0000:01:00.0 is at node0 (0-31,64-95)"
+AWAY_FROM_MEMORY = "0000:01:00.0 is at node0, the memory at node 1"
+
+
+@pytest.mark.parametrize("lines, cpus, memory", [
+    (BOUND.format(1), "fail: bound to no CPUs: it may run on all CPUs of the host", f"fail: {AWAY_FROM_MEMORY}"),
+    (BOUND.format(0), "fail: bound to no CPUs: it may run on all CPUs of the host", "pass: bound to node 0"),
+    ("affinity: 0-31\n" + BOUND.format(1), "pass: bound to CPUs 0-31, beside 0000:01:00.0",
+     f"fail: {AWAY_FROM_MEMORY}"),
+    ("affinity: 32-63\n" + BOUND.format(0), f"fail: bound to CPUs 32-63: {AWAY}", "pass: bound to node 0"),
+    ("affinity: 0-31\n", "pass: bound to CPUs 0-31, beside 0000:01:00.0", None),
+    ("affinity: all\n", "unknown: cpus could not be read: what it is bound to is no list of CPUs", None),
+    ("affinity: 0-31\nnuma0: cpus=0-15,hostnodes=1,memory=65536,policy=bind\n",      # without numa: 1 it does nothing
+     "pass: bound to CPUs 0-31, beside 0000:01:00.0", None),
 ])
-def test_cpus_and_memory_of_a_vm_are_both_looked_at(facts_of, lines, verdict, reason):
+def test_cpus_and_memory_of_a_vm_are_both_looked_at(facts_of, lines, cpus, memory):
     """A VM with its memory on node 1 and its GPU on node 0 is not beside it."""
     def plant(tree):
-        story_before(tree, cores=1, vms={"200": f"name: desk\nmemory: 65536\nhostpci0: 0000:01:00.0\n{lines}"})
-    finding = judged(facts_of(plant))["guest_cpus", "vm:200"]
-    assert (finding["verdict"], finding["reason"]) == (verdict, reason)
+        story_before(tree, cores=1, vms={"200": f"cores: 16\nmemory: 65536\nhostpci0: 0000:01:00.0\n{lines}"})
+    found = {check: f"{finding['verdict']}: {finding['reason']}"
+             for (check, subject), finding in judged(facts_of(plant)).items() if subject == "vm:200"}
+    assert (found["guest_cpus"], found.get("guest_memory")) == (cpus, memory)

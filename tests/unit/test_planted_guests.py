@@ -67,8 +67,8 @@ def uvm_nodes(tree, major):
 def test_by_devn_nothing_is_to_be_said(story):
     assert {check: finding["verdict"] for (check, subject), finding in story.items() if subject == "lxc:101"} == \
         dict.fromkeys(("lxc_gpu_access", "lxc_stale_rules", "lxc_overbroad_rules", "lxc_ignored_settings",
-                       "lxc_survives_reboot", "guest_cpus", "nvidia_container_library", "container_nodes",
-                       "lxc_unreadable_rules"), "pass")
+                       "lxc_survives_reboot", "guest_cpus", "guest_memory", "guest_shared_cores", "guest_interrupts",
+                       "nvidia_container_library", "container_nodes", "lxc_unreadable_rules"), "pass")
 
 
 def test_a68_cuda_is_lost_although_nvidia_smi_works(facts_of):
@@ -167,14 +167,15 @@ def test_another_configuration(facts_of, story, text, checks):
     assert message(facts_of, story, text) == checks
 
 
-FAR = ("bound to 40-47, but 0000:01:00.0 is at node0 (0-31,64-95); 0000:11:00.0 is at node0 (0-31,64-95); "
+FAR = ("bound to CPUs 40-47: 0000:01:00.0 is at node0 (0-31,64-95); 0000:11:00.0 is at node0 (0-31,64-95); "
        "0000:21:00.0 is at node0 (0-31,64-95); 0000:31:00.0 is at node0 (0-31,64-95)")
 
 
 @pytest.mark.parametrize("cpus, verdict, reason", [
     ("40-47", "fail", FAR),
-    ("0-63", "pass", "bound to 0-63, beside 0000:01:00.0, 0000:11:00.0, 0000:21:00.0, 0000:31:00.0"),
-    ("rubbish", "unknown", "far could not be read: 'rubbish' is no list")])
+    ("0-63", "fail", "bound to CPUs 0-63: CPUs 32-63 are at node1, where none of its GPUs is"),
+    ("0-7", "pass", "bound to CPUs 0-7, beside 0000:01:00.0, 0000:11:00.0, 0000:21:00.0, 0000:31:00.0"),
+    ("rubbish", "unknown", "cpus could not be read: what it is bound to is no list of CPUs")])
 def test_cpus_of_the_other_node(facts_of, cpus, verdict, reason):
     """GPUs 0 to 3 are at node 0, with CPUs 0-31,64-95."""
     text = RIGHT.replace("cpuset.cpus: 0-31", f"cpuset.cpus: {cpus}")
@@ -187,7 +188,7 @@ def test_where_to_bind_a_guest_is_said_for_containers_and_for_vms(facts_of):
     assert containers["guest_cpus", "lxc:101"]["fix"]["how"].startswith(
         "In /etc/pve/lxc/101.conf: lxc.cgroup2.cpuset.cpus: 0-31,64-95, then pct reboot 101.")
     vms = judged(facts_of(vm_on_the_other_node))
-    assert vms["guest_cpus", "vm:200"]["reason"] == "bound to 0-7, but 0000:41:00.0 is at node1 (32-63,96-127)"
+    assert vms["guest_cpus", "vm:200"]["reason"] == "bound to CPUs 0-7: 0000:41:00.0 is at node1 (32-63,96-127)"
     assert vms["guest_cpus", "vm:200"]["fix"]["how"].startswith("qm set 200 --affinity 32-63,96-127, then stop")
 
 

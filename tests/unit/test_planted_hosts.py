@@ -154,7 +154,9 @@ def test_one_pinned_container_less_changes_the_plan(facts_of):
         ("numa_balancing", None): "fail P1: 1 -> 0",
         ("nvidia_device_nodes", None): "pass P1: []",
         **{pair: text for check, priority in OF_A_CONTAINER.items() for pair, text in (
-            ((check, None), None), ((check, "lxc:101"), f"pass {priority}: []"))}}
+            ((check, None), None), ((check, "lxc:101"), f"pass {priority}: []"))},
+        ("guest_cpus", None): None, ("guest_memory", None): None, ("guest_memory", "lxc:101"): "pass P2: []",
+        ("guest_cpus", "lxc:101"): 'fail P2: ["it may run on all CPUs of the host"] -> empty true'}
     assert skipped(facts, after, "sysctl") == {
         "kernel.numa_balancing": "running guests that are not pinned to CPUs: 1. They would lose automatic placement: "
                                  "pin them first, or say that the host is dedicated (gpuhost_dedicated)",

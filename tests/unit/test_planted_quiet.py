@@ -39,6 +39,8 @@ _OF_NVIDIA = ("nvidia_persistence", "nvidia_power_limit", "nvidia_slowdown", "nv
 # Nobody hands a GPU of this host to a guest of Proxmox VE.
 _OF_GUESTS = ("lxc_gpu_access", "lxc_stale_rules", "lxc_overbroad_rules", "lxc_ignored_settings", "lxc_library_mounts",
               "lxc_memlock", "lxc_shm_size", "lxc_survives_reboot", "guest_cpus", "vm_hostpci", "container_nodes",
+              "guest_memory", "guest_shared_cores", "guest_interrupts", "guest_pinned_memory", "vm_virtual_nodes",
+              "vm_numa_settings", "vm_cpu_type", "vm_pcie", "vm_balloon", "vm_hugepages",
               "lxc_unreadable_rules", "guest_pending_devices",
               "iommu_for_guests", "vm_survives_reboot", "ha_guests", "vm_gpu_conflict")
 # Settings that a distribution leaves alone and that only matter to who serves from GPUs.

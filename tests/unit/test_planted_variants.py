@@ -38,7 +38,11 @@ REGISTERS = {"pcie_maxreadreq": "info", "pcie_maxpayload": "P1", "pcie_link_widt
              "pcie_extended_tags": "P2"}
 # What is said of each container.
 OF_GUESTS = {"lxc_gpu_access": "P1", "lxc_stale_rules": "P2", "lxc_overbroad_rules": "P2", "lxc_ignored_settings": "P2",
-             "lxc_survives_reboot": "info", "guest_cpus": "P2", "lxc_unreadable_rules": "P2"}
+             "lxc_survives_reboot": "info", "guest_cpus": "P2", "guest_memory": "P2", "guest_shared_cores": "P2",
+             "guest_interrupts": "info", "lxc_unreadable_rules": "P2"}
+# What is said of each VM's place, and of all of them.
+OF_VMS = {**dict.fromkeys(("vm_virtual_nodes", "vm_numa_settings", "vm_cpu_type", "vm_pcie", "vm_balloon"), "P2"),
+          "guest_pinned_memory": "P1", "vm_hugepages": "info"}
 # What nvidia-smi says of it. It is not run at all while one GPU is gone or asleep.
 SMI = {"nvidia_persistence": "P1", "nvidia_power_limit": "P2", "nvidia_slowdown": "P1", "nvidia_memory_errors": "P1",
        "nvidia_pending_modes": "P1", "nvidia_compute_mode": "P2", "nvidia_recovery": "P0"}
@@ -113,6 +117,23 @@ def test_a_gpu_that_nvidia_smi_lacks_is_named_and_not_judged_by_it(facts_of, sto
 MAPPING = "gpu4\n\tmap id=10de:2bb5,iommugroup=64,node=pve1,path=0000:41:00.0,subsystem-id=10de:204e\n"
 
 
+ANYWHERE = 'fail P2: ["it may run on all CPUs of the host"] -> empty true'
+
+
+def placed(pcie, takes=True, device=True):
+    """What is said of where VM 200 is: bound to nothing, 512 MiB, the CPU type kvm64 on a host with AVX-512.
+
+    `pcie`: the problem with its machine; `takes`: it has a GPU, at node 1, else perhaps another `device`."""
+    found = {"vm_numa_settings": "pass P2: []", **({"vm_balloon": "pass P2: []"} if device else {})}
+    if takes:
+        found |= {"vm_virtual_nodes": "pass P2: []", "vm_pcie": f"fail {pcie} -> empty true" if pcie else "pass P2: []",
+                  "vm_cpu_type": 'fail P2: ["avx", "avx2", "avx512f"] -> empty true'}
+    return {**{pair: text for check, text in found.items() for pair, text in (
+        ((check, None), None), ((check, "vm:200"), text))},
+        **({("guest_pinned_memory", None): "pass P1: []"} if device else {}),
+        **({("guest_cpus", "vm:200"): ANYWHERE} if takes else {})}
+
+
 def vm_200(*problems, takes=True):
     """What is said of the VM's devices; there was none before."""
     line = f"fail P1: {json.dumps(problems)} -> empty true" if problems else "pass P1: []"
@@ -122,23 +143,29 @@ def vm_200(*problems, takes=True):
             **({("vm_gpu_conflict", ODD): "pass info: 1"} if takes else {})}
 
 
-@pytest.mark.parametrize("config, mapping, key", [
-    ("hostpci0: 0000:41:00.0,pcie=1", None, "hostpci0"),
-    ("hostpci0: 41:00.0", None, "hostpci0"),
-    ("hostpci1: 41:00,x-vga=1", None, "hostpci1"),
-    ("hostpci0: host=0000:41:00.0;0000:c1:00.0,rombar=0", None, "hostpci0"),
-    ("hostpci0: mapping=gpu4,pcie=1", MAPPING, "hostpci0"),
-    ("args: -device vfio-pci,host=0000:41:00.0", None, "args"),
-    ("\n[PENDING]\nhostpci0: 0000:41:00.0", None, "hostpci0 (pending)"),
+NO_START = 'P1: ["hostpci0 has pcie=1, which needs q35, and the machine is i440fx"]'
+PLAIN_PCI = 'P2: ["{} has no pcie=1: a device on the conventional PCI bus of i440fx"]'
+
+
+@pytest.mark.parametrize("config, mapping, key, pcie", [
+    ("hostpci0: 0000:41:00.0,pcie=1", None, "hostpci0", NO_START),
+    ("hostpci0: 41:00.0", None, "hostpci0", PLAIN_PCI.format("hostpci0")),
+    ("hostpci1: 41:00,x-vga=1", None, "hostpci1", PLAIN_PCI.format("hostpci1")),
+    ("hostpci0: host=0000:41:00.0;0000:c1:00.0,rombar=0", None, "hostpci0", PLAIN_PCI.format("hostpci0")),
+    ("hostpci0: mapping=gpu4,pcie=1", MAPPING, "hostpci0", NO_START),
+    ("args: -device vfio-pci,host=0000:41:00.0", None, "args", None),
+    ("\n[PENDING]\nhostpci0: 0000:41:00.0", None, "hostpci0 (pending)", None),
 ])
-def test_a_gpu_that_a_stopped_vm_names_is_not_the_hosts(facts_of, story, config, mapping, key):
+def test_a_gpu_that_a_stopped_vm_names_is_not_the_hosts(facts_of, story, config, mapping, key, pcie):
     facts = facts_of(with_vm(config, mapping))
     found = judged(facts)
     missing = [f"{key}: the host has no device 0000:c1:00.0"] if "c1:00.0" in config else []
     waiting = {("guest_pending_devices", None): None, ("guest_pending_devices", "vm:200"):
                'fail info: ["hostpci0: 0000:41:00.0"] -> empty true'} if "PENDING" in config else {}
-    assert changes(story, found) == {**vm_200(*missing), **waiting, **expand({check: {(ODD,): text} for check, text in {
-        **GIVEN_AWAY, "gpu_one_owner": 'fail P1: ["102"] -> empty true'}.items()})}
+    place = placed(pcie, takes="PENDING" not in config)
+    of_gpu = {**GIVEN_AWAY, "gpu_one_owner": 'fail P1: ["102"] -> empty true'}
+    assert changes(story, found) == {**vm_200(*missing), **waiting, **place,
+                                     **{(check, ODD): text for check, text in of_gpu.items()}}
     assert found["pcie_maxreadreq", ODD]["reason"] == f"the GPU belongs to VM 200 ({key})"
     assert skipped(facts, found, "pcie_maxreadreq") == {ODD: f"not applicable: the GPU belongs to VM 200 ({key})"}
 
@@ -148,7 +175,7 @@ def test_a_gpu_that_a_stopped_vm_names_is_not_the_hosts(facts_of, story, config,
     ("\n[snap]\nhostpci0: 0000:41:00.0", {("guest_pending_devices", None): None,
                                           ("guest_pending_devices", "vm:200"): "pass info: []"})])
 def test_what_no_vm_names_changes_nothing(facts_of, story, config, told):
-    assert changes(story, judged(facts_of(with_vm(config)))) == told
+    assert changes(story, judged(facts_of(with_vm(config)))) == {**told, **placed(None, takes=False, device=False)}
 
 
 @pytest.mark.parametrize("config, mapping, problem", [
@@ -158,7 +185,8 @@ def test_what_no_vm_names_changes_nothing(facts_of, story, config, told):
     ("hostpci0: 0001:41:00", None, "the host has no device 0001:41:00"),
 ])
 def test_a_device_that_this_node_has_not_is_the_vms_trouble_alone(facts_of, story, config, mapping, problem):
-    assert changes(story, judged(facts_of(with_vm(config, mapping)))) == vm_200(f"hostpci0: {problem}", takes=False)
+    assert changes(story, judged(facts_of(with_vm(config, mapping)))) == {
+        **vm_200(f"hostpci0: {problem}", takes=False), **placed(None, takes=False)}
 
 
 # -- the plan, with seven others in it --------------------------------------------------------------------------------
@@ -230,6 +258,7 @@ def test_claims_that_cannot_be_read_leave_every_gpu_alone(facts_of, story):
             ((check, None), f"unknown {priority}"), ((check, "lxc:101"), None), ((check, "lxc:102"), None))},
         ("lxc_library_mounts", None): "unknown P1", ("lxc_memlock", None): "unknown P1",
         ("lxc_shm_size", None): "unknown P1", ("vm_hostpci", None): "unknown P1",
+        **{(check, None): f"unknown {priority}" for check, priority in OF_VMS.items()},
         ("iommu_for_guests", None): "unknown P1",
         ("vm_survives_reboot", None): "unknown info", ("ha_guests", None): "unknown P1",
         **{("gpu_one_owner", gpu): "unknown P1" for gpu in GPUS},

@@ -32,7 +32,8 @@ def configured(settings: list[tuple[str, str]], models: dict[str, CpuModel] | No
     last = dict(settings)
     sockets, cores = whole(last.get("sockets"), 1), whole(last.get("cores"), 1)
     numa = [numa_node(key, value) for key, value in last.items() if _NUMA.fullmatch(key)]
-    bound = [node["hostnodes"] for node in numa if node["hostnodes"]]
+    # Without `numa` QEMU is handed none of the numaN (PVE/QemuServer/Memory.pm, config()).
+    bound = [node["hostnodes"] for node in numa if node["hostnodes"] and last.get("numa") in _TRUE]
     return {
         "cores": sockets * cores, "memory_mib": memory_mib(last.get("memory"), DEFAULT_MEMORY_MIB),
         "cpus": number_list(last.get("affinity")),

@@ -63,6 +63,7 @@ from .paths.pcie import path_facts
 from .paths.transfers import transfers
 from .paths.translation import translation
 from .persisted import persisted_lines
+from .placement.placement import placement
 from .rdma import rdma_ports
 from .reading import known, value
 
@@ -109,6 +110,7 @@ def _derive(facts: dict[str, Any], nodes: Mapping[str, Any]) -> dict[str, Any]:
             "gpu_containers": lambda: whole(given),
             "container_nodes": lambda: container_nodes(facts),
             "gpu_vms": lambda: gpu_vms(facts, gpus, nodes),
+            "placement": lambda: placement(facts, gpus),
             "gpu_groups": lambda: whole(groups),
         }),
         **_between_devices(facts, gpus, settings),

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ....module_utils._kernel.cpulist import parse_cpulist
 from ....module_utils._pci.address import covers
 from ..reading import known, lost, value
 from . import containers as rules
@@ -35,7 +34,7 @@ def gpu_containers(facts: dict[str, Any], gpus: list[dict[str, Any]], peers: ha.
         own = [gpu for gpu in gpus if container["id"] in gpu["containers"]]
         managed = ha.managed(facts, subject)
         found.append({
-            **_guest(container, subject, own, facts), **rules.judge_devices(container, host),
+            **_guest(container, subject, own), **rules.judge_devices(container, host),
             "privileged": not container["unprivileged"],
             "libraries_given": len(container["libraries"]),
             "reboot": rules.reboot_risks(container, host, container["onboot"] or managed is not None),
@@ -60,7 +59,7 @@ def gpu_vms(facts: dict[str, Any], gpus: list[dict[str, Any]], peers: ha.Peers) 
         subject = f"vm:{vm['id']}"
         managed = ha.managed(facts, subject)
         found.append({
-            **_guest(vm, subject, own, facts), "problems": _problems(vm), "untold": untold_devices(vm),
+            **_guest(vm, subject, own), "problems": _problems(vm), "untold": untold_devices(vm),
             "devices": _devices(vm),
             "managed": managed is not None,
             "ha": managed and {**managed, "elsewhere": ha.vm_elsewhere(vm, facts, managed["nodes"], peers)},
@@ -68,43 +67,9 @@ def gpu_vms(facts: dict[str, Any], gpus: list[dict[str, Any]], peers: ha.Peers) 
     return found
 
 
-def _guest(guest: dict[str, Any], subject: str, gpus: list[dict[str, Any]], facts: dict[str, Any]) -> dict[str, Any]:
+def _guest(guest: dict[str, Any], subject: str, gpus: list[dict[str, Any]]) -> dict[str, Any]:
     return {"id": guest["id"], "subject": subject, "name": guest["name"], "running": guest["running"],
-            "gpus": [{"bdf": gpu["bdf"], "numa_node": gpu["numa_node"]} for gpu in gpus],
-            "pinned": guest["pinned"] or guest.get("memory_nodes") is not None, "cpus": guest["cpus"],
-            **_placing(guest, gpus, facts["numa"]["nodes"])}
-
-
-def _placing(guest: dict[str, Any], gpus: list[dict[str, Any]], nodes: list[dict[str, Any]]) -> dict[str, Any]:
-    """To what a guest is bound, which of its GPUs are at another node than its CPUs or its memory, and what is beside
-    its GPUs. Lost where a list is no list, or where the firmware does not tell the node of a GPU.
-    """
-    beside = {node["id"]: node["cpus"] for node in nodes}
-    known_nodes = {gpu["bdf"]: node for gpu in gpus if (node := value(gpu["numa_node"])) in beside}
-    on_cpus, on_nodes = guest["cpus"], guest.get("memory_nodes")
-    cpus, memory = _numbers(on_cpus), _numbers(on_nodes)
-    far = [f"{bdf} is at node{node} ({beside[node]})" for bdf, node in known_nodes.items()
-           if cpus and beside[node] and not cpus & _numbers(beside[node])]
-    far += [f"{bdf} is at node{node}, the memory at node {on_nodes}" for bdf, node in known_nodes.items()
-            if memory and node not in memory]
-    no_list = [text for text, found in ((on_cpus, cpus), (on_nodes, memory)) if text and not found]
-    nowhere = [gpu["bdf"] for gpu in gpus if gpu["bdf"] not in known_nodes]
-    lacking = (f"{no_list[0]!r} is no list" if no_list
-               else f"nobody knows at which node {', '.join(nowhere)} is" if nowhere and not far else None)
-    bound = f"CPUs {on_cpus} and memory of node {on_nodes}" if on_cpus and on_nodes else on_cpus
-    near = list(dict.fromkeys(known_nodes.values()))
-    return {"bound": bound or (f"memory of node {on_nodes}" if on_nodes else None),
-            "far": lost(lacking) if lacking else known(far),
-            "near_cpus": ",".join(beside[node] for node in near if beside[node]) or None,
-            "near_nodes": ";".join(map(str, near)) if near and on_nodes else None}
-
-
-def _numbers(text: str | None) -> set[int]:
-    """The numbers of a list as `0-3,8`; none for text that is no such list."""
-    try:
-        return set(parse_cpulist(text or ""))
-    except ValueError:
-        return set()
+            "gpus": [{"bdf": gpu["bdf"], "numa_node": gpu["numa_node"]} for gpu in gpus]}
 
 
 def _devices(vm: dict[str, Any]) -> dict[str, Any]:

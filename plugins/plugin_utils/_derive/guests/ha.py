@@ -15,6 +15,7 @@ from typing import Any
 from ....module_utils._pci.address import covers
 from ..reading import value
 from .containers import passed_on, rules_counted_on
+from .elsewhere import place_on
 
 # The manager neither starts nor moves what is in one of these.
 _LEFT_ALONE = ("ignored", "disabled")
@@ -44,9 +45,13 @@ def vm_elsewhere(vm: Mapping[str, Any], facts: Mapping[str, Any], nodes: list[st
     mapped = [named for named in vm["hostpci"] if named["mapping"]]
     found = [f"{node}: {named['key']}: the mapping {named['mapping']} has no device there" for node in nodes
              for named in mapped if node not in by_mapping.get(named["mapping"], [])]
-    if len(mapped) == len(vm["hostpci"]):
+    placed = next((one["configured"] for one in value(facts["placement"]["guests"]) or []
+                   if one["subject"] == f"vm:{vm['id']}"), None)
+    bound = placed is not None and (value(placed["cpus"]) or value(placed["memory_nodes"]))
+    if len(mapped) == len(vm["hostpci"]) and not bound:
         return {"status": "ok", "value": found}
-    answer = _answer(nodes, peers, lambda node: _vm_on(vm, facts, peers[node]))
+    answer = _answer(nodes, peers, lambda node: _vm_on(vm, facts, peers[node]) + (
+        place_on(placed, peers[node]) if placed else []))
     return {"status": "ok", "value": found + (answer["value"] or [])} if found else answer
 
 

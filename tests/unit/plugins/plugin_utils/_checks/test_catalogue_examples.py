@@ -52,7 +52,10 @@ CATALOGUE = {
     "gpu_numa_node": "P1 kernel_doc",
     "gpu_one_owner": "P1 vendor",
     "gpu_runtime_pm": "P2 vendor *",
-    "guest_cpus": "P2 vendor",
+    "guest_cpus": "P2 vendor", "guest_memory": "P2 kernel_doc", "guest_shared_cores": "P2 kernel_doc",
+    "guest_interrupts": "info kernel_doc", "guest_pinned_memory": "P1 kernel_doc",
+    "vm_virtual_nodes": "P2 vendor", "vm_numa_settings": "P2 P1 vendor", "vm_cpu_type": "P2 vendor",
+    "vm_pcie": "P2 P1 vendor", "vm_balloon": "P2 vendor", "vm_hugepages": "info vendor *",
     "guest_pending_devices": "info vendor",
     "ha_guests": "P1 vendor",
     "hugepages_unused": "P2 kernel_doc",
@@ -298,7 +301,7 @@ def test_a_gpu_that_a_vm_was_given_is_judged_without_the_emulated_ports():
     facts = merge(neutral.epyc(), {
         "identity": {"kind": "vm", "technology": "kvm"},
         "gpus": [{"path": ["0000:00:1c.0"], "pcie": {"value": {"link": {"width": 1, "speed_gts": 2.5}}}}],
-        "nvidia": {"proc_gpus": {"value": [{}]}, "smi": {"gpus": [{}]}}})
+        "nvidia": {"proc_gpus": {"value": [{}]}, "smi": {"gpus": [{}]}}, "placement": {"guests": {"value": []}}})
     found = verdicts(facts)
     assert {name for name, verdict in found.items() if verdict in ("fail", "unknown")} == set()
     assert found["pcie_link_width 0000:03:00.0"] == "not_applicable"
@@ -374,7 +377,8 @@ def test_one_on_vfio_pci():
 def test_one_that_a_stopped_vm_names():
     claim = {"claimed_by": ok([{"vm": "200", "key": "hostpci0", "value": "0000:23:00"}]), "state": "passed_through"}
     assert differences(claim) == {**PASSED_THROUGH, f"gpu_one_owner {ODD}": "fail"}
-    assert differences({**claim, "containers": []}) == {**PASSED_THROUGH, f"gpu_one_owner {ODD}": "pass"}
+    assert differences({**claim, "containers": []}) == {
+        **PASSED_THROUGH, f"gpu_one_owner {ODD}": "pass", "guest_interrupts lxc:101": "fail"}
     assert judged(merge_facts(claim))[f"pcie_maxreadreq {ODD}"]["reason"] == "the GPU belongs to VM 200 (hostpci0)"
 
 

@@ -1,0 +1,69 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""Which instructions of the host a VM's CPU type hides from it.
+
+What each model of QEMU has: target/i386/cpu.c, builtin_x86_defs; the models x86-64-v2 to v4 are Proxmox VE's own:
+PVE/QemuServer/CPUConfig.pm. Models for other vendors run as well: KVM leaves out what the host has not.
+"""
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from ..reading import known, lost, value
+
+# What libraries choose their code by; the others of the facts come with one of these.
+_JUDGED = ("avx", "avx2", "avx512f", "avx512_vnni", "avx512_bf16", "avx512_fp16", "amx_tile", "amx_int8", "amx_bf16")
+_NONE: frozenset[str] = frozenset()
+_AVX = frozenset(("avx",))
+_AVX2 = _AVX | {"avx2"}
+_AVX512 = _AVX2 | {"avx512f"}
+_VNNI = _AVX512 | {"avx512_vnni"}
+_BF16 = _VNNI | {"avx512_bf16"}
+_AMX = _BF16 | {"avx512_fp16", "amx_tile", "amx_int8", "amx_bf16"}
+_MODELS = {
+    **dict.fromkeys(("486", "pentium", "pentium2", "pentium3", "coreduo", "core2duo", "Conroe", "Penryn", "Nehalem",
+                     "Westmere", "athlon", "phenom", "Opteron_G1", "Opteron_G2", "Opteron_G3", "kvm32", "kvm64",
+                     "qemu32", "qemu64", "x86-64-v2", "x86-64-v2-AES"), _NONE),
+    **dict.fromkeys(("SandyBridge", "IvyBridge", "Opteron_G4", "Opteron_G5"), _AVX),
+    **dict.fromkeys(("Haswell", "Broadwell", "Skylake-Client", "EPYC", "EPYC-Rome", "EPYC-Milan", "SierraForest",
+                     "ClearwaterForest", "x86-64-v3"), _AVX2),
+    **dict.fromkeys(("Skylake-Server", "KnightsMill", "x86-64-v4"), _AVX512),
+    **dict.fromkeys(("Cascadelake-Server", "Icelake-Server", "Icelake-Client"), _VNNI),
+    **dict.fromkeys(("Cooperlake", "EPYC-Genoa", "EPYC-Turin"), _BF16),
+    **dict.fromkeys(("SapphireRapids", "GraniteRapids"), _AMX),
+}
+_WHOLE = ("host", "max")
+_VARIANT = re.compile(r"(?:-noTSX)?(?:-IBRS|-IBPB)?(?:-v\d+)?$")
+
+
+def judge_cpu_type(vm: dict[str, Any], features: dict[str, Any]) -> dict[str, Any]:
+    """A reading of the names of what the host has and the VM does not see. `vm`: of a guest's `configured`."""
+    if vm["cpu_arguments"]:
+        return lost("args hands QEMU a -cpu of its own")
+    host = value(features)
+    if host is None:
+        return lost(features["status"])
+    seen = _seen(vm["cpu_model"], host)
+    if seen is None:
+        return lost(f"what the CPU type {vm['cpu_type']} has is not known")
+    for flag in vm["cpu_flags"]:
+        name = next((name for name in host if _plain(name) == _plain(flag[1:])), None)
+        if name is not None:
+            seen = seen | {name} if flag[0] == "+" else seen - {name}
+    return known([name for name in host if name in _JUDGED and name not in seen])
+
+
+def _seen(model: str | None, host: list[str]) -> frozenset[str] | None:
+    if model in _WHOLE:
+        return frozenset(host)
+    if model is None:
+        return None
+    return _MODELS.get(model, _MODELS.get(_VARIANT.sub("", model)))
+
+
+def _plain(name: str) -> str:
+    """The kernel's avx512_vnni is QEMU's avx512vnni, its amx_tile amx-tile."""
+    return re.sub(r"[-_]", "", name)
