@@ -40,7 +40,11 @@ def bandwidth(speed_gts: float, width: int) -> float:
 
 
 def path_facts(gpu: dict[str, Any], ports: dict[str, dict], smi: dict[str, Any]) -> dict[str, Any]:
-    """The derived values of one GPU that come from its registers and those of the ports above it."""
+    """The derived values of one GPU that come from its registers and those of the ports above it.
+
+    Where nvidia-smi's answer is not recorded, that is as where it gave none: nobody knows whether the GPU idles.
+    """
+    smi = {"gpus": []} if isinstance(smi, Gap) else smi
     above = recorded(lambda: [ports[bdf] for bdf in gpu["path"] if bdf in ports])
     idle, load = _both(lambda: _load(gpu["bdf"], smi))
     own = recorded(lambda: _as_the_device_can(_link(gpu), gpu["bdf"], smi))
