@@ -93,4 +93,11 @@ def _planned(kind: str, command: list[str], minutes: int) -> dict[str, Any]:
                         schedule.awx_schedule(minutes)]}
     folder = schedule.write_units(schedule.units(command, os.getcwd(), minutes), os.environ)
     return {"units": str(folder), "say": [f"Written: {folder}/{schedule.NAME}.service and .timer. To enable it:",
-                                          *schedule.enable_commands(getpass.getuser())]}
+                                          *schedule.enable_commands(_user())]}
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):     # a uid that nobody knows, as in a container
+        return str(os.getuid())
