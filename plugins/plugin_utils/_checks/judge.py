@@ -140,6 +140,9 @@ class _Judge:
         except ExpressionError as error:
             return self._unknown(it, "applies", error, self.check.applies)
         if answer is False:
+            lacking = self.check.otherwise and self.check.otherwise.lacking(self._scope(it))
+            if lacking:     # that it does not apply is decided, and nobody can say why
+                return self._unknown(it, "otherwise", lacking, self.check.applies)
             return self._finding(it, "not_applicable", self.text(self.check.otherwise, it))
         if answer is not True:
             return self._finding(it, "unknown", reasons.of_answer(self.check.applies, answer, self._scope(it)))

@@ -20,7 +20,10 @@ Place = tuple[str, Any]         # a file below schemas, and a node in it
 
 def completed(facts: Mapping[str, Any]) -> dict[str, Any]:
     """The facts with a reading `not_recorded` for each key that they should have and lack; whole ones as they are."""
-    return dict(facts) if _has_all(facts) else _complete(facts, (_FACTS, _document(_FACTS)))
+    if _has_all(facts):
+        return dict(facts)
+    # Those versions read hosts and recordings of their own only.
+    return _complete({"source": None, **facts}, (_FACTS, _document(_FACTS)))
 
 
 def _has_all(facts: Mapping[str, Any]) -> bool:

@@ -66,6 +66,7 @@ from .persisted import persisted_lines
 from .placement.placement import placement
 from .rdma import rdma_ports
 from .reading import known, value
+from .target import container, is_one_moment, virtual
 
 _NVIDIA, _AMD = "10de", "1002"
 _VGA = "0300"       # PCI_CLASS_DISPLAY_VGA, include/linux/pci_ids.h
@@ -95,8 +96,8 @@ def _derive(facts: dict[str, Any], nodes: Mapping[str, Any]) -> dict[str, Any]:
     settings = _of_settings(facts)
     return {**facts, "gpus": gpus, "derived": {
         **settle({
-            "container": lambda: _container(facts["identity"]),
-            "virtual": lambda: _virtual(facts["identity"]),
+            "container": lambda: container(facts["identity"]),
+            "virtual": lambda: virtual(facts["identity"]),
         }),
         **settings,
         **_of_hardware(facts, gpus),
@@ -209,7 +210,7 @@ def _of_gpu(gpu: dict[str, Any], facts: dict[str, Any], ports: dict[str, dict],
     nvidia = facts["nvidia"]
     unusable = recorded(lambda: all_unusable.get(gpu["bdf"]))
     smi = recorded(lambda: nvidia["smi"])
-    path = path_facts(gpu, ports, smi)
+    path = path_facts(gpu, ports, smi, lambda: is_one_moment(facts.get("source")))
     return partial({
         **settle({
             "compute": lambda: is_compute(gpu, ports),
@@ -244,15 +245,3 @@ def is_compute(gpu: dict[str, Any], ports: dict[str, dict]) -> bool:
 def _is_counted(gpu: dict[str, Any]) -> bool:
     """Whether the GPU serves from this host, or should."""
     return serves(gpu) and gpu["derived"]["spare"] is None
-
-
-def _container(identity: dict[str, Any]) -> str | None:
-    if identity["kind"] != "container":
-        return None
-    return f"the target is a container ({identity['technology'] or 'unknown kind'}): its host decides, audit that one"
-
-
-def _virtual(identity: dict[str, Any]) -> str | None:
-    if identity["kind"] != "vm":
-        return None
-    return f"the target is a virtual machine ({identity['technology'] or 'unknown hypervisor'})"

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from .._render.text import show
-from .errors import BadExpression, BadValue, ExpressionError, in_words, kind
+from .errors import NOT_RECORDED, BadExpression, BadValue, ExpressionError, Unreadable, in_words, kind
 from .expression import Expression, compile_expression, evaluate
 
 _QUOTES = "'\"`"
@@ -35,6 +35,18 @@ class Template:
     def exact(self, scope: dict) -> list[str]:
         """The text of each of `parts`, as render has it."""
         return [part if isinstance(part, str) else _exact(part, evaluate(part, scope)) for part in self.parts]
+
+    def lacking(self, scope: dict) -> Unreadable | None:
+        """What a recording does not have of that which the text says; None where it has all."""
+        for expression in self.expressions:
+            try:
+                evaluate(expression, scope)
+            except Unreadable as error:
+                if error.status == NOT_RECORDED:
+                    return error
+            except ExpressionError:
+                continue
+        return None
 
     def show(self, scope: dict) -> str:
         """The text for a person: values as people write them, and the reason in place of one that is not to be had."""

@@ -8,15 +8,15 @@ from __future__ import annotations
 from typing import Any, Callable, NamedTuple
 
 from ..not_recorded import Gap, recorded, settle, several, whole
-from ..reading import value
+from ..reading import lost, value
+from .aer import AER_FACTS, aer_facts
+from .device_link import FOLLOWS_THE_SLOT, as_the_device_can, knows_its_best, reaches
 from .link_width import WIDTH_FACTS, width_facts
 
 # Payload bits a transferred bit carries, as PCIE_SPEED2MBS_ENC() in drivers/pci/pci.h.
 _ENCODING = {2.5: 8 / 10, 5.0: 8 / 10, 8.0: 128 / 130, 16.0: 128 / 130, 32.0: 128 / 130, 64.0: 1.0}
-_SPEEDS = {1: 2.5, 2: 5.0, 3: 8.0, 4: 16.0, 5: 32.0, 6: 64.0}      # GT/s of a generation
 _SPEED_FACTS = ("speed_state", "seen_speed_gts", "speed_floor_gts", "speed_note")
 _NARROWEST_FACTS = ("gpu_gbps", "path_gbps", "bottleneck")
-_ERROR_FACTS = ("aer_fatal", "aer_nonfatal", "aer_correctable", "aer_counted", "aer_uncorrectable", "aer_ports")
 SLOWEST_GTS = 2.5
 BUSY_PERCENT = 10           # below it, utilisation is a display or a monitoring tool
 FIRST_IDLE_PSTATE = 5       # P0 to P4 are used under load
@@ -39,22 +39,29 @@ def bandwidth(speed_gts: float, width: int) -> float:
     return round(speed_gts * _ENCODING.get(speed_gts, 1.0) * width / 8, 1)
 
 
-def path_facts(gpu: dict[str, Any], ports: dict[str, dict], smi: dict[str, Any]) -> dict[str, Any]:
+def path_facts(gpu: dict[str, Any], ports: dict[str, dict], smi: dict[str, Any],
+               one_moment: Callable[[], bool] = lambda: True) -> dict[str, Any]:
     """The derived values of one GPU that come from its registers and those of the ports above it.
 
-    Where nvidia-smi's answer is not recorded, that is as where it gave none: nobody knows whether the GPU idles.
+    `one_moment`: registers and nvidia-smi were asked at once. In reports of others nvidia-smi comes later and wakes the
+    GPU: its word on the load says nothing about the registers then.
     """
-    smi = {"gpus": []} if isinstance(smi, Gap) else smi
     above = recorded(lambda: [ports[bdf] for bdf in gpu["path"] if bdf in ports])
     idle, load = _both(lambda: _load(gpu["bdf"], smi))
-    own = recorded(lambda: _as_the_device_can(_link(gpu), gpu["bdf"], smi))
+    idle_then, load_then = _both(lambda: (whole(idle), whole(load)) if one_moment() else (None, None))
     slot = recorded(lambda: _link(above[0]) if above else None)
-    ends = recorded(lambda: _both_ends(gpu["bdf"], own, above[0]["bdf"], slot) if own and slot else None)
+    own = recorded(lambda: as_the_device_can(_link(gpu), gpu, smi))
+    if isinstance(own, Gap):        # what the slot allows decides, whatever more the device can do
+        own_or_less = recorded(lambda: _link(gpu) if reaches(_link(gpu), slot) else whole(own))
+    else:
+        own_or_less = own
+    ends = recorded(lambda: _both_ends(gpu["bdf"], own_or_less, above[0]["bdf"], slot)
+                    if own_or_less and slot else None)
     return {
         **several(("path_max_payload", "payload_port"), lambda: _payload(above)),
         **settle({
             "expected_width": lambda: ends and ends.width,
-            "width_port": lambda: above[0]["bdf"] if ends and ends.width < own["max_width"] else None,
+            "width_port": lambda: above[0]["bdf"] if ends and ends.width < own_or_less["max_width"] else None,
             "expected_speed_gts": lambda: ends and ends.speed_gts,
             "speed_port": lambda: above[0]["bdf"] if ends and ends.speed_gts < own["max_speed_gts"] else None,
             "idle": lambda: whole(idle),
@@ -62,10 +69,11 @@ def path_facts(gpu: dict[str, Any], ports: dict[str, dict], smi: dict[str, Any])
             "redirect_ports": lambda: [port["bdf"] for port in above if redirects(port)],
             "window_bytes": lambda: _window(gpu),
         }),
-        **several(_SPEED_FACTS, lambda: _speed(own, slot, ends, whole(idle), whole(load), gpu["link_samples"])),
-        **several(WIDTH_FACTS, lambda: width_facts(gpu, above, whole(idle), whole(load))),
-        **several(_NARROWEST_FACTS, lambda: _narrowest(gpu, own, above)),
-        **several(_ERROR_FACTS, lambda: _errors([gpu, *above])),
+        **several(_SPEED_FACTS, lambda: _speed(
+            own_or_less, slot, ends, whole(idle_then), whole(load_then), gpu["link_samples"])),
+        **several(WIDTH_FACTS, lambda: width_facts(gpu, above, whole(idle_then), whole(load_then))),
+        **several(_NARROWEST_FACTS, lambda: _narrowest(gpu, own, above, smi)),
+        **several(AER_FACTS, lambda: aer_facts([gpu, *above])),
     }
 
 
@@ -102,14 +110,6 @@ def _link(device: dict[str, Any]) -> dict[str, Any] | None:
     registers = value(device["pcie"])
     link = registers and registers["link"]
     return link if link and link["max_width"] and link["max_speed_gts"] else None
-
-
-def _as_the_device_can(own: dict[str, Any] | None, bdf: str, smi: dict[str, Any]) -> dict[str, Any] | None:
-    """The link with the speed that the GPU itself can do: LnkCap of some follows the slot, and nvidia-smi tells the
-    device's own maximum (nvmlDeviceGetGpuMaxPcieLinkGeneration())."""
-    seen = next((one for one in smi["gpus"] if one["bdf"] == bdf), None)
-    told = _SPEEDS.get(seen.get("device_max_gen")) if seen else None
-    return own and {**own, "max_speed_gts": max(own["max_speed_gts"], told or 0)}
 
 
 def _both_ends(lower_bdf: str, lower: dict[str, Any], upper_bdf: str, upper: dict[str, Any]) -> Hop:
@@ -188,7 +188,7 @@ def _speed_is(state: str | None, seen: float | None, floor: float | None, note: 
     return {"speed_state": state, "seen_speed_gts": seen, "speed_floor_gts": floor, "speed_note": note}
 
 
-def _narrowest(gpu: dict[str, Any], own: dict | None, above: list[dict]) -> dict[str, Any]:
+def _narrowest(gpu: dict[str, Any], own: dict | None, above: list[dict], smi: dict[str, Any]) -> dict[str, Any]:
     """The link with the least bandwidth on the path; a bottleneck where that is less than the GPU itself can take.
 
     For the GPU's own link the capability counts: whether it trained to it is another check. Links further up have
@@ -200,6 +200,8 @@ def _narrowest(gpu: dict[str, Any], own: dict | None, above: list[dict]) -> dict
     slowest = min(hops, key=lambda hop: hop.gbps)
     wanted = bandwidth(own["max_speed_gts"], own["max_width"])
     less = slowest.gbps < wanted
+    if not less and not knows_its_best(gpu, own, smi):
+        return {"gpu_gbps": lost("absent", FOLLOWS_THE_SLOT), "path_gbps": slowest.gbps, "bottleneck": None}
     return {"gpu_gbps": wanted, "path_gbps": slowest.gbps,
             "bottleneck": {"bdf": slowest.bdf, "gbps": slowest.gbps, "gpu_gbps": wanted} if less else None}
 
@@ -216,16 +218,3 @@ def _hop(lower: dict[str, Any], upper: dict[str, Any], own: bool) -> Hop | None:
     hop = _both_ends(lower["bdf"], low, upper["bdf"], up)
     trained = min(low["width"], up["width"])
     return Hop(hop.speed_gts, trained, upper["bdf"]) if not own and 0 < trained < hop.width else hop
-
-
-def _errors(devices: list[dict]) -> dict[str, Any]:
-    """AER counters since boot, summed over a GPU and its path: the link partner sees what the GPU does not."""
-    there = [device["aer"] for device in devices if device["aer"]["status"] != "absent"]
-    read = [(device["bdf"], counters) for device in devices if (counters := value(device["aer"]))]
-    kinds = ("fatal", "nonfatal", "correctable")
-    sums = {f"aer_{kind}": sum(counters[kind] for _bdf, counters in read) if read else None for kind in kinds}
-    uncorrectable = (sums["aer_fatal"] or 0) + (sums["aer_nonfatal"] or 0)
-    # Zeros prove nothing while there are counters that could not be read.
-    return {**sums, "aer_counted": bool(there),
-            "aer_uncorrectable": uncorrectable if uncorrectable or len(read) == len(there) > 0 else None,
-            "aer_ports": [bdf for bdf, counters in read if any(counters[kind] for kind in kinds)]}

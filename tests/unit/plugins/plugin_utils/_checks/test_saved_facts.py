@@ -65,7 +65,8 @@ def test_what_it_lacks_is_completed(whole):
     found = completed(saved)
     assert take(found) == found                         # of the shape that the schema promises
     assert saved == before
-    assert found["source"] == found["nvidia"]["fabric"] == {"status": "not_recorded", "value": None, "why": WHY}
+    assert found["source"] is None
+    assert found["nvidia"]["fabric"] == {"status": "not_recorded", "value": None, "why": WHY}
     assert found["numa"]["nodes"][0]["gpu"]["why"] == WHY
     assert found["numa"]["nodes"][0]["cpus"] == whole["numa"]["nodes"][0]["cpus"]
 

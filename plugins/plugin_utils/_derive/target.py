@@ -1,0 +1,25 @@
+# Copyright (c) 2026, gpuhost.tuning contributors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Private to this collection: it may change at any time.
+"""What was audited: a machine, a virtual one or a container; and whether all of it was asked at once."""
+from __future__ import annotations
+
+from typing import Any
+
+
+def container(identity: dict[str, Any]) -> str | None:
+    if identity["kind"] != "container":
+        return None
+    return f"the target is a container ({identity['technology'] or 'unknown kind'}): its host decides, audit that one"
+
+
+def virtual(identity: dict[str, Any]) -> str | None:
+    if identity["kind"] != "vm":
+        return None
+    return f"the target is a virtual machine ({identity['technology'] or 'unknown hypervisor'})"
+
+
+def is_one_moment(source: dict[str, Any] | None) -> bool:
+    """Whether what the host was asked for was asked at once: by us, and not by the script of a report."""
+    return source is None or source["kind"] == "recording"
