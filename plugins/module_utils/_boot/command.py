@@ -30,12 +30,12 @@ NAME = "gpuhost-boot"
 FAILED = 1
 _MAKE: dict[str, type[Kind]] = {"sysfs": SysfsKind, "module": ModuleKind, "pcie_maxreadreq": MaxReadRequestKind}
 _PATIENCE = 10.0            # seconds in which a file or a device that is missing may still appear
-_PAUSE = 0.5
+_PAUSE = 1.0
 _LOCK_TIMEOUT = 60.0
 
 
 class Passed(NamedTuple):
-    """What one pass over the plan found."""
+    """What came of the plan so far."""
 
     changes: list[dict[str, Any]]
     absent: set[str]            # addresses of what this host does not have, or not yet
@@ -43,6 +43,12 @@ class Passed(NamedTuple):
     def failed(self) -> list[dict[str, Any]]:
         return [change for change in self.changes
                 if change["outcome"] == REFUSED and change["address"] not in self.absent]
+
+    def followed_by(self, later: Passed) -> Passed:
+        """With a further pass over some of the values, or all."""
+        seen = {change["address"] for change in later.changes}
+        return Passed([*(change for change in self.changes if change["address"] not in seen),
+                       *merge(self.changes, later.changes)], (self.absent - seen) | later.absent)
 
 
 def main(words: list[str] | None = None) -> int:
@@ -55,11 +61,11 @@ def main(words: list[str] | None = None) -> int:
     run_id = f"boot-{boot_id[:8]}"
     earlier = read_outcome(host).value
     try:
-        passed, error = settle(host, read_plan(host), run_id), None
+        passed, error = settle(host, read_plan(host), run_id, _PATIENCE if host.live else 0), None
     except BadPlan as problem:
         passed, error = Passed([], set()), str(problem)
     document = {"boot_id": boot_id, "run_id": run_id, "started_at": started, "finished_at": utc_now(), "error": error,
-                "changes": merge(earlier, boot_id, passed.changes)}
+                "changes": merge(_of_this_boot(earlier, boot_id), passed.changes)}
     try:
         write_outcome(host, document)
     except OSError as problem:
@@ -68,17 +74,22 @@ def main(words: list[str] | None = None) -> int:
     return FAILED if error or passed.failed() else 0
 
 
-def settle(host: Host, values: Values, run_id: str) -> Passed:
-    """Go over the plan until nothing is missing or the time is over, and no driver was bound meanwhile.
+def settle(host: Host, values: Values, run_id: str, patience: float) -> Passed:
+    """Go over the plan until nothing is missing or `patience` seconds are over, and no driver was bound meanwhile.
 
     systemd starts nothing anew for a driver that is bound while this runs.
     """
-    end = time.monotonic() + (_PATIENCE if host.live else 0)
+    end = time.monotonic() + patience
+    passed, due = Passed([], set()), values
     while True:
         drivers = _drivers(host, values)
-        passed = go_over(host, values, run_id)
-        waits = passed.absent and time.monotonic() < end
-        if not waits and drivers == _drivers(host, values):
+        passed = passed.followed_by(go_over(host, due, run_id))
+        if drivers != _drivers(host, values):
+            due = values
+        elif passed.absent and time.monotonic() < end:
+            due = {kind: named for kind, named in values.items() if any(f"{kind}:{name}" in passed.absent
+                                                                        for name in named)}
+        else:
             return passed
         time.sleep(_PAUSE)
 
@@ -94,6 +105,11 @@ def go_over(host: Host, values: Values, run_id: str) -> Passed:
         passed.changes.extend(done["changes"])
         passed.absent.update(one["address"] for one in done["readings"] if one["status"] == ABSENT)
     return passed
+
+
+def _of_this_boot(earlier: dict[str, Any] | None, boot_id: str) -> list[dict[str, Any]]:
+    """What an earlier start of the service did."""
+    return earlier["changes"] if earlier and earlier.get("boot_id") == boot_id else []
 
 
 def _drivers(host: Host, values: Values) -> dict[str, str | None]:

@@ -46,11 +46,9 @@ def _parse(data: bytes) -> dict[str, Any]:
     return document
 
 
-def merge(earlier: dict[str, Any] | None, boot_id: str, changes: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def merge(earlier: list[dict[str, Any]], changes: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The changes of a pass; for what an earlier pass of this boot changed and nobody has since, that change."""
-    if earlier is None or earlier.get("boot_id") != boot_id:
-        return changes
-    made = {change["address"]: change for change in earlier["changes"] if change.get("outcome") == "changed"}
+    made = {change["address"]: change for change in earlier if change.get("outcome") == "changed"}
     return [made[change["address"]] if change["outcome"] == "unchanged" and change["address"] in made
             and made[change["address"]]["after"] == change["after"] else change for change in changes]
 

@@ -11,8 +11,9 @@ import subprocess
 import sys
 
 import pytest
+from ansible_collections.gpuhost.tuning.plugins.module_utils._boot import command
 from ansible_collections.gpuhost.tuning.plugins.module_utils._boot.outcome import merge, read_outcome
-from ansible_collections.gpuhost.tuning.plugins.module_utils._boot.plan import PLAN, parse_plan
+from ansible_collections.gpuhost.tuning.plugins.module_utils._boot.plan import PLAN, parse_plan, read_plan
 from ansible_collections.gpuhost.tuning.plugins.module_utils._change.baseline import pair_lines, plan_back
 from ansible_collections.gpuhost.tuning.plugins.module_utils._change.journal import read_journal
 from ansible_collections.gpuhost.tuning.plugins.module_utils._host.host import Host
@@ -165,12 +166,56 @@ def test_the_kinds_are_set_in_the_order_of_a_tune():
     assert list(parse_plan(json.dumps(plan))) == ["sysfs", "module", "pcie_maxreadreq"]
 
 
+def outcomes(passed):
+    return {change["address"]: (change["before"], change["after"], change["outcome"]) for change in passed.changes}
+
+
+def test_what_appears_late_is_set_and_what_was_set_before_is_still_told(booted, host, monkeypatch):
+    booted.path(KSM).unlink()
+    monkeypatch.setattr(command.time, "sleep",
+                        lambda _seconds: booted.path(KSM).exists() or booted.path(KSM).write_text("1\n"))
+    passed = command.settle(host, read_plan(host), "boot-1", patience=60)
+    assert outcomes(passed) == {f"sysfs:{THP}": ("always", "madvise", "changed"), f"sysfs:{KSM}": ("1", "0", "changed"),
+                                f"pcie_maxreadreq:{GPUS[0]}": (512, 4096, "changed")}
+    assert (passed.absent, passed.failed()) == (set(), [])
+
+
+def test_what_never_appears_ends_the_wait(booted, host, monkeypatch):
+    booted.path(KSM).unlink()
+    waits = []
+    monkeypatch.setattr(command.time, "sleep", waits.append)
+    monkeypatch.setattr(command.time, "monotonic", lambda: len(waits))
+    passed = command.settle(host, read_plan(host), "boot-1", patience=3)
+    assert len(waits) == 3
+    assert passed.absent == {f"sysfs:{KSM}"}
+    assert outcomes(passed)[f"sysfs:{THP}"] == ("always", "madvise", "changed")
+
+
+def test_a_driver_that_is_bound_meanwhile_makes_it_look_again(booted, host, monkeypatch):
+    bind(booted, GPUS[0], None)
+    go_over, passes = command.go_over, []
+
+    def bound_behind_the_first(*given):
+        passed = go_over(*given)
+        if not passes:
+            bind(booted, GPUS[0], "nvidia")
+            write_config(booted, GPUS[0], gpu_space())      # a driver that sets its device up
+        passes.append(passed)
+        return passed
+    monkeypatch.setattr(command, "go_over", bound_behind_the_first)
+    monkeypatch.setattr(command.time, "sleep", lambda _seconds: None)
+    passed = command.settle(host, read_plan(host), "boot-1", patience=0)
+    assert len(passes) == 2
+    assert outcomes(passed)[f"pcie_maxreadreq:{GPUS[0]}"] == (512, 4096, "changed")
+    assert maxreadreq.read(Host(str(booted.root)), GPUS[0]).value == 4096
+
+
 def test_a_value_that_somebody_changed_meanwhile_is_told_as_it_is():
     made = {"address": "a", "outcome": "changed", "before": 1, "after": 2}
     now = {"address": "a", "outcome": "unchanged", "before": 3, "after": 3}
-    assert merge({"boot_id": "b", "changes": [made]}, "b", [now]) == [now]
-    assert merge({"boot_id": "b", "changes": [made]}, "b", [{**now, "after": 2}]) == [made]
-    assert merge(None, "b", [now]) == [now]
+    assert merge([made], [now]) == [now]
+    assert merge([made], [{**now, "after": 2}]) == [made]
+    assert merge([], [now]) == [now]
 
 
 def test_an_outcome_is_read_as_it_was_written(booted, host):
