@@ -65,4 +65,5 @@ def _command(reason: str) -> str:
 def one_line(wanted: list[Ask]) -> str | None:
     """All of them as one command, which prints each before its output, so that the import knows what was asked."""
     commands = [one.command for one in wanted if one.command not in (EVERYTHING, "pvereport")]
-    return f"sudo sh -xc '{'; '.join(commands)}' > more.txt 2>&1" if commands else None
+    # The import knows by the name of the host that it is the same one.
+    return f"sudo sh -xc '{'; '.join(['uname -a', *commands])}' > more.txt 2>&1" if commands else None

@@ -47,7 +47,7 @@ def test_what_is_unknown_for_another_reason_is_not_asked_for():
 
 def test_all_commands_in_one_that_prints_them_before_their_output():
     command = asks.one_line(asks.asks(FINDINGS))
-    assert command.startswith("sudo sh -xc 'sysctl -a; grep -rH . /sys/kernel/mm/")
+    assert command.startswith("sudo sh -xc 'uname -a; sysctl -a; grep -rH . /sys/kernel/mm/")
     assert command.endswith("' > more.txt 2>&1")
     assert "pvereport" not in command and "python3" not in command
     assert asks.one_line([asks.Ask(asks.EVERYTHING, ["ras"])]) is None
