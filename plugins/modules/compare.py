@@ -59,9 +59,9 @@ different:
   type: bool
 differences:
   description:
-    - What differs, in the order in which one would look at it. A RV(differences[].kind) V(finding) has C(check),
+    - What differs, in the order in which one would look at it. One with the C(kind) V(finding) has C(check),
       C(priority), C(subjects), C(sides) with verdict and value, C(said), C(also) with other checks that fail for the
-      same reason, and the C(facts) behind it. One of the kind V(fact) has C(fact), C(of) and C(values).
+      same reason, and the C(facts) behind it. One with the C(kind) V(fact) has C(fact), C(of) and C(values).
   returned: success
   type: list
   elements: dict

@@ -48,7 +48,7 @@ def differences(here: Iterable[dict[str, Any]], there: Iterable[dict[str, Any]])
     whether that is a difference: a value that varies by itself is none."""
     first, second = _by_subject(here), _by_subject(there)
     found = FindingDifferences([], [], sorted(first.keys() ^ second.keys()))
-    for check in first.keys() & second.keys():
+    for check in [check for check in first if check in second]:
         for subject in dict.fromkeys([*first[check], *second[check]]):
             pair = Pair(check, subject, first[check].get(subject), second[check].get(subject))
             if _differs(pair):

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from .._checks.findings import PRIORITIES
@@ -15,6 +15,7 @@ from .._report.groups import SHOWN_SUBJECTS, _ranges, noun
 
 WIDTH = 100
 _SHOWN = 12         # facts of a difference, and things that could not be compared
+_FEW_COMMANDS = 2
 _NOT_THERE = "not there"
 
 
@@ -23,7 +24,9 @@ def terminal(document: Mapping[str, Any], paths: Iterable[str] = ()) -> str:
     lines = ["", *_wrap(headline(document)), ""]
     for one in document["differences"]:
         said = [*_sides(one, first, second), *_about(one)]
-        lines += [*_wrap(_title(one)), *(f"      {line}" for text in said for line in _wrap(text))]
+        lines += [*_wrap(_title(one), "      "), *(f"      {line}" for text in said for line in _wrap(text))]
+        # A command is one line, however long: it is there to be copied.
+        lines += [f"      on {_failing(one, (first, second))}: {clean(command)}" for command in _commands(one)]
     for text in notes(document):
         lines += ["", *_wrap(text)]
     return "\n".join([*lines, "", *paths])
@@ -57,13 +60,11 @@ def markdown(document: Mapping[str, Any]) -> str:
                                                    [code(one["check"]), *_actual(one)], *_fact_rows(one)])
         lines += ["", *(prose(text) + "." * (not text.endswith(".")) for text in _about(one))]
         if one["commands"]:
-            failing = [name for name, side in zip(names, one["sides"]) if side["verdict"] == "fail"]
-            lines += ["", f"On {escape(' and '.join(failing))}:", "", "```sh", *map(clean, one["commands"]), "```"]
+            lines += ["", f"On {escape(_failing(one, names))}:", "", "```sh", *map(clean, one["commands"]), "```"]
     if facts:
         lines += ["", "## Facts that differ and that no check fails for", ""]
         lines += table(("fact", "where", *map(escape, names)), (
-            [code(one["fact"]), escape(_where(one["of"])), *(code(_shown(value)) for value in one["values"])]
-            for one in facts))
+            [code(one["fact"]), escape(_where(one["of"])), *map(code, _values(one["values"]))] for one in facts))
     for text in notes(document):
         lines += ["", prose(text)]
     return "\n".join(lines) + "\n"
@@ -80,9 +81,19 @@ def _title(one: Mapping[str, Any]) -> str:
 def _sides(one: Mapping[str, Any], first: str, second: str) -> list[str]:
     width = max(len(first), len(second))
     if one["kind"] == "fact":
-        return [f"{name:<{width}}  {_shown(value)}" for name, value in zip((first, second), one["values"])]
+        return [f"{name:<{width}}  {text}" for name, text in zip((first, second), _values(one["values"]))]
     return [f"{name:<{width}}  " + (f"{side['actual']} ({_verdict(side)})" if side["verdict"] else _NOT_THERE)
             for name, side in zip((first, second), one["sides"])]
+
+
+def _failing(one: Mapping[str, Any], names: Sequence[str]) -> str:
+    return " and ".join(name for name, side in zip(names, one["sides"]) if side["verdict"] == "fail")
+
+
+def _commands(one: Mapping[str, Any]) -> list[str]:
+    """Those of a finding where they are few; the report has them all."""
+    found = one.get("commands", [])
+    return found if len(found) <= _FEW_COMMANDS else []
 
 
 def _about(one: Mapping[str, Any]) -> list[str]:
@@ -94,7 +105,7 @@ def _about(one: Mapping[str, Any]) -> list[str]:
 
 def _fact_rows(one: Mapping[str, Any]) -> list[list[str]]:
     rows = [[" ".join([code(fact["fact"]), escape(_where(fact["of"]))]).strip(),
-             *(code(_shown(value)) for value in fact["values"])] for fact in one["facts"]]
+             *map(code, _values(fact["values"]))] for fact in one["facts"]]
     more = len(rows) - _SHOWN
     return rows[:_SHOWN] + ([[f"and {count(more, 'fact')} more", "", ""]] if more > 0 else [])
 
@@ -106,6 +117,20 @@ def _actual(one: Mapping[str, Any]) -> list[str]:
 def _verdict(side: Mapping[str, Any]) -> str:
     return {"pass": "as it should be", "fail": "fails", "not_applicable": "does not apply", None: _NOT_THERE}[
         side["verdict"]]
+
+
+def _values(values: list[Any]) -> list[str]:
+    """Both values; of two long lists what only one of them has, which nobody finds in two lines of a hundred words."""
+    if all(isinstance(value, list) and len(value) > _SHOWN for value in values):
+        here, there = values
+        alike = len(set(here) & set(there))
+        return [f"{_shown(_cut_list(only))} (and {alike} alike)" for only in (
+            [one for one in here if one not in there], [one for one in there if one not in here])]
+    return [_shown(_cut_list(value) if isinstance(value, list) else value) for value in values]
+
+
+def _cut_list(value: list[Any]) -> list[Any]:
+    return value if len(value) <= _SHOWN else [*value[:_SHOWN], f"and {len(value) - _SHOWN} more"]
 
 
 def _shown(value: Any) -> str:
@@ -155,6 +180,6 @@ def _cut(texts: list[str]) -> str:
     return ", ".join(texts[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
 
 
-def _wrap(text: str) -> list[str]:
+def _wrap(text: str, indent: str = "") -> list[str]:
     return textwrap.wrap(clean(text), WIDTH - 6, break_long_words=False, break_on_hyphens=False,
-                         drop_whitespace=True) or [""]
+                         subsequent_indent=indent) or [""]

@@ -130,3 +130,17 @@ def test_hostile_names_are_shown_as_text(audits):
     document = compared(audits["twin"], second)
     assert "\x1b" not in terminal(document) + markdown(document)
     assert "<b>" not in markdown(document).replace("`1302\\x1b[31m\\|<b>`", "")
+
+
+def test_of_long_lists_what_only_one_has_is_shown(audits):
+    first, second = (json.loads(json.dumps(audits[name])) for name in ("twin", "other_twin"))
+    first["facts"]["placement"]["cores"] = [f"{number},{number + 64}" for number in range(64)]
+    second["facts"]["placement"]["cores"] = [f"{number},{number + 64}" for number in range(63)] + ["63"]
+    shown = terminal(compared(first, second))
+    assert "pve1  63,127 (and 63 alike)" in shown
+    assert "pve2  63 (and 63 alike)" in shown
+
+
+def test_the_command_and_the_host_it_is_for(audits):
+    assert "on pve2: for n in $(seq 0 127); do echo performance" in terminal(
+        compared(audits["fast_twin"], audits["slow_twin"]))

@@ -80,4 +80,4 @@ def test_checks_are_known_by_the_facts_that_they_read():
     assert reads["cpu_governor"] == ("cpu.frequency.policies[].governor",)
     assert reads["numa_balancing"] == ("sysctl.kernel.numa_balancing",)
     assert reads["pcie_maxreadreq"] == ("gpus[].pcie.max_read_request",)
-    assert "cpu.frequency.drivers" in reads["cpu_scaling_driver"]
+    assert reads["cpu_scaling_driver"] == ("cpu.frequency", "cpu.acpi_cppc")
