@@ -68,4 +68,3 @@ def _named(section: str, key: str) -> tuple[str, str] | None:
              ("cpu", "governor"): _GOVERNOR,
              ("cpu", "force_latency"): "/sys/devices/system/cpu/cpu*/cpuidle/state*/disable"}.get((section, key))
     return None if fixed is None else (SYSFS, fixed)
-

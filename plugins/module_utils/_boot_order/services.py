@@ -57,8 +57,7 @@ _CPUFREQUTILS = Keys("cpufrequtils", ("/etc/default/cpufrequtils",), {
     "GOVERNOR": (_GOVERNOR,), "MAX_SPEED": (_HIGHEST,), "MIN_SPEED": (_LOWEST,)},
     {"GOVERNOR": "ondemand"}, unset=("", "0"), switch=("ENABLE", ("false", "no", "0", "")))
 _CPUPOWER = Keys("cpupower", ("/etc/sysconfig/cpupower", "/etc/default/cpupower",
-                               "/etc/default/cpupower-service.conf",
-                               "/etc/cpupower-service.conf"), {
+                              "/etc/default/cpupower-service.conf", "/etc/cpupower-service.conf"), {
     "GOVERNOR": (_GOVERNOR,), "governor": (_GOVERNOR,), "MIN_FREQ": (_LOWEST,), "min_freq": (_LOWEST,),
     "MAX_FREQ": (_HIGHEST,), "max_freq": (_HIGHEST,), "EPP": (_EPP,), "epp": (_EPP,), "TURBO_BOOST": _BOOSTS},
     guess=("MIN_FREQ", "min_freq", "MAX_FREQ", "max_freq"))

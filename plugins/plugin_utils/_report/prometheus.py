@@ -26,11 +26,11 @@ def prometheus(document: dict[str, Any], run_id: str, written_at: float) -> str:
     for finding in document["findings"]:
         to_improve = finding["verdict"] == "fail" and not finding["waived"]
         lines.append(sample(_FINDING[0], int(to_improve), host=host, check=finding["check"],
-                             subject=finding["subject"] or "", priority=finding["priority"],
-                             verdict=finding["verdict"], waived="yes" if finding["waived"] else "no"))
+                            subject=finding["subject"] or "", priority=finding["priority"],
+                            verdict=finding["verdict"], waived="yes" if finding["waived"] else "no"))
     for (name, what), key in ((_THINGS, "things"), (_PLACES, "places")):
         lines += [*head(name, what), *(sample(name, document["summary"][key][priority], host=host, priority=priority)
-                                        for priority in PRIORITIES)]
+                                       for priority in PRIORITIES)]
     lines += [*head(*_TIME), sample(_TIME[0], f"{written_at:.3f}", host=host)]
     lines += [*head(*_INFO), sample(_INFO[0], 1, host=host, profile=document["profile"], run_id=run_id)]
     return "\n".join(lines) + "\n"

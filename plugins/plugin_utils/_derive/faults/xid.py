@@ -32,6 +32,7 @@ def xids_by_device(facts: dict[str, Any]) -> list[dict[str, Any]]:
     """
     own = {gpu["bdf"].rpartition(".")[0]: gpu["bdf"] for gpu in facts["gpus"]
            if gpu["vendor"] == "10de" and not gpu["virtual_function"]}
+
     def action_of(bdf: str) -> str | None:
         return next((gpu["recovery_action"] for gpu in facts["nvidia"]["smi"]["gpus"]
                      if gpu["bdf"] == bdf and not gpu["trouble"]), None)

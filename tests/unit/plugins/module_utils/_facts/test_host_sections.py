@@ -29,7 +29,6 @@ from hosts.cpu import (
 )
 
 
-
 class WholeKernel:
     """What two rooms know of the kernel."""
 
