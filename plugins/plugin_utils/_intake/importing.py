@@ -5,6 +5,9 @@
 """From files that people posted to recorded hosts below the report folder, named and ready to be audited."""
 from __future__ import annotations
 
+import contextlib
+import json
+import os
 import pathlib
 import re
 import shutil
@@ -110,7 +113,7 @@ def _write(parts: list[Found], name: str, report_dir: str) -> dict[str, Any]:
     first = parts[0]
     if first.host is None:
         sysroot = _unpack(first.path, folder)
-        told = {"kind": first.kind, "collected_at": None, "notes": []}
+        told = {"kind": first.kind, "collected_at": _note_source(sysroot, first.path.name), "notes": []}
     else:
         for other in parts[1:]:
             first.host.fill(other.host)
@@ -130,3 +133,22 @@ def _unpack(path: pathlib.Path, folder: pathlib.Path) -> pathlib.Path:
     except OSError as error:
         raise Refused(f"{path}: cannot be unpacked to {target}: {error.strerror}") from error
     return target
+
+
+def _note_source(sysroot: pathlib.Path, name: str) -> str | None:
+    """Leave recorded/source.json in a recording, as every import has it; when it was made, by recorded/recording.json.
+
+    What lies in the archive may be anything: nothing is followed, and nothing of it taken but a time.
+    """
+    place = sysroot / "recorded"
+    if place.is_symlink() or not place.is_dir() or os.path.lexists(place / "source.json"):
+        return None
+    made = place / "recording.json"
+    at = None
+    with contextlib.suppress(OSError, ValueError, AttributeError, RecursionError):
+        if not made.is_symlink() and made.stat().st_size < 1 << 20:
+            at = json.loads(made.read_text(encoding="utf-8")).get("recorded_at")
+    at = at if isinstance(at, str) and re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", at) else None
+    source = {"kind": detect.RECORDING, "name": name, "collected_at": at, "script": None, "notes": []}
+    (place / "source.json").write_text(json.dumps(source, indent=1) + "\n", encoding="ascii")
+    return at

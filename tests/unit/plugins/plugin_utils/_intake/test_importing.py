@@ -5,9 +5,11 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import os
 import pathlib
+import tarfile
 
 import pytest
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._intake.importing import import_files
@@ -128,3 +130,30 @@ def test_guests_of_pvereport_and_devices_of_a_bug_report_are_one_host(post, repo
         [host] = import_files([post(name, texts[name]) for name in order], "both", str(reports))
         place = pathlib.Path(host["sysroot"], "sys/bus/pci/devices/0000:01:00.0")
         assert (place.is_symlink(), (place / "vendor").read_text()) == (True, "0x10de\n"), order
+
+
+def recording(path, *, link=False):
+    with tarfile.open(path, "w:gz") as members:
+        for name, text in (("proc/cmdline", "x\n"), ("recorded/recording.json",
+                                                     '{"recorded_at": "2026-11-29T18:30:00Z", "privileged": true}')):
+            member = tarfile.TarInfo(name if not (link and name.startswith("recorded")) else "other/recording.json")
+            member.size = len(text)
+            members.addfile(member, io.BytesIO(text.encode()))
+        if link:
+            member = tarfile.TarInfo("recorded")
+            member.type, member.linkname = tarfile.SYMTYPE, "other"
+            members.addfile(member)
+    return str(path)
+
+
+def test_a_recording_is_taken_as_it_is(tmp_path, reports):
+    [host] = import_files([recording(tmp_path / "node.tar.gz")], None, str(reports))
+    assert (host["kind"], host["collected_at"]) == ("recording", "2026-11-29T18:30:00Z")
+    source = json.loads((reports / "node/imported/recorded/source.json").read_text())
+    assert (source["kind"], source["name"]) == ("recording", "node.tar.gz")
+
+
+def test_nothing_is_written_through_a_link_of_a_recording(tmp_path, reports):
+    [host] = import_files([recording(tmp_path / "node.tar.gz", link=True)], None, str(reports))
+    assert host["collected_at"] is None
+    assert not (reports / "node/imported/other/source.json").exists()
