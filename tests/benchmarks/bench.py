@@ -5,8 +5,9 @@
 
 1. On the target: host_info on a planted host with 256 CPUs and 8 GPUs, against a module that does nothing.
 2. On the controller: the audit playbook over 20 local hosts, reports included, against a playbook with one ping task.
-3. A tune: eleven sysctls in one task, against the usual loop over ansible.posix.sysctl.
-4. Over ssh, with the hosts of tests/fleet (root, namespaces, openssh-server): the audit of 100 hosts against ping
+3. The audit of a node with 200 guests, against the same node without guests.
+4. A tune: eleven sysctls in one task, against the usual loop over ansible.posix.sysctl.
+5. Over ssh, with the hosts of tests/fleet (root, namespaces, openssh-server): the audit of 100 hosts against ping
    (ssh-audit), of 40 against a loop over nine sysctls (ssh-loop), a rollout of eleven changes over 100 against ping
    (ssh-tune), and the audit of 1,000 (ssh-scale, only when it is named).
 """
@@ -26,13 +27,15 @@ sys.path[:0] = [str(TESTS), str(TESTS / "support"), str(TESTS / "fleet")]
 
 import fleet_audit
 import fleet_tune
+import guests
 import many_hosts
 import sysctls
 import target
 
 from ansible_run import Controller
 
-SUBJECTS = {"target": target.measure, "fleet": many_hosts.measure, "sysctls": sysctls.measure}
+SUBJECTS = {"target": target.measure, "fleet": many_hosts.measure, "guests": guests.measure,
+            "sysctls": sysctls.measure}
 OVER_SSH = {"ssh-audit": fleet_audit.measure, "ssh-loop": fleet_audit.measure_loop, "ssh-tune": fleet_tune.measure,
             "ssh-scale": fleet_audit.measure_scale}
 WHEN_NAMED = ("ssh-scale",)

@@ -4,6 +4,7 @@
 """The reference host, 256 CPUs and 8 GPUs, as a Proxmox VE node on which many containers share the GPUs."""
 from __future__ import annotations
 
+from .placement import plant_group, plant_threads
 from .proxmox import plant_proxmox
 from .reference import reference
 from .tree import Tree
@@ -17,6 +18,23 @@ def crowded(tree: Tree, containers: int = CONTAINERS, *, running: bool = True) -
     numbers = [str(101 + number) for number in range(containers)]
     return plant_proxmox(tree, version="9.1.2", running=tuple(numbers) if running else (), containers={
         number: (_by_device if place % 2 else _by_number)(place % 8) for place, number in enumerate(numbers)})
+
+
+def two_hundred_guests(tree: Tree) -> Tree:
+    """100 VMs and 100 containers that run, 16 of these with a GPU; a VM's QEMU has twelve threads."""
+    reference(tree)
+    containers = {str(101 + place): _by_device(place % 8) if place < 16 else _common(place) for place in range(100)}
+    vms = {str(201 + place): f"cores: 4\ncpu: host\nmemory: 8192\nname: vm{place}\nonboot: 1\nnuma: 0\n"
+                             f"net0: virtio=BC:24:11:00:01:{place:02X},bridge=vmbr0\nscsi0: local-zfs:vm,size=32G\n"
+           for place in range(100)}
+    plant_proxmox(tree, version="9.1.2", containers=containers, vms=vms, running=(*containers, *vms))
+    for number in containers:
+        plant_group(tree, f"/lxc/{number}", (4, 4), cpuset="0-15", nodes="0-1")
+        tree.file(f"/sys/fs/cgroup/lxc/{number}/ns/cpuset.cpus.effective", "0-15")
+    for number in vms:
+        plant_group(tree, f"/qemu.slice/{number}.scope", (4, 4))
+        plant_threads(tree, 20000 + int(number), {"0-238,240-255": 12})
+    return tree
 
 
 def _common(gpu: int) -> str:

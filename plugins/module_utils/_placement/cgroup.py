@@ -9,6 +9,7 @@ and cgroup-v1/{cpusets,memory}.rst. Each file takes constant time, however much 
 """
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable
 
@@ -70,8 +71,9 @@ def read_hugetlb(host: Host, path: str) -> Reading:
     return ok(found)
 
 
+@functools.lru_cache(maxsize=256)
 def normal(text: str) -> str:
-    """A list in the kernel's form; empty for none."""
+    """A list in the kernel's form; empty for none. Most guests of a host have one of a few lists."""
     return format_cpulist(parse_cpulist(text))
 
 

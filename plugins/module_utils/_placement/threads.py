@@ -14,7 +14,7 @@ import re
 
 from .._host.host import Host
 from .._host.reading import ABSENT, Reading, ok
-from .._kernel.cpulist import format_cpulist, parse_cpulist
+from .cgroup import normal
 
 THREAD_LIMIT = 4096     # of one process
 _CPUS = re.compile(r"^Cpus_allowed_list:\s*(\S*)$", re.MULTILINE)
@@ -32,30 +32,30 @@ def read_threads(host: Host, pid: int) -> dict:
         return dict.fromkeys(("threads", "cpus", "memory_nodes"), Reading(names.status, None, names.detail))
     texts = host.read_attributes(folder, [f"{name}/status" for name in names.value[:THREAD_LIMIT] if name.isdecimal()])
     hidden = next((text for text in texts.values() if not text.ok and text.status != ABSENT), None)
-    lists = [text.map(parse_cpus) for text in texts.values() if text.ok]
-    broken = hidden or next((one for one in lists if not one.ok), None)
-    if broken is not None or not lists:
+    lines = [text.map(_cpus_line) for text in texts.values() if text.ok]
+    broken = hidden or next((one for one in lines if not one.ok), None)
+    if broken is not None or not lines:
         lost = broken or Reading(ABSENT, None, f"process {pid} has no threads")
         return dict.fromkeys(("threads", "cpus", "memory_nodes"), Reading(lost.status, None, lost.detail))
     counts: dict[str, int] = {}
-    for one in lists:
-        counts[one.value] = counts.get(one.value, 0) + 1
-    together = {cpu for text in counts for cpu in parse_cpulist(text)}
+    for line in lines:
+        counts[line.value] = counts.get(line.value, 0) + 1
+    lists = ok(counts).map(lambda found: [{"cpus": normal(text), "count": count}
+                                          for text, count in sorted(found.items())])
     first = next(text for text in texts.values() if text.ok)
-    return {"threads": ok([{"cpus": cpus, "count": count} for cpus, count in sorted(counts.items())]),
-            "cpus": ok(format_cpulist(together)), "memory_nodes": first.map(parse_nodes)}
+    return {"threads": lists, "cpus": ok(",".join(counts)).map(normal), "memory_nodes": first.map(parse_nodes)}
 
 
-def parse_cpus(text: str) -> str:
-    return _list(_CPUS, text)
+def _cpus_line(text: str) -> str:
+    return _line(_CPUS, text)
 
 
 def parse_nodes(text: str) -> str:
-    return _list(_NODES, text)
+    return normal(_line(_NODES, text))
 
 
-def _list(pattern: re.Pattern, text: str) -> str:
+def _line(pattern: re.Pattern, text: str) -> str:
     found = pattern.search(text)
     if found is None:
         raise ValueError(f"no line {pattern.pattern[1:].partition(':')[0]}")
-    return format_cpulist(parse_cpulist(found[1]))
+    return found[1]

@@ -5,6 +5,7 @@
 """What is placed on a host, and on what: guests and processes with the GPUs they use, CPUs and nodes of the host."""
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -90,7 +91,12 @@ class Placed(NamedTuple):
 def as_cpus(reading: Mapping[str, Any]) -> Cpus | None:
     """The CPUs of a cpulist that was read; None where there is none."""
     text = value(dict(reading))
-    return None if text is None else frozenset(parse_cpulist(text))
+    return None if text is None else _parsed(text)
+
+
+@functools.lru_cache(maxsize=1024)
+def _parsed(text: str) -> Cpus:
+    return frozenset(parse_cpulist(text))
 
 
 def shown(cpus: Cpus) -> str:
