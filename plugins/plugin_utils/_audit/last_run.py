@@ -70,7 +70,7 @@ def note(report_dir: str, run: str, hosts: Sequence[str], host: str, state: str,
             ours = _read(path) or {"schema": SCHEMA, "run": run, "began": begun, "hosts": {}}
             ours["hosts"] = {**dict.fromkeys(hosts, NOT_AUDITED), **ours["hosts"], host: state}
             ours["at"] = max(at, ours.get("at", at))
-            host_folder.write_json(path, ours)
+            host_folder.write_compact(path, ours)
             others = {name: end for other in _others(folder / RUNS, path, ours) for name, end in other["hosts"].items()}
             host_folder.write_json(folder / LAST_RUN, {
                 "schema": SCHEMA, "run": run, "hosts": {**others, **ours["hosts"]}, "at": ours["at"]})
