@@ -62,7 +62,8 @@ def guests(request):
     names = {f"test-{os.getpid()}-{name}": name for name in wanted}
     try:
         booted = fleet.boot(names, append=getattr(request.module, "COMMAND_LINE", "nosuchparameter=1"),
-                            virtual=getattr(request.module, "VIRTUAL", False))
+                            virtual=getattr(request.module, "VIRTUAL", False),
+                            systemd=getattr(request.module, "SYSTEMD", False))
         for guest in booted:
             request.config.stash[KERNELS].add(
                 f"{guest.record['release']}: kernel {guest.kernel()}, {guest.record['accelerator']}")

@@ -39,6 +39,7 @@ def _parser() -> argparse.ArgumentParser:
     up.add_argument("release", nargs="*", help="a release, or RELEASE:COUNT for several; one of each without one")
     up.add_argument("--append", default="", help="more words for the kernel command line")
     up.add_argument("--virtual", action="store_true", help="let the guests know that they are virtual machines")
+    up.add_argument("--systemd", action="store_true", help="start systemd instead of a script")
     up.set_defaults(run=_up)
 
     down = commands.add_parser("down", help="stop guests that this checkout started")
@@ -74,7 +75,7 @@ def _build(options: argparse.Namespace) -> None:
 
 def _up(options: argparse.Namespace) -> None:
     require_programs()
-    guests = fleet.up(options.release, options.append, options.virtual)
+    guests = fleet.up(options.release, options.append, options.virtual, options.systemd)
     for guest in guests:
         record = guest.record
         print(f"{guest.name}: kernel {guest.kernel()}, {record['accelerator']}, ssh on port {record['port']}")

@@ -18,14 +18,5 @@ for folder in /dev/shm /run /tmp; do
     mount -t tmpfs tmpfs "$folder"
 done
 
-modprobe virtio_pci 2>/dev/null     # built in on some kernels
-modprobe virtio_net
-ip link set lo up
-until ip link set eth0 up 2>/dev/null; do sleep 0.1; done
-ip address add 10.0.2.15/24 dev eth0
-ip route add default via 10.0.2.2
-
-mkdir -p /run/sshd
-/usr/sbin/sshd
-echo "guest ready: $(uname -r)" > /dev/console
+vm-network
 while :; do sleep 5; done           # the shell collects orphans between two sleeps

@@ -71,21 +71,21 @@ def _last_built(name: str) -> pathlib.Path | None:
     return folder if last["scripts"] == _scripts() and folder.is_dir() else None
 
 
-def up(wanted: list[str], append: str = "", virtual: bool = False) -> list[Guest]:
+def up(wanted: list[str], append: str = "", virtual: bool = False, systemd: bool = False) -> list[Guest]:
     """Boots the guests of `RELEASE` and `RELEASE:COUNT` that do not run yet, and writes the inventory."""
-    started = boot(dict(pair for text in wanted or list(RELEASES) for pair in _names(text)), append, virtual)
+    started = boot(dict(pair for text in wanted or list(RELEASES) for pair in _names(text)), append, virtual, systemd)
     INVENTORY.write_text(inventory())
     return started
 
 
-def boot(names: dict[str, str], append: str = "", virtual: bool = False) -> list[Guest]:
+def boot(names: dict[str, str], append: str = "", virtual: bool = False, systemd: bool = False) -> list[Guest]:
     """Guests by name and release: started together where they do not run yet, and waited for."""
     built = images(sorted(set(names.values())))
     started = []
     for name, release in names.items():
         guest = Guest(name)
         if not guest.running:
-            guest.start(release, built[release], choose_accelerator(built[release]), append, virtual)
+            guest.start(release, built[release], choose_accelerator(built[release]), append, virtual, systemd)
         started.append(guest)
     for guest in started:
         guest.wait()

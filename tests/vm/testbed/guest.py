@@ -47,13 +47,14 @@ class Guest:
         return bool(record) and _start_time(record["pid"]) == record["started"]
 
     def start(self, release: str, image: pathlib.Path, accelerator: str, append: str = "",
-              virtual: bool = False) -> None:
+              virtual: bool = False, systemd: bool = False) -> None:
         """Starts QEMU and returns at once."""
         self.folder.mkdir(parents=True, exist_ok=True)
         (self.folder / "serial.log").write_bytes(b"")
         port = _free_port()
         with open(self.folder / "qemu.log", "wb") as log:
-            command = qemu.command(image, accelerator, name=self.name, port=port, append=append, virtual=virtual)
+            command = qemu.command(image, accelerator, name=self.name, port=port, append=append, virtual=virtual,
+                                   init=qemu.SYSTEMD if systemd else qemu.SCRIPT)
             process = subprocess.Popen(command, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                                        start_new_session=True)
         self._record.write_text(json.dumps({"release": release, "port": port, "accelerator": accelerator,
@@ -97,6 +98,12 @@ class Guest:
         """As the reset button: nothing is shut down. What was written to the disk stays."""
         before, crashes = self.boots(), self.crashes()
         self.monitor("system_reset")
+        self.wait(before + 1, crashes)
+
+    def reboot_by_itself(self) -> None:
+        """As its own systemd does it: processes are ended, file systems unmounted, the machine is reset."""
+        before, crashes = self.boots(), self.crashes()
+        self.run("systemctl reboot --force", check=False)
         self.wait(before + 1, crashes)
 
     def monitor(self, command: str, **arguments: object) -> None:

@@ -18,7 +18,7 @@ from .stages import Stage, digest_of, run
 # Of the kernel's own modules: the network card, and governors beside the built-in ones.
 KERNEL_MODULES = ("kernel/drivers/virtio", "kernel/drivers/net/virtio_net", "kernel/drivers/net/net_failover",
                   "kernel/net/core/failover", "kernel/drivers/cpufreq")
-GUEST_PROGRAMS = {"init.sh": "usr/sbin/vm-init", "probe.sh": "usr/sbin/vm-probe",
+GUEST_PROGRAMS = {"init.sh": "usr/sbin/vm-init", "network.sh": "usr/sbin/vm-network", "probe.sh": "usr/sbin/vm-probe",
                   "testhw.sh": "usr/local/sbin/testhw", "container.sh": "usr/local/sbin/container"}
 IMAGE_BYTES = 1 << 30
 
@@ -84,12 +84,25 @@ def _install_guest_files(tree: pathlib.Path) -> None:
         shutil.copy(HERE / "guest" / name, tree / place)
         (tree / place).chmod(0o755)
     shutil.copy(HERE / "guest/sshd.conf", tree / "etc/ssh/sshd_config")
+    units = tree / "etc/systemd/system"
+    shutil.copy(HERE / "guest/vm-network.service", units)
+    for name, text in {"multi-user.target.wants/vm-network.service": "../vm-network.service",
+                       "default.target": "/usr/lib/systemd/system/multi-user.target",
+                       **dict.fromkeys(masked_units(), "/dev/null")}.items():
+        (units / name).parent.mkdir(exist_ok=True)
+        (units / name).unlink(missing_ok=True)
+        (units / name).symlink_to(text)
     keys = tree / "root/.ssh"
     keys.mkdir(mode=0o700, exist_ok=True)
     shutil.copy(ssh_key(), keys / "authorized_keys")
     (tree / "etc/fstab").write_text("")
     for name in ("var/cache/apt", "var/lib/apt/lists"):
         shutil.rmtree(tree / name, ignore_errors=True)
+
+
+def masked_units() -> list[str]:
+    lines = (HERE / "guest/masked-units").read_text().splitlines()
+    return [line for line in lines if line and not line.startswith("#")]
 
 
 def _make_filesystem(tree: pathlib.Path, out: pathlib.Path) -> None:

@@ -15,6 +15,7 @@ from .settings import CACHE, Unusable, find_program
 
 READY = "guest ready"
 PROBE_SECONDS = 15
+SCRIPT, SYSTEMD = "/sbin/vm-init", "/lib/systemd/systemd"     # the first process of a guest
 MEMORY_MIB = 768
 
 # Accelerator and CPU. QEMU 7.2 leaves wrong flags behind an emulated cmpxchg16b, which the kernel's SLUB uses: without
@@ -28,7 +29,7 @@ SERVER = ("type=0,vendor=gpuhost.tuning,version=1.0,date=01/02/2026",
           "type=2,manufacturer=gpuhost.tuning,product=GPU test board")
 
 
-def command(image: pathlib.Path, accelerator: str, *, name: str, init: str = "/sbin/vm-init", append: str = "",
+def command(image: pathlib.Path, accelerator: str, *, name: str, init: str = SCRIPT, append: str = "",
             virtual: bool = False, port: int | None = None) -> list[str]:
     """A q35 machine with two NUMA nodes of one CPU each. Files of its own lie in the folder it is started in.
 
@@ -39,6 +40,8 @@ def command(image: pathlib.Path, accelerator: str, *, name: str, init: str = "/s
         cpu += ",-hypervisor"
     network = f"user,id=net0,hostfwd=tcp:127.0.0.1:{port}-:22" if port else "user,id=net0"
     kernel = f"root=/dev/nvme0n1 rootfstype=ext4 rw console=ttyS0 init={init} hostname={name} {append}".rstrip()
+    if init == SYSTEMD:
+        kernel += " net.ifnames=0"      # udev leaves eth0 its name
     half = MEMORY_MIB // 2
     return [
         find_program("qemu-system-x86_64") or "qemu-system-x86_64", "-name", f"gpuhost-{name}", "-M", "q35",

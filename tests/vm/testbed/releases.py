@@ -10,7 +10,7 @@ from typing import NamedTuple
 MIRROR = os.environ.get("GPUHOST_VM_MIRROR") or "http://deb.debian.org/debian"
 SECURITY_MIRROR = os.environ.get("GPUHOST_VM_SECURITY_MIRROR") or "http://deb.debian.org/debian-security"
 
-USERLAND = ("iproute2", "kmod", "openssh-server", "pciutils", "procps", "python3")
+USERLAND = ("iproute2", "kmod", "openssh-server", "pciutils", "procps", "python3", "systemd", "udev")
 
 
 class Release(NamedTuple):
