@@ -15,9 +15,6 @@ from ansible_collections.gpuhost.tuning.plugins.plugin_utils._expressions.expres
 )
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._expressions.schema_types import Record, Shape, expand
 
-# Facts that other releases have: an audit of theirs may be compared too.
-OF_OTHER_RELEASES = {"source"}
-
 
 def schema_has(fact):
     """Whether the schema of the facts has this path: an expression over the facts may name it."""
@@ -39,8 +36,7 @@ def named_facts():
 
 
 def test_every_fact_that_is_named_exists():
-    assert [fact for fact in dict.fromkeys(named_facts()) if fact not in OF_OTHER_RELEASES and not schema_has(fact)] \
-        == []
+    assert [fact for fact in dict.fromkeys(named_facts()) if not schema_has(fact)] == []
 
 
 def test_every_check_that_is_named_exists():
