@@ -21,6 +21,7 @@ _DMI_LINE = re.compile(r"\bDMI: (.*?)(?:/(.*?))?, BIOS (.*?) (\d\d/\d\d/\d{4})\s
 _UNAME = re.compile(r"(?:uname: )?Linux (\S+) (\d\S*) (#.*)")
 _VERSION = re.compile(r"\bLinux version (\d\S*)")
 _ARCHITECTURES = ("x86_64", "i686", "aarch64", "ppc64le", "unknown", "GNU/Linux")
+_FLAGS = re.compile(r"^flags\s*: (.*)$", re.MULTILINE)
 _IDS = (("Ubuntu", "ubuntu"), ("Debian", "debian"), ("Fedora", "fedora"), ("CentOS", "centos"), ("Rocky", "rocky"),
         ("AlmaLinux", "almalinux"), ("Red Hat Enterprise Linux", "rhel"), ("Arch Linux", "arch"),
         ("Manjaro", "manjaro"), ("Kali", "kali"), ("openSUSE Leap", "opensuse-leap"),
@@ -109,7 +110,10 @@ def _named(host: RecordedHost) -> str | None:
 
 
 def close_proxmox(host: RecordedHost, release: str | None, distribution: str | None) -> None:
-    """No Proxmox VE node: neither its kernel runs, nor the distribution that it is made of."""
-    if release and "pve" not in release and distribution and distribution not in _PROXMOX_ON:
+    """No Proxmox VE node: its kernel does not run, and neither does the distribution that it is made of, or it is a
+    virtual machine."""
+    flags = _FLAGS.search(host.text("/proc/cpuinfo") or "")
+    virtual = flags is not None and "hypervisor" in flags[1].split()
+    if release and "pve" not in release and (virtual or (distribution and distribution not in _PROXMOX_ON)):
         for path in ("/etc/pve", "/usr/bin/pveversion"):
             host.close(path)

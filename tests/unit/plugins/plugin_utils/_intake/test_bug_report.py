@@ -96,6 +96,7 @@ def test_what_the_report_has_whole_and_what_it_lacks():
 def test_a_debian_host_may_be_a_proxmox_node_that_runs_another_kernel():
     text = bug_report("535").replace("Ubuntu 22.04.4 LTS", "Debian GNU/Linux 12")
     assert "/etc/pve" not in read(text).closed
+    assert "/etc/pve" in read(text.replace("fpu vme tsc", "fpu vme tsc hypervisor")).closed
 
 
 def test_without_a_trace_of_the_machine_itself_it_may_be_a_container():
