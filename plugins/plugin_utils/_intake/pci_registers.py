@@ -98,10 +98,10 @@ def _resizable_bars(lines: list[str]) -> bytes | None:
     if not entries:
         return None
     body = bytes((0x15, 0, 0, 0))
-    for bar, size, unit, sizes in (entry.groups() for entry in entries):
+    for index, size, unit, sizes in (entry.groups() for entry in entries):
         possible = sum(1 << (4 + code) for number, its in _SIZE.findall(sizes)
                        if 0 <= (code := _code(number, its)) < 28)
-        control = int(bar) | len(entries) << pci.PCI_REBAR_CTRL_NBAR_SHIFT | max(_code(size, unit), 0) << 8
+        control = int(index) | len(entries) << pci.PCI_REBAR_CTRL_NBAR_SHIFT | max(_code(size, unit), 0) << 8
         body += possible.to_bytes(4, "little") + control.to_bytes(4, "little")
     return body
 

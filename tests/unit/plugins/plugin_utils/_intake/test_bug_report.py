@@ -74,8 +74,8 @@ def test_registers_of_a_port_also_where_only_256_bytes_were_dumped(imported, gen
     assert port["bdf"] == PORT
     assert port["acs"]["value"]["request_redirect"] is True
     assert port["acs"]["value"]["translation_blocking"] is False
-    [bar] = facts["gpus"][0]["resizable_bar"]["value"]
-    assert (bar["bar"], bar["size"], bar["sizes"][-1]) == (1, 256 << 20, 32 << 30)
+    [entry] = facts["gpus"][0]["resizable_bar"]["value"]
+    assert (entry["bar"], entry["size"], entry["sizes"][-1]) == (1, 256 << 20, 32 << 30)
 
 
 @pytest.mark.parametrize("generation", ["304", "352", "470"])

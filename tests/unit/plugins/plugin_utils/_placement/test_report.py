@@ -82,7 +82,7 @@ def test_the_drawing_has_today_left_and_the_proposal_right():
     # 201 runs far from its GPU on eight caches of node 1; 101 has seven cores of node 0, two of which lie side by side.
     middle = 218 + 340
     red = bars(drawing, "mark-bad")
-    assert len(red) == 8 + 7 and all(float(bar.attributes["x"]) < middle for bar in red)
+    assert len(red) == 8 + 7 and all(float(one.attributes["x"]) < middle for one in red)
 
 
 def test_without_a_proposal_there_is_one_half():
