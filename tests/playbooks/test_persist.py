@@ -1,7 +1,7 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""tune, persist, persist again, boot, take out again; who would win, and how it is left out: whole playbooks."""
+"""tune, persist, persist again, boot, take out again; who would win is named: whole playbooks."""
 from __future__ import annotations
 
 import json
@@ -12,7 +12,6 @@ from hosts.story_before import story_before
 from pythons import find_system_python
 
 SYSCTLS = "/etc/sysctl.d/90-gpuhost.conf"
-UNIT = "/etc/systemd/system/gpuhost-boot.service"
 PROGRAM = "/usr/local/lib/gpuhost/gpuhost-boot.pyz"
 
 
@@ -57,7 +56,7 @@ def test_what_a_run_changed_lasts_and_comes_out_again(controller, make_tree):
     assert {path for path in snapshot(tree) if "gpuhost" in path} == {"/.gpuhost-sysroot"}
 
 
-def test_who_would_win_is_named_and_may_be_left_out(controller, make_tree):
+def test_who_would_win_is_named_and_nothing_is_written(controller, make_tree):
     tree = planted(make_tree).file("/etc/sysctl.d/99-site.conf", "# ours\nvm.swappiness = 35\n")
     values = {"sysctl": {"vm.swappiness": 10, "kernel.numa_balancing": 0}}
     before = snapshot(tree)
@@ -66,8 +65,3 @@ def test_who_would_win_is_named_and_may_be_left_out(controller, make_tree):
     assert message.startswith(
         "sysctl:vm.swappiness: /etc/sysctl.d/99-site.conf line 2 sets vm.swappiness = 35, wanted 10")
     assert snapshot(tree) == before
-    run = controller.play("persist.yml", {"pve1": tree}, variables={
-        "gpuhost_values": values, "gpuhost_persist_override": ["sysctl:vm.swappiness"]}).succeeded()
-    assert "sysctl:vm.swappiness: left out by gpuhost_persist_override" in run.stdout
-    assert tree.path(SYSCTLS).read_text().endswith("\n\nkernel.numa_balancing = 0\n")
-    assert not tree.path(UNIT).exists()

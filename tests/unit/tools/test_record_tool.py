@@ -66,7 +66,7 @@ def small_story(tree):
     story_before(tree, cores=1, vms={"200": "name: desk\nhostpci0: 0000:41:00.0\n"})
 
 
-@pytest.mark.parametrize("plant", [small_story, sick, workstation, container],
+@pytest.mark.parametrize("plant", [sick, workstation, container],
                          ids=lambda plant: plant.__name__)
 def test_facts_are_those_of_an_audit(tool, tmp_path, plant):
     tree = Tree(tmp_path / "host")
@@ -74,15 +74,21 @@ def test_facts_are_those_of_an_audit(tool, tmp_path, plant):
     assert facts_of(recorded(tool, tree, tmp_path / "unpacked")) == facts_of(Host(str(tree.root)))
 
 
+@pytest.fixture(scope="module")
+def story(tmp_path_factory):
+    """A planted host and its facts, for tests that only read it."""
+    tree = Tree(tmp_path_factory.mktemp("story") / "host")
+    small_story(tree)
+    return tree, facts_of(Host(str(tree.root)))
+
+
 @pytest.mark.parametrize("version", VERSIONS)
-def test_every_python_of_a_host_runs_it(tool, tmp_path, version):
+def test_every_python_of_a_host_runs_it(tool, tmp_path, story, version):
     python = find_python(version)
     if python is None:
         pytest.skip(f"no Python {version} on this machine")
-    tree = Tree(tmp_path / "host")
-    small_story(tree)
-    host = recorded(tool, tree, tmp_path / "unpacked", python=python)
-    assert facts_of(host) == facts_of(Host(str(tree.root)))
+    tree, facts = story
+    assert facts_of(recorded(tool, tree, tmp_path / "unpacked", python=python)) == facts
     assert hashlib.sha256(build(tmp_path / "again.pyz", python).read_bytes()).digest() == \
         hashlib.sha256(tool.read_bytes()).digest()
 
@@ -103,9 +109,8 @@ def test_secrets_are_masked_before_anything_is_written(tool, tmp_path):
     assert host.read("/proc/cmdline").value == "quiet root_password=masked"
 
 
-def test_stand_ins_on_request(tool, tmp_path):
-    tree = Tree(tmp_path / "host")
-    small_story(tree)
+def test_stand_ins_on_request(tool, tmp_path, story):
+    tree, _facts = story
     names = []
     for time in ("first", "second"):
         host = recorded(tool, tree, tmp_path / time, "--anonymise")
