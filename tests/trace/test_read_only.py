@@ -140,6 +140,7 @@ def test_the_record_tool_opens_what_an_audit_opens_and_changes_nothing(controlle
     opened = opened_of_the_host(found, controller)
     assert "/proc/sys/vm/swappiness" in opened
     assert opened - opened_of_the_host(this_machine, controller) == set()
-    started = {os.path.basename(call.path) for call in found if call.name in STARTS and call.line.rstrip().endswith("= 0")}
+    started = {os.path.basename(call.path) for call in found
+               if call.name in STARTS and call.line.rstrip().endswith("= 0")}
     assert started <= {os.path.basename(sys.executable), "nvidia-smi"}
     assert not any(call.name == "connect" for call in found)

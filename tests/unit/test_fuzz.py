@@ -12,7 +12,8 @@ from fuzz.__main__ import feed
 from fuzz.damage import damage_bytes, damage_document
 from fuzz.targets import Seeds, Target
 
-FEW = {"readers": 8, "judging": 8, "facts": 20, "journals": 150, "texts": 150, "answers": 150, "archives": 5, "imports": 12}
+FEW = {"readers": 8, "judging": 8, "facts": 20, "journals": 150, "texts": 150, "answers": 150, "archives": 5,
+       "imports": 12}
 
 
 @pytest.fixture(scope="module")

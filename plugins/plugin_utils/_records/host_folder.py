@@ -27,7 +27,8 @@ SCHEMA_OUTCOME = "gpuhost.outcome/1"
 RUN_ID = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{4}")
 # What lies beside the folders of the hosts, so that no host can have such a name.
 FLEET_FILES = ("index.html", "fleet.md", "findings.jsonl", "findings.csv", "facts.csv", "last-run.json",
-               "last-watch.json", "prometheus", ".fleet.lock", ".last-run.json.lock", ".last-runs", ".clusters", ".rollouts")
+               "last-watch.json", "prometheus", ".fleet.lock", ".last-run.json.lock", ".last-runs", ".clusters",
+               ".rollouts")
 
 
 class RecordError(Exception):
