@@ -6,6 +6,9 @@ from __future__ import annotations
 
 import concurrent.futures
 import json
+import os
+import pathlib
+import platform
 import re
 
 import pytest
@@ -65,3 +68,20 @@ def test_slices_without_a_shared_folder_are_gathered(tmp_path, fleet, controller
     assert sorted(gathered["last run"]) == sorted(HOSTS)
     assert {line["host"] for line in gathered["findings"]} == set(HOSTS)
     assert gathered["fleet"].startswith("# 8 GPU hosts")
+
+
+def test_a_second_rollout_stops_before_it_changes_anything(controller, fleet):
+    """The first one is that of this process, which lives, as its record in the shared folder says."""
+    born = int(pathlib.Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19])
+    record = controller.reports / ".rollouts" / "20261201T100000Z-0001" / "rollout.json"
+    record.parent.mkdir(parents=True)
+    record.write_text(json.dumps({
+        "schema": "gpuhost.rollout/1", "run_id": "20261201T100000Z-0001", "started_at": "2026-12-01T10:00:00Z",
+        "check": False, "hosts": ["x1", "x2"], "batches": [], "looked": {}, "stopped": None, "ended_at": None,
+        "told_at": None, "process": {"node": platform.node(), "id": os.getpid(), "born": born}}))
+    hosts = {name: fleet[name] for name in ("h1", "h2")}
+    wanted = {"gpuhost_only": ["kernel_release"], "gpuhost_values": {"sysctl": {"vm.swappiness": 1}}}
+    run = controller.play("tune_runtime.yml", hosts, variables=wanted).failed()
+    assert "the rollout 20261201T100000Z-0001 over 2 hosts is under way" in run.output
+    assert "slice count is 1" in run.output
+    assert fleet["h1"].path("/proc/sys/vm/swappiness").read_text().strip() != "1"

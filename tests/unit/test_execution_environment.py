@@ -40,6 +40,7 @@ def test_the_collection_is_installed_from_the_file(context):
     collection, of_an_example = wanted
     assert collection["type"] == "file"
     assert of_an_example == {"name": "community.proxmox"}
+    assert "requests" in (context / "_build" / "requirements.txt").read_text().split()
     assert (context / "_build" / collection["name"]).read_bytes() == b"stands for the built collection"
 
 
