@@ -20,6 +20,8 @@ BLOCK_LIMIT = 24 << 20      # characters kept of one block; the largest that is 
 FILE, MISSING, DENIED, COMMAND, PROLOGUE, NOTHING = "file", "missing", "denied", "command", "prologue", "nothing"
 
 _PATH = re.compile(r"\*\*\* (/.*?)( does not exist| is not readable)?\s*")
+# Until about 2011 the path alone stood above a file.
+_OLD_PATH = re.compile(r"(/(?:proc|sys|etc)/[^\s:]+)( does not exist| is not readable)?\s*")
 _LS = re.compile(r"\*\*\* ls: ")
 _MODE = re.compile(r"\*\*\* ls: -([r-][w-][x-])([r-][w-][x-])([r-][w-][x-])")
 # Blocks of which nothing is taken: what they hold can be large, and may look like anything.
@@ -74,7 +76,7 @@ def _finish(lines: list[str], first: int, cut: bool) -> Iterator[Block]:
 
 def _block(lines: list[str], number: int, cut: bool) -> Block:
     title, body = lines[0], lines[1:]
-    found = _PATH.fullmatch(title)
+    found = _PATH.fullmatch(title) or _OLD_PATH.fullmatch(title)
     if found is None:
         kind = PROLOGUE if title.startswith(START) else NOTHING if title.startswith(("Skipping", END)) else COMMAND
         return Block(kind, title.strip(), body, number, cut=cut)

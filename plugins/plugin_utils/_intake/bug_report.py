@@ -184,6 +184,7 @@ def _take_units(_host: RecordedHost, found: Gathered, block: Block) -> None:
 
 _COMMANDS: tuple[tuple[re.Pattern, Callable[[RecordedHost, Gathered, Block], None]], ...] = (
     (re.compile(r"\S*lspci "), _take_lspci),
+    (re.compile(r"PCI devices configuration space dump"), _take_lspci),
     (re.compile(r"dmesg:"), _take_dmesg),
     (re.compile(r"Scanning kernel log files"), _take_logs),
     (_SMI, _take_smi),

@@ -17,6 +17,8 @@ DEVICES_LIMIT = 10_000
 
 _HEADER = re.compile(r"((?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[01][0-9a-f]\.[0-7]) (.*)")
 _NUMBERS = re.compile(r"([0-9a-f]{4}): ([0-9a-f]{4}):([0-9a-f]{4})(?: |$)(.*)")           # -n
+# What nvidia-bug-report.sh prints where lspci is not installed.
+_SYSFS = re.compile(r"([0-9a-f]{6}): Vendor ([0-9a-f]{4}) Device ([0-9a-f]{4}) \(rev ([0-9a-f]{2})\)")
 _NAMES = re.compile(r"(.*?)(?: \[([0-9a-f]{4})\])?: (.*)")                                 # without -n, and -nn
 _IDS = re.compile(r"\[([0-9a-f]{4}):([0-9a-f]{4})\](?!.*\[[0-9a-f]{4}:[0-9a-f]{4}\])")
 _UNNAMED = re.compile(r"\bDevice ([0-9a-f]{4})$")      # what pci.ids has no name for
@@ -64,6 +66,10 @@ def _take_header(devices: dict[str, dict], text: str, rest: str) -> dict | None:
 def _parse_ids(rest: str) -> dict[str, Any]:
     revision, prog_if = _REVISION.search(rest), _PROG_IF.search(rest)
     found = {"revision": revision and revision[1], "prog_if": prog_if and prog_if[1]}
+    sysfs = _SYSFS.match(rest)
+    if sysfs is not None:
+        return {"class": sysfs[1][:4], "prog_if": sysfs[1][4:], "vendor": sysfs[2], "device": sysfs[3],
+                "revision": sysfs[4]}
     numbers = _NUMBERS.fullmatch(rest)
     if numbers is not None:
         return {**found, "class": numbers[1], "vendor": numbers[2], "device": numbers[3]}

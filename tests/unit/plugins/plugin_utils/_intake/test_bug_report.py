@@ -10,7 +10,20 @@ import pytest
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._intake.bug_report import read_report, when_collected
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._intake.recorded_host import Refused
 
-from bug_report import CMDLINE, GENERATIONS, GPU, HOSTNAME, KERNEL, PORT, bug_report, file, section
+from bug_report import (
+    CMDLINE,
+    GENERATIONS,
+    GPU,
+    HOSTNAME,
+    KERNEL,
+    PORT,
+    bug_report,
+    file,
+    gpu_config,
+    hexdump,
+    port_config,
+    section,
+)
 
 FOLDER = f"/sys/devices/pci0000:00/{PORT}/{GPU}"
 WITH_PORTS = ("525", "535", "580")
@@ -188,3 +201,29 @@ def test_a_report_that_ends_in_the_middle(imported):
 def test_a_block_without_end_and_binary_blobs_do_no_harm():
     noise = section('base64 "nvidia-nvml-temp1.log"', "QUJD\n" * 1000) + section("", "")
     assert read(bug_report("470") + noise).source["script"] == "30800001"
+
+
+def test_a_machine_without_lspci(imported):
+    """The script dumps the files config then, under lines that are like those of lspci."""
+    before, name, behind = bug_report("580").partition(f"{'_' * 44}\n\n/usr/bin/lspci -nntv")
+    rest = behind[behind.index(f"{'_' * 44}\n\n*** /sys/kernel/mm"):]
+    dump = "".join(f"\n{bdf} {class_}: Vendor {vendor} Device {device} (rev {revision})\n" + "".join(
+        f"{line} \n" for line in hexdump(config).splitlines()) for bdf, class_, vendor, device, revision, config in (
+            (PORT, "060400", "8086", "460d", "00", port_config(4096)),
+            (GPU, "030000", "10de", "2684", "a1", gpu_config(4096))))
+    assert name
+    facts = imported(before + section("PCI devices configuration space dump using sysfs", dump) + rest)
+    [gpu] = facts["gpus"]
+    assert (gpu["vendor"], gpu["device"], gpu["class"], gpu["path"]) == ("10de", "2684", "030000", [PORT])
+    assert gpu["pcie"]["value"]["max_read_request"] == 512
+    assert gpu["driver"]["status"] == "not_recorded"
+    assert facts["ports"][0]["acs"]["value"]["request_redirect"] is True
+
+
+def test_headings_of_2009():
+    heading = ("*** /proc/cmdline\n"
+               "*** ls: -r--r--r-- 1 root root 0 2024-05-06 07:08:10.000000000 +0200 /proc/cmdline")
+    text = bug_report("304").replace(heading, "/proc/cmdline").replace("*** /proc/pci", "/proc/pci")
+    host = read(text)
+    assert host.text("/proc/cmdline") == f"{CMDLINE}\n"
+    assert "/proc/pci" in host.closed
