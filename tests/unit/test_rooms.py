@@ -24,6 +24,7 @@ ON_TARGETS = {      # room: what it may import, each of them above it
     "_pci": "_host _kernel",
     "_system": "_host _kernel _pci",
     "_pve": "_host _kernel _pci",
+    "_guest_config": "_host _kernel _pve",
     "_placement": "_host _kernel _pve",
     "_tunables": "_redaction _host _kernel _pci",
     "_boot_order": "_host _kernel _tunables",

@@ -78,6 +78,8 @@ TYPES = {
     "import": _LIST, "import_name": _TEXT,
     "persist_override": _LIST,
     "persist_state": Type(check_type_str, "text", choices=("present", "absent")),
+    "placement_apply": _BOOL,
+    "placement_state": Type(check_type_str, "text", choices=("present", "absent")),
     "record_anonymise": _BOOL, "record_writable": _BOOL,
     "record_max_bytes": Type(_whole, "a whole number of bytes", 0),
 }

@@ -40,6 +40,7 @@ _OF_ROLES = {
     "import": frozenset(("import", "import_name")),
     "persist": frozenset(("persist_override", "persist_state")),
     "watch": frozenset(f"watch_{name}" for name in ("fail_on_change", "minutes", "schedule", "textfile_dir")),
+    "placement": frozenset(("placement_apply", "placement_state")),
     "record": frozenset(f"record_{name}" for name in ("anonymise", "max_bytes", "writable")),
 }
 KNOWN = _COMMON.union(*_OF_ROLES.values())

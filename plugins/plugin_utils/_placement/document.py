@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from .._derive.not_recorded import Gap, recorded, with_gaps, without_gaps
+from . import qm
 from .commands import Commands, commands, memory_nodes
 from .measure import as_json
 from .place import Guest, Place
 from .propose import Proposal, propose
-from .qm import virtual_nodes
 from .situation import Situation, situation
 
 SCHEMA = "gpuhost.placement/1"
@@ -51,6 +51,7 @@ def _placement(host: str, document: Mapping[str, Any]) -> dict[str, Any]:
 def _entry(guest: Guest, there: Situation, proposal: Proposal) -> dict[str, Any]:
     place = proposal.places[guest.subject]
     changed = proposal.changes(guest)
+    options = qm.options(guest, place) if changed and guest.kind == "vm" else None
     lines = commands(guest, place, there.old_cgroups) if changed else Commands([], [], "")
     return {
         "subject": guest.subject, "name": guest.name, "running": guest.running, "vcpus": guest.vcpus,
@@ -58,12 +59,12 @@ def _entry(guest: Guest, there: Situation, proposal: Proposal) -> dict[str, Any]
         "now": {"cpus": guest.now.cpu_list, "memory_nodes": guest.now.memory_list, "virtual_nodes": []},
         "proposed": _place(place), "changed": changed,
         "commands": lines.commands, "undo": lines.undo, "edit": lines.edit, "when": lines.when or None,
-        "left_alone": guest.left_alone,
+        "options": qm.guarded(guest, options) if options and options.names else None, "left_alone": guest.left_alone,
     }
 
 
 def _place(place: Place) -> dict[str, Any]:
-    return {"cpus": place.cpu_list, "memory_nodes": memory_nodes(place), "virtual_nodes": virtual_nodes(place.parts)}
+    return {"cpus": place.cpu_list, "memory_nodes": memory_nodes(place), "virtual_nodes": qm.virtual_nodes(place.parts)}
 
 
 def _free_cores(there: Situation, proposal: Proposal) -> dict[str, int]:

@@ -42,6 +42,13 @@ def options(guest: Guest, place: Place) -> Options:
     return Options({name: text for name, text in wanted.items() if now.get(name) != text}, tuple(delete))
 
 
+def guarded(guest: Guest, changed: Options) -> dict[str, dict[str, str | None]]:
+    """The same as guest_placement takes it: `{set, only_from}`, None for an option that is not set."""
+    now = current(guest)
+    return {"set": {name: changed.set.get(name) for name in changed.names},
+            "only_from": {name: now.get(name) for name in changed.names}}
+
+
 def undo(guest: Guest, changed: Options) -> Options:
     """What brings back the values that the configuration has now."""
     now = current(guest)
