@@ -21,8 +21,8 @@ def test_a_planted_node_is_told_what_to_do_and_left_alone(controller, tmp_path):
     assert (change["address"], change["outcome"], change["reason"]) == ("vm:200", "skipped", "needs a live host")
     folder = controller.reports / "pve1"
     guest, = json.loads((folder / "placement.json").read_text())["guests"]
-    # This host does not tell which CPUs share a core: each counts as one.
-    command = "qm set 200 --affinity 64-79 --numa 1 --numa0 cpus=0-15,hostnodes=1,memory=65536,policy=bind"
+    # Sixteen cores of two L3 caches of the second node, both threads of them.
+    command = "qm set 200 --affinity 64-79,192-207 --numa 1 --numa0 cpus=0-15,hostnodes=1,memory=65536,policy=bind"
     assert guest["commands"] == [command] and command in (folder / "system-improve.md").read_text()
     assert "<svg" in (folder / "placement.svg").read_text()
     assert (tree.root / "etc/pve/nodes/pve1/qemu-server/200.conf").read_text().strip() == VM.strip()
