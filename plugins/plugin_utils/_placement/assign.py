@@ -6,11 +6,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 from .place import Guest, Part
-from .room import Room, binds, wanted_memory
+from .room import Room, wanted_memory
 from .situation import Situation
 from .topology import Topology
 
@@ -25,9 +25,10 @@ class Assignment(NamedTuple):
     together: list[tuple[Guest, list[Part]]]
 
 
-def assign(there: Situation, movable: Collection[str], anew: bool = False) -> Assignment:
+def assign(there: Situation, movable: Collection[str], anew: bool = False, near: bool = False) -> Assignment:
     """`movable`: subjects of the guests that may be placed. `anew`: of those without GPUs none stays as it is right,
-    so that they leave the nodes of the GPUs to those that need them."""
+    so that they leave the nodes of the GPUs to those that need them. `near`: who finds no room at its GPUs shares their
+    nodes, and is not spread over others."""
     room = Room(there)
     guests = sorted(there.guests, key=_urgency)
     staying = [guest for guest in guests if guest.subject not in movable]
@@ -39,11 +40,11 @@ def assign(there: Situation, movable: Collection[str], anew: bool = False) -> As
             room.occupy(guest, guest.now)
             staying.append(guest)
     for guest in (guest for guest in guests if guest not in staying):
-        parts = _parts(guest, room)
+        parts = _parts(guest, room, near)
         if parts is None:
             found.together.append((guest, _shared_parts(guest, room, found)))
         else:
-            room.promise(parts, binds(guest, room.top))
+            room.promise(parts)
             found.own.append((guest, parts))
     return found
 
@@ -59,6 +60,11 @@ def homes(guest: Guest, top: Topology) -> dict[int, int]:
     return {node: counts[node] for node in sorted(counts, key=lambda node: (-counts[node], node))}
 
 
+def could_hold(guest: Guest, nodes: Iterable[int], top: Topology) -> bool:
+    """Whether nodes would have enough memory for a guest if they were empty: else it lies elsewhere, bound or not."""
+    return sum(top.nodes[node].capacity_mib for node in nodes) >= wanted_memory(guest, top)
+
+
 def is_right(guest: Guest, there: Situation) -> bool:
     """Whether a guest has CPUs enough beside all its GPUs, or at one node, and its memory there as well."""
     top, now = there.topology, guest.now
@@ -68,7 +74,7 @@ def is_right(guest: Guest, there: Situation) -> bool:
     return (at == wanted if wanted else len(at) == 1) and set(now.memory or at) <= at
 
 
-def _parts(guest: Guest, room: Room) -> list[Part] | None:
+def _parts(guest: Guest, room: Room, stay_near: bool) -> list[Part] | None:
     top, near = room.top, homes(guest, room.top)
     if len(near) > 1:
         weights = {node: count / sum(near.values()) for node, count in near.items()}
@@ -83,7 +89,11 @@ def _parts(guest: Guest, room: Room) -> list[Part] | None:
         parts = room.whole(guest, node) if beside else None
         if parts:
             return parts
-    return room.split(guest, by_distance)
+    for node in near:
+        parts = room.cpus_only(guest, node) if len(near) == 1 else None
+        if parts:
+            return parts
+    return None if stay_near and near and could_hold(guest, near, top) else room.split(guest, by_distance)
 
 
 def _nodes(guest: Guest, room: Room, near: dict[int, int]) -> list[int]:

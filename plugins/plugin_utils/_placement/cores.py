@@ -6,11 +6,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from .assign import Assignment
 from .place import Guest, Part, Place
-from .room import binds
 from .topology import Core
 
 _LEFT_TO_HOST = 16      # one core in so many is given to no guest that has enough without it
@@ -30,12 +29,19 @@ def places(found: Assignment) -> dict[str, Place] | None:
             return None
         chosen.setdefault(guest.subject, []).extend(picked)
     for guest, own in found.own:
-        result[guest.subject] = _place(guest, chosen[guest.subject], own, binds(guest, top))
+        result[guest.subject] = _place(guest, chosen[guest.subject], own, all(part.memory_mib for part in own))
     for guest, shared in found.together:
-        cores = [core for part in shared for core in free[part.node] or found.room.whole_nodes[part.node]]
+        cores = [core for part in shared for core in _rest(found, free, part.node)]
         result[guest.subject] = _place(guest, cores, shared, all(part.memory_mib for part in shared)
                                        ) if cores else guest.now
     return result
+
+
+def _rest(found: Assignment, free: Mapping[int, list[Core]], node: int) -> Iterable[Core]:
+    """What guests without cores of their own share: what is left of a node, all of it where that is too little."""
+    wanted = sum(part.vcpus for _guest, parts in found.together for part in parts if part.node == node)
+    enough = sum(len(core.cpus) for core in free[node]) >= wanted
+    return free[node] if enough else found.room.whole_nodes[node]
 
 
 def _place(guest: Guest, cores: Iterable[Core], parts: list[Part], bound: bool) -> Place:

@@ -30,7 +30,7 @@ def placement(host: str, document: Mapping[str, Any]) -> dict[str, Any]:
         return found
     return {"schema": SCHEMA, "host": host, "collected_at": document["collected_at"], "guests": [],
             "measure": {"now": None, "proposed": None}, "costs": {"memory_mib": 0, "free_cores": {}},
-            "lacking": found.why}
+            "left_out": [], "lacking": found.why}
 
 
 def _placement(host: str, document: Mapping[str, Any]) -> dict[str, Any]:
@@ -44,7 +44,7 @@ def _placement(host: str, document: Mapping[str, Any]) -> dict[str, Any]:
         "costs": {"memory_mib": sum(guest.memory_mib or 0 for guest in there.guests
                                     if guest.running and guest.kind != "process" and proposal.changes(guest)),
                   "free_cores": _free_cores(there, proposal)},
-        "lacking": there.lacking,
+        "left_out": list(there.left_out), "lacking": there.lacking,
     }
 
 

@@ -6,9 +6,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import product
 from typing import NamedTuple
 
-from .assign import assign, homes
+from .assign import assign, could_hold, homes
 from .cores import places
 from .measure import Measure, measure, own
 from .place import Guest, Place
@@ -46,12 +47,11 @@ def _measure(there: Situation, plan: Places) -> Measure:
 
 
 def _plans(there: Situation) -> Iterator[Places]:
-    """All guests; all, with those without GPUs anew; those with GPUs only; those anywhere at their GPUs, where cores do
-    not suffice."""
+    """All guests, or those with GPUs only, in the ways of assign(); those with GPUs anywhere at their nodes."""
     free = [guest for guest in there.guests if guest.left_alone is None and guest.vcpus]
     with_gpus = [guest for guest in free if homes(guest, there.topology)]
-    for movable, anew in ((free, False), (free, True), (with_gpus, False)):
-        found = places(assign(there, {guest.subject for guest in movable}, anew))
+    for movable, anew, near in product((free, with_gpus), (False, True), (False, True)):
+        found = places(assign(there, {guest.subject for guest in movable}, anew, near))
         if found is not None:
             yield found
     yield {**{guest.subject: guest.now for guest in there.guests}, **_at_their_nodes(there, with_gpus)}
@@ -62,7 +62,7 @@ def _at_their_nodes(there: Situation, guests: Iterable[Guest]) -> dict[str, Plac
     for guest in guests:
         at = homes(guest, there.topology)
         cpus = frozenset(cpu for node in at for core in there.topology.nodes[node].cores for cpu in core.cpus)
-        if cpus & there.usable:
+        if cpus & there.usable and could_hold(guest, at, there.topology):
             found[guest.subject] = guest.now._replace(cpus=cpus & there.usable, memory=guest.reserved)
     return found
 
@@ -78,7 +78,7 @@ def _overfills(there: Situation, plan: Places, before: Places) -> bool:
 def _memory(there: Situation, plan: Places) -> dict[int, int]:
     found: dict[int, int] = {}
     for guest in there.guests:
-        for node, size in memory_at(there.topology, guest, plan[guest.subject]).items():
+        for node, size in memory_at(guest, plan[guest.subject]).items():
             found[node] = found.get(node, 0) + size
     return found
 

@@ -60,8 +60,10 @@ def summary(document: Mapping[str, Any]) -> str | None:
 
 
 def _notes(document: Mapping[str, Any], changed: list[Mapping[str, Any]]) -> list[str]:
+    left_out = [f"Not counted, as they neither run nor start with the host: {', '.join(document['left_out'])}."
+                ] if document["left_out"] else []
     if not changed:
-        return ["No other placement of these guests is better by the measure."]
+        return ["No other placement of these guests is better by the measure.", *left_out]
     costs = document["costs"]
     free = ", ".join(f"{node} {number}" for node, number in costs["free_cores"].items())
     of = count(len(document["guests"]), "guest")
@@ -74,7 +76,7 @@ def _notes(document: Mapping[str, Any], changed: list[Mapping[str, Any]]) -> lis
     if any(guest["edit"] for guest in changed):
         notes.append("Lines for /etc/pve/lxc/ID.conf go above its first line in brackets, where snapshots begin, and "
                      "replace a line with the same key. pct set cannot write them.")
-    return [*notes, f"Cores that no guest is bound to then: {free}."]
+    return [*notes, *left_out, f"Cores that no guest is bound to then: {free}."]
 
 
 def _measure_table(measure: Mapping[str, Any]) -> Table:

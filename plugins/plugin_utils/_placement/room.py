@@ -34,7 +34,7 @@ class Room:
 
     def occupy(self, guest: Guest, place: Place) -> None:
         """A guest stays where it is."""
-        for node, size in memory_at(self.top, guest, place).items():
+        for node, size in memory_at(guest, place).items():
             if node in self.memory:
                 self.memory[node] -= size
         if place.cpus is not None and not place.cpus >= self.top.all_cpus:
@@ -46,16 +46,21 @@ class Room:
         left = {cpu for cores in self.cores.values() for core in cores for cpu in core.cpus}
         return not (place.cpus or frozenset()) <= left
 
-    def promise(self, parts: Iterable[Part], binds: bool) -> None:
+    def promise(self, parts: Iterable[Part]) -> None:
         for part in parts:
             self.promised[part.node] += math.ceil(part.vcpus / self.top.threads) * self.top.threads
-            self.memory[part.node] -= part.memory_mib if binds else 0
+            self.memory[part.node] -= part.memory_mib
 
     def whole(self, guest: Guest, node: int) -> list[Part] | None:
         """All of a guest at one node; None where it does not fit."""
         memory = wanted_memory(guest, self.top)
         fits = self.threads(node) >= guest.vcpus and self.memory[node] >= memory and can_bind_to(guest, node)
         return [Part(node, guest.vcpus, memory)] if fits else None
+
+    def cpus_only(self, guest: Guest, node: int) -> list[Part] | None:
+        """The CPUs of a guest at a node that has no memory left for it, but would have enough if it were empty."""
+        fits = self.threads(node) >= guest.vcpus and self.top.nodes[node].capacity_mib >= wanted_memory(guest, self.top)
+        return [Part(node, guest.vcpus, 0)] if fits else None
 
     def split(self, guest: Guest, nodes: Iterable[int], weights: Mapping[int, float] | None = None
               ) -> list[Part] | None:
@@ -110,13 +115,9 @@ def page_mib(guest: Guest) -> int:
     return _PAGES_MIB.get(guest.configured.huge_pages or "", 1)
 
 
-def memory_at(top: Topology, guest: Guest, place: Place) -> dict[int, int]:
-    """MiB that a guest takes of each node: where it is bound or lies, else of a VM as its CPUs are."""
+def memory_at(guest: Guest, place: Place) -> dict[int, int]:
+    """MiB that a guest takes of each node: where it is bound or lies. What is not bound goes where there is room."""
     if place == guest.now and guest.reserved:
         lies = place.memory or {}
         return {node: max(guest.reserved.get(node, 0), lies.get(node, 0)) for node in {*guest.reserved, *lies}}
-    if place.memory is not None:
-        return dict(place.memory)
-    if guest.kind != "vm" or not guest.memory_mib:
-        return {}
-    return {node: int(share * guest.memory_mib) for node, share in top.shares(place.cpus).items()}
+    return dict(place.memory or {})

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from ...module_utils._kernel.cpulist import parse_cpulist
@@ -22,13 +22,15 @@ _PENDING = frozenset(("affinity", "cores", "delete", "hugepages", "memory", "num
 class Situation(NamedTuple):
     """`usable` are the CPUs that guests may be given: those that the kernel was told to isolate are somebody's plan.
     `lacking` says why nothing can be proposed, None where something can. `old_cgroups`: the host runs the first
-    version of control groups."""
+    version of control groups. `left_out` are guests that do not run, do not start with the host, and have no GPU of
+    their own."""
 
     topology: Topology
     guests: tuple[Guest, ...]
     usable: frozenset[int]
     old_cgroups: bool
     lacking: str | None
+    left_out: tuple[str, ...] = ()
 
 
 def situation(facts: Mapping[str, Any]) -> Situation:
@@ -37,10 +39,12 @@ def situation(facts: Mapping[str, Any]) -> Situation:
     isolated = _list(value(facts["cpu"]["isolated"]))
     usable = top.all_cpus - isolated or top.all_cpus
     lacking = _lacking(facts, top)
-    guests = () if lacking else tuple(sorted(_guests(facts, top), key=lambda guest: guest.order))
+    claimed = gpus_by_owner(facts)
+    left_out = [] if lacking else _left_out(facts, claimed)
+    guests = () if lacking else tuple(sorted(_guests(facts, top, claimed, left_out), key=lambda guest: guest.order))
     old = any(one["name"] == "systemd.unified_cgroup_hierarchy" and str(one["value"]).lower() in ("0", "no", "false")
               for one in facts["kernel"]["parameters"])
-    return Situation(top, guests, usable, old, lacking)
+    return Situation(top, guests, usable, old, lacking, tuple(left_out))
 
 
 def _lacking(facts: Mapping[str, Any], top: Topology) -> str | None:
@@ -53,20 +57,31 @@ def _lacking(facts: Mapping[str, Any], top: Topology) -> str | None:
     return None
 
 
-def _guests(facts: Mapping[str, Any], top: Topology) -> Iterable[Guest]:
-    starts = {f"{kind}:{guest['id']}" for kind, part in (("lxc", "containers"), ("vm", "vms"))
-              for guest in value(facts["guests"][part]) or [] if guest["onboot"]}
-    starts |= {guest["guest"] for guest in value(facts["guests"]["ha"]) or [] if guest["state"] == "started"}
-    claimed = gpus_by_owner(facts)
+def _guests(facts: Mapping[str, Any], top: Topology, claimed: Mapping[str, Any], left_out: Collection[str]
+            ) -> Iterable[Guest]:
     there = Counter(top.near(node) for gpu in facts["gpus"] if (node := value(gpu["numa_node"])) is not None
                     and node >= 0 and not gpu["virtual_function"])
     for one in value(facts["placement"]["guests"]) or []:
-        gpus = tuple(claimed.get(one["subject"], ()))
-        if not one["template"] and (one["running"] or one["subject"] in starts or gpus):
-            yield _guest(one, gpus, top, there)
+        if not one["template"] and one["subject"] not in left_out:
+            yield _guest(one, tuple(claimed.get(one["subject"], ())), top, there)
     for one in value(facts["placement"]["processes"]) or []:
         gpus = tuple(sorted({gpu for pid in one["pids"] for gpu in claimed.get(f"pid:{pid}", ())}))
         yield _process(one, gpus, top, there)
+
+
+def _left_out(facts: Mapping[str, Any], claimed: Mapping[str, Any]) -> list[str]:
+    """Guests that neither run nor start with the host; but for those whose GPUs wait for them alone."""
+    starts = {f"{kind}:{guest['id']}" for kind, part in (("lxc", "containers"), ("vm", "vms"))
+              for guest in value(facts["guests"][part]) or [] if guest["onboot"]}
+    starts |= {guest["guest"] for guest in value(facts["guests"]["ha"]) or [] if guest["state"] == "started"}
+    shares = Counter(gpu for gpus in claimed.values() for gpu in gpus)
+    found = []
+    for one in value(facts["placement"]["guests"]) or []:
+        gpus = claimed.get(one["subject"], ())
+        waits = bool(gpus) and all(shares[gpu] == 1 for gpu in gpus)
+        if not (one["template"] or one["running"] or one["subject"] in starts or waits):
+            found.append(one["subject"])
+    return found
 
 
 def gpus_by_owner(facts: Mapping[str, Any]) -> dict[str, list[tuple[str, int | None]]]:
