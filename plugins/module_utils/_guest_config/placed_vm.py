@@ -12,16 +12,17 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable
+from typing import Any
 
 from .._host.host import Host
-from .._host.program import ProgramResult, run_program
+from .._host.program import run_program
 from .._host.reading import error_text
 from .._pve.config import parse_sections
 from .options import Options, alike, check_options, holding_next
 
 TIME_LIMIT = 60.0           # seconds for qm, which waits for a lock of the configuration
 _SUBJECT = re.compile(r"vm:([1-9]\d{2,8})")
-Run = Callable[[list[str], float], "ProgramResult | None"]
+Run = Callable[[list[str], float], Any]        # as run_program()
 
 
 class PlacedVm:
