@@ -16,7 +16,9 @@ description:
   - Opens no file for writing, loads nothing and wakes no suspended device. It runs C(nvidia-smi) only while the driver
     is live, its device node exists and every NVIDIA GPU answers on the bus.
   - A fact that can fail is C({status, value}). The status is one of V(ok), V(absent), V(denied), V(read_only),
-    V(asleep), V(gone), V(passed_through), V(unparsable); the value is null unless the status is V(ok).
+    V(asleep), V(gone), V(passed_through), V(unparsable), V(not_recorded); the value is null unless the status is V(ok).
+  - What a recorded host does not have is V(not_recorded), with the reason as C(why). Such a reading may stand for any
+    fact, also for a list or a whole section.
 extends_documentation_fragment:
   - gpuhost.tuning.attributes
   - gpuhost.tuning.attributes.info_module

@@ -23,6 +23,8 @@ class Tree:
         self.root = pathlib.Path(root)
         self.root.mkdir(parents=True, exist_ok=True)
         (self.root / MARKER).touch()
+        for folder in ("etc", "proc", "sys"):       # as every host has them
+            (self.root / folder).mkdir(exist_ok=True)
         self._nodes: dict[str, dict] = {}
 
     def path(self, path: str) -> pathlib.Path:

@@ -52,9 +52,10 @@ def test_where_the_pci_bus_was_not_read_nobody_says_that_there_is_no_gpu(tree):
 
 
 @pytest.mark.parametrize("plant, parts, check, verdict, reason", [
-    (sick, ["/etc"], "cmdline_configured", "not_applicable",
+    (sick, ["/etc/default/grub", "/etc/kernel"], "cmdline_configured", "not_applicable",
      "GRUB starts this host, and /etc/default/grub is not there"),
-    (sick, ["/etc"], "sysctl_conf", "not_applicable", "there is no /etc/sysctl.conf"),
+    (sick, ["/etc"], "cmdline_configured", "unknown", None),
+    (sick, ["/etc"], "sysctl_conf", "unknown", None),
     (sick, ["/run"], "sysctl_conf", "unknown", None),
     (sick, ["/sys/devices/system/cpu"], "cpus_offline", "not_applicable",
      "the kernel does not tell which CPUs are present and online"),
@@ -73,7 +74,6 @@ def test_what_was_not_read_does_not_pass(facts_of, plant, parts, check, verdict,
 
 
 @pytest.mark.parametrize("plant, parts, check, subject", [
-    (sick, ["/etc"], "other_managers", "tlp"),
     (story_with_vm, ["/proc/irq"], "gpu_interrupts", "0000:01:00.0"),
     (story_with_vm, ["/proc/driver"], "gpu_one_owner", "0000:41:00.0"),
     (story_with_vm, ["/proc/driver"], "lxc_gpu_access", "lxc:101"),
@@ -81,6 +81,12 @@ def test_what_was_not_read_does_not_pass(facts_of, plant, parts, check, verdict,
 def test_nor_does_it_of_one_subject(facts_of, plant, parts, check, subject):
     assert findings(facts_of(plant), check)[subject][0] in ("pass", "fail")
     assert findings(facts_of(without(plant, *parts)), check)[subject][0] == "unknown"
+
+
+def test_without_etc_nobody_says_which_services_tune(facts_of):
+    assert findings(facts_of(sick), "other_managers")["tlp"][0] == "fail"
+    [(verdict, reason)] = findings(facts_of(without(sick, "/etc")), "other_managers").values()
+    assert (verdict, "the recording has no /etc" in reason) == ("unknown", True)
 
 
 def test_what_firmware_does_not_tell_is_unknown_in_words(facts_of):

@@ -12,6 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+# Folders that every host has: of a recording without one of them nothing is known of what is in it.
+ALWAYS_THERE = ("/etc", "/proc", "/sys")
+
 
 def _texts(answers: dict, key: str) -> dict[str, str]:
     return {_spelled(path): str(reason) for path, reason in dict(answers.get(key) or {}).items()}

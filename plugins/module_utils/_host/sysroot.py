@@ -10,7 +10,7 @@ import json
 import os
 
 from .reading import ENOTSUPP, LackingError
-from .recorded_world import RecordedWorld
+from .recorded_world import ALWAYS_THERE, RecordedWorld
 
 MARKER = ".gpuhost-sysroot"
 LINK_LIMIT = 40         # as MAXSYMLINKS in include/linux/namei.h
@@ -70,9 +70,12 @@ class Sysroot:
             self.link_texts = {path: text for path, text in answers.get("links", {}).items() if isinstance(text, str)}
             self.world = RecordedWorld(answers)
         except FileNotFoundError:
-            return
+            pass
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise ValueError(f"{self.sysroot}/{ANSWERS} is not what a recording has there: {error}") from None
+        for folder in ALWAYS_THERE:
+            if not os.path.isdir(self._prefix + folder):
+                self.world.lacking.setdefault(folder, f"the recording has no {folder}")
 
     def fail_as_recorded(self, path: str) -> None:
         """Raises the OSError that a recorded host answered with when it was asked for `path`."""

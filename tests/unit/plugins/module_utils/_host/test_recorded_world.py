@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import pytest
 from ansible_collections.gpuhost.tuning.plugins.module_utils._host.host import Host
@@ -16,6 +17,7 @@ from ansible_collections.gpuhost.tuning.plugins.module_utils._host.reading impor
     known,
     settle,
 )
+from ansible_collections.gpuhost.tuning.plugins.module_utils._pve.guests import read as read_guests
 
 WHY = "the bug report does not have it"
 
@@ -166,3 +168,16 @@ def test_a_plain_value_that_rests_on_it_becomes_one():
     found = settle({"names": lambda: lacking.value or [], "count": lambda: 1})
     assert as_facts(found) == {"names": {"status": "not_recorded", "value": None, "why": WHY}, "count": 1}
     assert known(lambda: lacking.map(int)) is lacking
+
+
+# -- folders that every host has --------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("folder", ["/etc", "/proc", "/sys"])
+def test_a_recording_without_one_of_them_does_not_say_that_it_is_empty(tree, folder):
+    shutil.rmtree(tree.path(folder))
+    assert Host(str(tree.root)).read(f"{folder}/pve/local").detail == f"the recording has no {folder}"
+
+
+def test_without_etc_nobody_says_that_there_are_no_guests(tree):
+    shutil.rmtree(tree.path("/etc"))
+    assert read_guests(Host(str(tree.root)))["status"].status == "not_recorded"
