@@ -23,7 +23,8 @@ def absent() -> dict:
 def placement(cores: int, threads: int = 2, l3_cores: int = 8, features: tuple[str, ...] = AVX2,
               guests: tuple[dict, ...] = (), processes: tuple[dict, ...] = ()) -> dict:
     """`cores` with one or two threads, the second ones numbered behind all first ones; an L3 cache for `l3_cores`."""
-    return {"cores": [_threads(core, core, cores, threads) for core in range(cores)],
+    return {"own": {"uuid": absent(), "addresses": []},
+            "cores": [_threads(core, core, cores, threads) for core in range(cores)],
             "l3": [_threads(first, first + l3_cores - 1, cores, threads) for first in range(0, cores, l3_cores)],
             "features": ok(list(features)), "guests": ok(list(guests)), "processes": ok(list(processes))}
 

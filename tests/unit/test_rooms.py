@@ -60,7 +60,7 @@ ON_THE_CONTROLLER = {
     "_rollout": "_render _records _plan",
     "_report": "_render _statistics _derive _records _placement _checks _bandwidth _benchmark _experiment",
     "_compare": "_render _expressions _records _checks _report",
-    "_fleet": "_render _records _checks _rollout _report _compare",
+    "_fleet": "_render _derive _records _checks _rollout _report _compare",
     "_watch": "_render _records _checks _report",
     "_audit": "_render _expressions _records _placement _checks _plan _rollout _report _fleet",
 }

@@ -80,8 +80,9 @@ def _read_sections(host: Host, link_samples: int) -> dict[str, Any]:
     gpus = known(lambda: with_use(host, devices["gpus"], proc_gpus=nvidia["proc_gpus"], smi=nvidia["smi"],
                                   guests=guests, users=users))
     nodes = numa.read(host)
+    machine = identity.read(host, cpuinfo, firmware)
     return {
-        "identity": identity.read(host, cpuinfo, firmware),
+        "identity": machine,
         "kernel": {**kernel, "earlier_boots": earlier_boots.read(host)},
         "boot": boot_loader.read(host),
         "cpu": cpu.read(host, cpuinfo, kernel["release"], log),
@@ -98,7 +99,8 @@ def _read_sections(host: Host, link_samples: int) -> dict[str, Any]:
         "nvidia": nvidia,
         "rdma": rdma,
         "guests": {**guests, **read_details(host, guests)},
-        "placement": known(lambda: placement.read(host, configs, guests, nodes["nodes"], cpuinfo, users)),
+        "placement": known(lambda: placement.read(host, configs, guests, nodes["nodes"], cpuinfo, users,
+                                                  machine["kind"])),
         "cluster": cluster.read(host, guests),
         "firmware": firmware,
         "ras": ras.read(host, log),

@@ -16,6 +16,7 @@ from .._render.text import clean, one_line, show
 from .._report import evidence
 from .._rollout import gate
 from .._rollout import rollout as rollout_state
+from .guests import joined
 from .outliers import outliers
 from .row import SCHEMA_FLEET, about_checks, fleet_row
 from .table import how_it_ended
@@ -34,6 +35,7 @@ class Fleet(NamedTuple):
     outliers: list[dict[str, Any]]
     problems: dict[str, str]
     rollout: dict[str, Any] | None = None
+    guests: tuple[dict[str, Any], ...] = ()     # those that are hosts themselves, as joined() of guests.py has them
 
 
 def collect(report_dir: str) -> Fleet:
@@ -56,7 +58,7 @@ def collect(report_dir: str) -> Fleet:
         history = records_history.read(folder.path / host_folder.HISTORY)
         hosts[name] = row | {"since": history["since"], "drift": history["drift"], "audits": history["audits"],
                              "runs": runs(folder)}
-    return Fleet(hosts, checks, outliers(hosts), problems, _last_rollout(report_dir))
+    return Fleet(hosts, checks, outliers(hosts), problems, _last_rollout(report_dir), tuple(joined(hosts)))
 
 
 def _last_rollout(report_dir: str) -> dict[str, Any] | None:

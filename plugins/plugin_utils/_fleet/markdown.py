@@ -19,7 +19,7 @@ SHOWN_ROWS = 50
 def markdown(fleet: Fleet, made_at: str) -> str:
     lines = [f"# {count(len(fleet.hosts), 'GPU host')}", "", f"Made {made_at}: {_totals(fleet)}.", ""]
     lines += [line for priority in PRIORITIES for line in _failing(fleet, priority)]
-    lines += _unknown(fleet) + _hosts(fleet) + _outliers(fleet) + _drift(fleet)
+    lines += _unknown(fleet) + _hosts(fleet) + _outliers(fleet) + _guests(fleet) + _drift(fleet)
     lines += _rollout(fleet) + _runs(fleet) + _problems(fleet)
     return "\n".join(lines).rstrip("\n") + "\n"
 
@@ -74,6 +74,17 @@ def _outliers(fleet: Fleet) -> list[str]:
     return _section("The odd ones of a model", ("model", "what", "most have", "but"), [
         [escape(one["model"]), code(one["what"]), f"{code(one['majority'])} ({one['having']} of {one['hosts']})",
          _cut([f"{escape(host)}: {code(text)}" for host, text in one["odd"].items()])] for one in fleet.outliers])
+
+
+def _guests(fleet: Fleet) -> list[str]:
+    titles = ("guest", "is", "nodes of its GPUs there", "and inside", "")
+    return _section("Guests that are hosts of this fleet", titles, [
+        [f"{escape(one['host'])} {code(one['subject'])}", escape(one["guest"]), _numbers(one["outside"]),
+         _numbers(one["inside"]), escape(one["problem"])] for one in fleet.guests])
+
+
+def _numbers(nodes: list[int]) -> str:
+    return ", ".join(map(str, nodes)) or "not known"
 
 
 def _drift(fleet: Fleet) -> list[str]:

@@ -19,8 +19,9 @@ from .._report.groups import Group, group
 from .._report.not_recorded import split
 from .._report.sentences import name_of, sentence, sentences
 from .._report.terminal import notes
+from .guests import of_host
 
-SCHEMA_FLEET = "gpuhost.fleet/4"
+SCHEMA_FLEET = "gpuhost.fleet/5"
 GPU_COLUMNS = ("GPU", "driver", "state", "NUMA node", "link now", "link possible", "MaxPayload", "MaxReadReq", "model")
 # Parameters of a kernel command line that differ from host to host although the hosts are alike.
 _OF_ONE_HOST = frozenset(("BOOT_IMAGE", "root", "initrd", "resume", "boot", "ip"))
@@ -56,6 +57,7 @@ def fleet_row(document: dict[str, Any], shown: Iterable[Section] = ()) -> dict[s
         "verdicts": _numbers(document["summary"]["verdicts"]),
         "waived": int(document["summary"]["waived"]), "traits": _traits(facts),
         "gpus": [_gpu(gpu) for gpu in value(facts["gpus"], [])],
+        "place": of_host(facts),
         "findings": entries(document["findings"]), "evidence": evidence.for_page(shown),
     }
 
