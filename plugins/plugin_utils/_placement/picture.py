@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from .._render.svg import Drawing, Shape, rect, text
 from .lanes import GPUS, LABEL, LANE_WIDTH, MEMORY, ROW, Lane, Row, lane_shapes, rows_of
-from .situation import Situation, situation
+from .situation import Situation, gpus_by_owner, situation
 from .topology import Node
 
 EDGE, _GAP, _DEVICE, _MOST_ROWS = 14, 12, 34, 24
@@ -104,13 +104,16 @@ def _devices_of(node: Node, there: Situation, document: Mapping[str, Any], facts
     for guest in document["guests"]:
         for gpu in guest["gpus"]:
             owners.setdefault(gpu["bdf"], []).append(guest["subject"])
+    for subject in document["left_out"]:
+        for bdf, _node in gpus_by_owner(facts).get(subject, ()):
+            owners.setdefault(bdf, []).append(subject)
     found = []
     for gpu in facts["gpus"]:
         at = gpu["numa_node"]["value"] if gpu["numa_node"]["status"] == "ok" else None
         if at is not None and at >= 0 and there.topology.near(at) == node.id:
             switch = gpu["path"][1] if len(gpu["path"]) > 2 else None
             given = owners.get(gpu["bdf"], [])
-            found.append(Device(gpu["bdf"], given[0] + (", ..." if given[1:] else "") if given else "free", switch))
+            found.append(Device(gpu["bdf"], given[0] + (", ..." if given[1:] else "") if given else "no guest", switch))
     found.sort(key=lambda device: (device.switch or "", device.name))
     return found + [Device(card["name"], "network", None) for card in facts["network"]["interfaces"]
                     if card["numa_node"]["status"] == "ok" and card["numa_node"]["value"] == node.id]
