@@ -92,7 +92,7 @@ class ActionModule(GuardedAction):
             _note(host, hosts, arguments, rollout.FAILED, str(error))
             raise AnsibleActionFail(f"{clean(one_line(error))}. {hint}") from None
         except (OutOfTime, MemoryError):
-            _note(host, hosts, arguments, rollout.FAILED, "its answer took too long, or too much memory")
+            _note(host, hosts, arguments, rollout.FAILED, "evaluating its data took too long or too much memory")
             raise
         except PROBLEMS as problem:
             _note(host, hosts, arguments, rollout.FAILED, str(problem))
@@ -179,12 +179,12 @@ def _next_steps(audit: Audit, outcome: dict[str, Any]) -> list[str]:
         return []           # a report of a host, not the host
     planned = sum(finding["fix"]["planned"] for finding in audit.document["findings"])
     if stage == "audit" and planned and audit.document["facts"]["identity"]["kind"] != "container":
-        return [f"Next, to see the {count(planned, 'change')} that a tune would make at run time, and can take back:",
+        return [f"Next, to see the {count(planned, 'change')} that a tune would make at run time and can undo:",
                 *next_step.lines("tune_runtime", "--check", "--diff")]
     if stage == "before" and given["check"] and outcome["plan"]:
         return ["Next, to make these changes:", *next_step.lines("tune_runtime")]
     if stage == "after" and any(change["outcome"] == "changed" for change in given["changes"]):
-        return ["Next, to see later whether it is still so, and to take it back:",
+        return ["Next, to check later for drift, and to undo the changes:",
                 *next_step.lines("verify"), *next_step.lines("restore"), *_keep(audit)]
     return []
 
@@ -198,14 +198,14 @@ def _keep(audit: Audit) -> list[str]:
 
 
 def _note_end(hosts: list[str], host: str, arguments: dict[str, Any], state: str) -> None:
-    """Put down how the audit ended, for pipelines; the audits of a tune and of a verify are not the last word there."""
+    """Record how the audit ended, for pipelines; the audits of a tune and of a verify are not the last word there."""
     if arguments["stage"] == "audit":
         at = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
         last_run.note(arguments["report_dir"], arguments["run"], hosts, host, state, at, last_run.began())
 
 
 def _note(host: str, hosts: list[str], arguments: dict[str, Any], state: str, reason: str) -> None:
-    """Put down that this run ended here, where it is part of a rollout, and that the audit did."""
+    """Record that this run ended here, where it is part of a rollout, and that the audit did."""
     with contextlib.suppress(*PROBLEMS):
         _note_end(hosts, host, arguments, last_run.UNREACHABLE if state == rollout.UNREACHABLE else last_run.FAILED)
     if not arguments["run_id"] or arguments["stage"] not in ("before", "after"):

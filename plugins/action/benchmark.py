@@ -44,7 +44,7 @@ class ActionModule(GuardedAction):
             folder = host_folder.HostFolder(arguments["report_dir"], host)
             run_id = host_folder.check_run_id(arguments["run_id"]) if arguments["run_id"] else host_folder.new_run_id()
             if self._task.check_mode:
-                message = f"{host}: would make {benchmark.described()}"
+                message = f"{host}: would run {benchmark.described()}"
                 self.console.show(one_line(message))
                 return {**result, "changed": False, "run_id": run_id, "msg": message}
             series = Series(benchmark, folder.path, run_id, self.console.show, loud=_loud(task_vars))

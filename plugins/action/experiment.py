@@ -62,7 +62,7 @@ class ActionModule(GuardedAction):
             with contextlib.nullcontext() if checked else hold(folder.path / LOCK, run_id):
                 message = cut_short(folder, read_before(folder, run_id)["boot_id"], machine.left_behind)
                 if message:
-                    raise AnsibleActionFail(f"the experiment is not begun: {message}")
+                    raise AnsibleActionFail(f"the experiment was not started: {message}")
                 prepared = prepare(folder, run_id, arguments)
                 self.console.show("\n".join(schedule_lines(host, run_id, prepared)))
                 if checked:
@@ -96,7 +96,7 @@ class ActionModule(GuardedAction):
 
 
 def _promise(prepared: Prepared) -> dict[str, Any]:
-    return {"changed": False, "changes": [], "ended": "check mode: not begun", "arms": [], "record": None,
+    return {"changed": False, "changes": [], "ended": "check mode: not started", "arms": [], "record": None,
             "budget": prepared.budget}
 
 

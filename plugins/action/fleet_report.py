@@ -43,7 +43,7 @@ class ActionModule(GuardedAction):
                     **write_fleet(report_dir, arguments["csv"], self._summary(untag(arguments), task_vars))}
         except RecordError as problem:
             # Returned, not raised: a task may say with failed_when that it is no reason to stop. It is said anyway.
-            Display().warning(f"the page of the fleet was not written: {problem}")
+            Display().warning(f"the fleet page was not written: {problem}")
             return {**result, "failed": True, "msg": str(problem)}
 
     @staticmethod
@@ -60,12 +60,12 @@ class ActionModule(GuardedAction):
         return lambda rows, page: {"ansible_stats": statistics(playbook, run_id, hosts, states, rows, page)}
 
     def _tell(self, report_dir: str) -> list[str]:
-        """The table of the last rollout, shown and put down as shown; nothing where that was done when it ended."""
+        """The table of the last rollout, printed and recorded as such; nothing where that was done when it ended."""
         rollout = next(rollout_state.newest(report_dir), None)
         if rollout is None or rollout.document.get("told_at"):
             return []
         if rollout.runs:
-            lines = [f"Rollout {rollout.run_id} is under way: its table comes when it ends."]
+            lines = [f"Rollout {rollout.run_id} is in progress: its table is printed when it ends."]
         else:
             states = gate.decide(rollout, set(rollout.document["hosts"]))
             lines = table.rollout_table(rollout, states, every=Display().verbosity > 0)

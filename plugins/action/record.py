@@ -47,8 +47,8 @@ class ActionModule(GuardedAction):
             if read.get("failed") or "archive" not in read:
                 return {**result, **failure_of(read, "host_record failed without a message")}
             if not isinstance(read["archive"], str) or len(read["archive"]) > 2 * (arguments["max_bytes"] + SPARE):
-                raise ValueError("the host answered with another archive than was asked for: more bytes than "
-                                 f"max_bytes {arguments['max_bytes']} allows, or no text")
+                raise ValueError("the host returned an invalid archive: more bytes than max_bytes "
+                                 f"{arguments['max_bytes']} allows, or not text")
             path = folder.path / "recording.tar.gz"
             host_folder.write_bytes(path, base64.b64decode(untag(read["archive"]), validate=True))
         except PROBLEMS as problem:

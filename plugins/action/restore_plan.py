@@ -27,7 +27,7 @@ ARGUMENTS = {
 
 
 class ActionModule(GuardedAction):
-    """Plans the way back of a host from its journal; the setters that take the values are tasks of their own."""
+    """Plans the restore of a host from its journal; the setters that take the values are tasks of their own."""
 
     _supports_check_mode = True
     _requires_connection = True
@@ -69,9 +69,9 @@ class ActionModule(GuardedAction):
 
     def _nothing(self, journal: dict[str, Any], host: str, arguments: dict[str, Any]) -> str:
         if journal["left_alone"] and not arguments["run_id"]:
-            return "nothing to restore now: what is not back is left alone"
+            return "nothing to restore now: values that were not restored are left alone"
         if any(run["this_boot"] for run in journal["runs"]):
-            return "nothing to restore: everything is back at what it was"
+            return "nothing to restore: every value is back at its original value"
         folder = HostFolder(arguments["report_dir"], host)
         _lines, message = drift.without_journal(folder, arguments["run_id"], journal["boot_id"])
         return f"nothing to restore: {message}"

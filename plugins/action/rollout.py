@@ -125,7 +125,7 @@ class ActionModule(GuardedAction):
         state, reasons = self._look_at(host, rollout, entry, task_vars)
         if reasons:
             rollout.note(host, state, reasons)
-            self._say(f"{host}: looked at again: {state}: {'; '.join(reasons)}")
+            self._say(f"{host}: rechecked: {state}: {'; '.join(reasons)}")
         return {"host": host, "state": state, "reasons": reasons}
 
     def _look_at(self, host: str, rollout: rollout_state.Rollout, entry: dict[str, Any],

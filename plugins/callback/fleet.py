@@ -11,11 +11,11 @@ version_added: 0.1.0
 author:
   - gpuhost.tuning contributors (@gpuhost)
 description:
-  - After a playbook over several hosts it shows one line for each host. After an audit that is how much there is to
-    improve, after a rollout what became of the host and why. With more than 40 hosts those that are fine are only
-    counted, unless C(-v) is given.
-  - After a rollout that was interrupted the table is shown too, from what is on record.
-  - After a rollout the page of the fleet is made once more, with the state of every host.
+  - After a playbook over several hosts it prints one line for each host, after an audit the number of findings, after a
+    rollout the outcome of the host and its reason. With more than 40 hosts those without findings are only counted,
+    unless C(-v) is given.
+  - After an interrupted rollout the table is printed from its record.
+  - After a rollout the fleet page is written again, with the state of every host.
   - Enable it with C(callbacks_enabled = gpuhost.tuning.fleet) in the section C([defaults]) of C(ansible.cfg). The
     playbooks do the same without it.
 """

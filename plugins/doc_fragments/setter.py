@@ -10,7 +10,7 @@ class ModuleDocFragment:
 options:
   sysroot:
     description:
-      - Folder on the managed host that mirrors a host's file system. V(/) is the host itself.
+      - Directory on the managed host that mirrors a host's file system. V(/) is the host itself.
       - A folder is written to only if it contains the file C(.gpuhost-sysroot).
     type: path
     default: /

@@ -10,10 +10,10 @@ version_added: 1.0.0
 author:
   - gpuhost.tuning contributors (@gpuhost)
 description:
-  - Returns its patterns, for C(hosts) of a play, where they match a host of the inventory and of C(--limit).
-  - Otherwise the play fails and says what was given. Ansible itself passes over a play without hosts and ends with
-    success, also where the file of the inventory does not exist.
-  - With C(--syntax-check) nothing is asked, as no inventory is needed for it.
+  - Returns its patterns, for C(hosts) of a play, if they match a host of the inventory and of C(--limit).
+  - Otherwise the play fails with a message. Ansible itself skips a play without hosts and succeeds, even if the
+    inventory file does not exist.
+  - With C(--syntax-check) nothing is checked, as no inventory is needed for it.
 options:
   _terms:
     description: Patterns of hosts.

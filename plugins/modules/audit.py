@@ -9,13 +9,13 @@ module: audit
 short_description: Read a host, judge it and write its report
 version_added: 0.1.0
 description:
-  - Reads the host as M(gpuhost.tuning.host_info) does, judges the facts on the controller with the checks of the
+  - Reads the host like M(gpuhost.tuning.host_info), evaluates the facts on the controller with the checks of the
     catalogue, and writes C(audit.json) and C(system-improve.md) below O(report_dir), and beside them C(junit.xml),
     C(gpuhost.prom) for the textfile collector of Prometheus' node_exporter, and C(findings.jsonl).
-  - The host is only read. Files are written on the controller, as the user who runs Ansible, in check mode too. That
+  - The host is only read. Files are written on the controller, as the user who runs Ansible, also in check mode. This
     is never reported as a change.
-  - What was measured on the host, by an experiment or of bandwidth, is read from its folder below O(report_dir). The
-    report shows it, and findings carry it as C(measured_here). It changes no verdict and no plan.
+  - Results of experiments and bandwidth measurements are read from the host's directory below O(report_dir). The report
+    shows them, and findings include them as C(measured_here). They change no verdict and no plan.
   - With O(stage=before) it also makes a plan and writes C(before.json) and C(plan.json) of a run. With O(stage=after)
     it writes C(after.json) and C(outcome.json), and the report shows what the run changed.
 extends_documentation_fragment:
@@ -26,19 +26,19 @@ author:
   - gpuhost.tuning contributors (@gpuhost)
 options:
   sysroot:
-    description: Folder on the managed host that mirrors a host's file system. V(/) is the host itself.
+    description: Directory on the managed host that mirrors a host's file system. V(/) is the host itself.
     type: str
     default: /
   report_dir:
-    description: Folder on the controller. A relative one starts where the command was started.
+    description: Directory on the controller. A relative path is resolved against the current directory.
     type: str
     default: reports
   profile:
-    description: Name of a shipped profile, or the path of a file with your own.
+    description: Name of a shipped profile, or the path of your own profile.
     type: str
     default: inference
   checks:
-    description: Files or folders with checks of your own, which are judged beside the shipped ones.
+    description: Files or directories with your own checks, which are evaluated in addition to the shipped ones.
     type: list
     elements: str
     default: []
@@ -55,41 +55,42 @@ options:
     default: {}
   values:
     description:
-      - Values that are wanted besides those of the profile, by kind and address, or the path of a file with them.
-        A plan of an earlier run is such a file.
+      - Values to set in addition to the profile, by kind and address, or the path of a file with them. The plan of an
+        earlier run is such a file.
     type: raw
     default: {}
   only:
-    description: Judge these check ids alone.
+    description: Evaluate only these check ids.
     type: list
     elements: str
     default: []
   skip:
-    description: Leave these check ids out.
+    description: Check ids to exclude.
     type: list
     elements: str
     default: []
   include:
-    description: Contested check ids to plan although the profile does not.
+    description: Contested check ids to plan in addition to those of the profile.
     type: list
     elements: str
     default: []
   dedicated:
-    description: The host serves one workload alone, so that what would hurt neighbours may be planned.
+    description: The host is dedicated to one workload, so that changes that could affect other workloads may be
+      planned.
     type: bool
     default: false
   allow_busy:
-    description: Plan changes of GPUs that a process holds open too.
+    description: Also plan changes of GPUs that are in use by a process.
     type: bool
     default: false
   link_samples:
     description:
-      - How often to look at the link of every GPU beyond the one look of every audit, 50 milliseconds apart and at most
-        V(100) times. Of use while there is load - one look shows one phase of a link.
+      - Number of additional samples of the link state of every GPU, 50 milliseconds apart, at most V(100). Useful under
+        load, as one sample shows only the state at one moment.
     type: int
     default: 0
   fail_on:
-    description: Fail when something of this priority or above is to be improved. Empty for never.
+    description: Fail on findings of this priority or higher. Empty means never.
     type: str
     choices: ["", P0, P1, P2]
     default: ""
@@ -106,7 +107,7 @@ options:
     choices: [audit, compare, before, after]
     default: audit
   run_id:
-    description: Id of the run, in the form V(20261129T183000Z-4f2a). One is made when it is missing.
+    description: Id of the run, in the form V(20261129T183000Z-4f2a). Generated if omitted.
     type: str
   changes:
     description: With O(stage=after), what the setters returned as C(changes).
@@ -117,8 +118,8 @@ options:
     description:
       - Options that variables give, each with the names of variables of which the first one that is set counts. What
         the task itself gives counts before them.
-      - It takes the place of templates with C(default) of Jinja. Each of those is compiled anew for every host, and
-        takes a variable whose value cannot be had for one that nobody set. Here such a variable fails the task.
+      - It takes the place of templates with C(default) of Jinja. Each of those is compiled again for every host, and
+        treats a variable that cannot be resolved like one that is not set. Here such a variable fails the task.
     type: dict
     default: {}
 """
@@ -156,7 +157,7 @@ run_id:
 summary:
   description:
     - How many findings have which verdict (C(verdicts)) and fail without a waiver (C(failing)), and by priority how
-      many things there are to do (C(things)), in how many places (C(places)). Findings that one action settles are one
+      many things there are to do (C(things)), in how many places (C(places)). Findings fixed by one action count as one
       thing.
   returned: success
   type: dict
@@ -191,18 +192,19 @@ planned:
   type: list
   elements: dict
 driver_mismatch:
-  description: The versions in words where the loaded NVIDIA driver and its libraries differ, null where they are one.
+  description: A sentence with the versions if the loaded NVIDIA driver and its libraries have different versions, else
+    null.
   returned: with O(stage=compare)
   type: str
 left_alone:
   description:
-    - Why nothing is changed on this Proxmox VE node now, for example that the cluster is not quorate. Every planned
+    - Why nothing is changed on this Proxmox VE node now, for example that the cluster has no quorum. Every planned
       change is refused then. Empty for a host that may be changed, and for one that needs no change.
   returned: with O(stage=before)
   type: list
   elements: str
 harm:
-  description: What the guard found worse on a device than before the run, each with C(device) and C(what).
+  description: Device regressions found by the health check after the run, each with C(device) and C(what).
   returned: with O(stage=after)
   type: list
   elements: dict
@@ -212,12 +214,12 @@ refused:
   type: list
   elements: str
 notes:
-  description: What else changed while the run lasted.
+  description: Other changes observed during the run.
   returned: with O(stage=after)
   type: list
   elements: str
 lines:
-  description: What would have been printed. With Ansible's own stdout callback it is printed instead.
+  description: The lines that are printed with Ansible's own stdout callback, for other callbacks.
   returned: with another stdout callback
   type: list
   elements: str

@@ -6,16 +6,16 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: benchmark
-short_description: Run a benchmark of your own several times and keep what it measured
+short_description: Run your own benchmark several times and record the results
 version_added: 0.1.0
 description:
   - Runs the command of O(benchmark) with M(gpuhost.tuning.workload) on the host or in one of its containers, or on the
-    controller, as often as wanted, and finds the figures in what it prints.
-  - The first runs only warm up. A run outside the limits, on a hot GPU for example, is kept and does not count.
-  - Writes C(benchmark.json) and all that the command said below O(report_dir) on the controller, as the user who runs
+    controller, several times, and extracts metrics from its output.
+  - The first runs are for warm-up. A run outside the limits, for example on a hot GPU, is recorded but does not count.
+  - Writes C(benchmark.json) and the command's output below O(report_dir) on the controller, as the user who runs
     Ansible. That is never reported as a change, and neither is what the command does.
-  - A command that fails, hangs or is killed, a figure that is missing, a container that does not run and a host that
-    was rebooted meanwhile end it with one message. What was measured until then is kept.
+  - A command that fails, hangs or is killed, a missing metric, a container that is not running and a reboot of the host
+    end it with one message. The results so far are recorded.
 extends_documentation_fragment:
   - gpuhost.tuning.attributes
   - gpuhost.tuning.attributes.controller
@@ -23,7 +23,7 @@ attributes:
   check_mode:
     support: full
     details:
-      - Nothing is run. It says what would be.
+      - Nothing is run. The module reports what would be run.
   diff_mode:
     support: N/A
     details:
@@ -44,16 +44,16 @@ options:
     required: true
   sysroot:
     description:
-      - Folder on the managed host that mirrors a host's file system. V(/) is the host itself. For another one only a
+      - Directory on the managed host that mirrors a host's file system. V(/) is the host itself. For another one only a
         command that runs on the controller can be measured.
     type: str
     default: /
   report_dir:
-    description: Folder on the controller. A relative one starts where the command was started.
+    description: Directory on the controller. A relative path is resolved against the current directory.
     type: str
     default: reports
   run_id:
-    description: Id of this run, V(20261129T183000Z-4f2a) for example. One is made when left out.
+    description: Id of this run, V(20261129T183000Z-4f2a) for example. Generated if omitted.
     type: str
 seealso:
   - module: gpuhost.tuning.workload
@@ -76,12 +76,13 @@ EXAMPLES = r"""
 
 RETURN = r"""
 summary:
-  description: By metric the C(median), the C(low)est and the C(high)est figure of the C(runs) that count.
+  description: For each metric the C(median), the lowest (C(low)) and the highest (C(high)) value of the C(runs) that
+    count.
   returned: where a run was made
   type: dict
   sample: {generated: {median: 141.2, low: 139.8, high: 141.9, runs: 5}}
 runs:
-  description: How many runs were made, those to warm up among them.
+  description: How many runs were made, including those for warm-up.
   returned: where a run was made
   type: int
 discarded:
@@ -98,7 +99,7 @@ run_id:
   returned: success
   type: str
 lines:
-  description: What would have been printed. With Ansible's own stdout callback it is printed instead.
+  description: The lines that are printed with Ansible's own stdout callback, for other callbacks.
   returned: with another stdout callback
   type: list
   elements: str

@@ -30,7 +30,7 @@ options:
     elements: str
     required: true
   report_dir:
-    description: Folder on the controller. A relative one starts where the command was started.
+    description: Directory on the controller. A relative path is resolved against the current directory.
     type: str
     default: reports
   checks:
@@ -78,7 +78,7 @@ msg:
   returned: always
   type: str
 lines:
-  description: What would have been printed. With Ansible's own stdout callback it is printed instead.
+  description: The lines that are printed with Ansible's own stdout callback, for other callbacks.
   returned: with another stdout callback
   type: list
   elements: str

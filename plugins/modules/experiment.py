@@ -9,19 +9,19 @@ module: experiment
 short_description: Measure which planned changes help, by alternating between before and after
 version_added: 0.1.0
 description:
-  - Runs the benchmark of the user in two states of the host in turn, before (A) and after (B) the planned changes, and
-    says for each metric by how many percent they differ, how sure that is, or how many more runs would tell.
-  - The order within each block of two runs is drawn by chance. Before and behind every run the setters look whether
-    each setting is what it is to be. A run during which somebody else changed one, during which a GPU was too hot or
-    throttled, or during which somebody else came to a GPU does not count, and its block is run again. After more such
-    runs than a quarter of all, and more than three, the experiment gives up.
-  - At the end the settings are brought to the state that was chosen, after a failure to what they were before. That is
-    done too when it is interrupted by Ctrl-C, C(SIGTERM) or C(SIGHUP), and when C(ansible-playbook) is killed. Where
-    the worker process is killed too or the connection is lost, P(gpuhost.tuning.restore#role) brings them back by the
-    journal on the host, and another experiment from this controller is refused until then.
+  - Runs the user's benchmark alternately in two states of the host, before (A) and after (B) the planned changes, and
+    reports for each metric the difference in percent with its confidence, or how many more runs are needed.
+  - The order within each block of two runs is random. Before and after every run the setters check that each setting
+    has the intended value. A run does not count, and its block is repeated, if something else changed a setting, if a
+    GPU was too hot or throttled, or if another process started to use a GPU. The experiment ends if more than a quarter
+    of all runs and more than three do not count.
+  - At the end the chosen final state is set, after a failure the original one. This is also done after an interruption
+    by Ctrl-C, C(SIGTERM) or C(SIGHUP), and if C(ansible-playbook) is killed. If the worker process is killed too or the
+    connection is lost, P(gpuhost.tuning.restore#role) restores the settings from the journal on the host, and another
+    experiment from this controller is refused until then.
   - One experiment at a time runs on a host from a controller.
   - MaxReadReq of GPUs and modules are compared only with O(mode=plan).
-  - In check mode it only says what would be compared, in which order and at what cost.
+  - In check mode it only reports what would be compared, in which order and how long it takes.
   - The records are C(experiment.json) below O(report_dir) and the raw output of every run.
 extends_documentation_fragment:
   - gpuhost.tuning.attributes
@@ -30,20 +30,20 @@ attributes:
   check_mode:
     support: full
     details:
-      - It says what would be compared and at what cost, and changes nothing.
+      - It reports what would be compared and how long it takes, and changes nothing.
   diff_mode:
     support: none
     details:
-      - What is set for a time and taken back makes no difference.
+      - Temporary changes are not part of the diff.
 author:
   - gpuhost.tuning contributors (@gpuhost)
 options:
   sysroot:
-    description: Folder on the managed host that mirrors a host's file system. V(/) is the host itself.
+    description: Directory on the managed host that mirrors a host's file system. V(/) is the host itself.
     type: str
     default: /
   report_dir:
-    description: Folder on the controller. A relative one starts where the command was started.
+    description: Directory on the controller. A relative path is resolved against the current directory.
     type: str
     default: reports
   run_id:
@@ -56,16 +56,18 @@ options:
     elements: dict
     required: true
   left_alone:
-    description: What it returns as RV(gpuhost.tuning.audit#module:left_alone). With a reason in it nothing is begun.
+    description: What it returns as RV(gpuhost.tuning.audit#module:left_alone). If it contains a reason, the experiment
+      is refused.
     type: list
     elements: str
     default: []
   benchmark:
-    description: What to measure with, as a mapping or the path of a YAML file with it.
+    description: The benchmark, as a mapping or the path of a YAML file with it.
     type: raw
     required: true
   overrides:
-    description: The overrides that the audit was given. C(overrides.yml) holds them beside what did not help.
+    description: The overrides that the audit was given. C(overrides.yml) includes them in addition to the changes that
+      did not help.
     type: dict
     default: {}
   mode:
@@ -78,41 +80,41 @@ options:
     choices: [plan, one_at_a_time, leave_one_out]
     default: plan
   only:
-    description: Of the changes only these, by check id or address. Empty for all.
+    description: Only these changes, by check id or address. Empty means all.
     type: list
     elements: str
     default: []
   blocks:
-    description: Blocks of two runs, one in each state, for each comparison. Fewer than eight tell nothing, and of
-      several comparisons more are needed. An experiment in which nothing could stand is refused with the number that
-      would do.
+    description: Blocks of two runs, one in each state, for each comparison. At least eight are needed, more for several
+      comparisons. An experiment in which no effect could be significant is refused, with the number of blocks needed.
     type: int
     default: 10
   matters:
-    description: Percent below which a difference is of no interest.
+    description: Smallest difference of interest, in percent.
     type: float
     default: 2.0
   end:
     description:
-      - How the host is left, V(before) as it was, V(after) with all changes, or V(best) with those that help by one
-        metric and hurt by none. After a failure it is left as it was.
+      - Final state of the host, V(before) for its original state, V(after) for all changes, or V(best) for those that
+        help in one metric and hurt in none. After a failure the original state is restored.
     type: str
     choices: [before, after, best]
     default: before
   seed:
-    description: Number that decides the order of the runs. One is drawn when it is missing.
+    description: Seed of the order of runs. Random if omitted.
     type: int
   budget_minutes:
     description:
-      - Minutes that it may take. One that would take longer is not begun. What a run takes is known from a record of
-        the same benchmark on this host, else its time limit counts. When the time is up, no further block is begun.
+      - Maximum duration in minutes. An experiment that would take longer is refused. The duration of a run is taken
+        from a record of the same benchmark on this host, or else from its timeout. When the time is up, no further
+        block is started.
     type: float
   pause_seconds:
-    description: Seconds to wait before a block is run again that had a run outside the limits.
+    description: Seconds to wait before a block with a run outside the limits is repeated.
     type: float
     default: 30.0
   allow_busy:
-    description: Write to GPUs that a process holds open too.
+    description: Also write to GPUs that are in use by a process.
     type: bool
     default: false
 seealso:
@@ -145,17 +147,17 @@ EXAMPLES = r"""
 RETURN = r"""
 arms:
   description:
-    - Each comparison with C(name), C(toggles), C(checks), C(values), and in C(metrics) what came of each metric.
+    - Each comparison with C(name), C(toggles), C(checks), C(values), and in C(metrics) the result of each metric.
   returned: always
   type: list
   elements: dict
 budget:
-  description: What it was said to cost, C(runs), C(warm_up), C(restarts), C(minutes), C(minutes_at_most) and C(gpus).
+  description: The expected cost, C(runs), C(warm_up), C(restarts), C(minutes), C(minutes_at_most) and C(gpus).
   returned: always
   type: dict
 changes:
   description:
-    - What became of each setting, as setters tell it, V(changed) where it is left at another value than before and
+    - The outcome of each setting, as setters tell it, V(changed) where it is left at another value than before and
       V(reverted) where it is back.
   returned: always
   type: list
@@ -170,7 +172,7 @@ record:
   returned: always
   type: str
 lines:
-  description: What would have been printed. With Ansible's own stdout callback it is printed instead.
+  description: The lines that are printed with Ansible's own stdout callback, for other callbacks.
   returned: with another stdout callback
   type: list
   elements: str

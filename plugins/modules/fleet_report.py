@@ -9,11 +9,11 @@ module: fleet_report
 short_description: Make one page of all audited hosts
 version_added: 0.1.0
 description:
-  - Reads the records of all hosts below O(report_dir) on the controller and writes C(index.html), a page that needs
-    nothing beside itself, C(fleet.md), the same in short, and C(findings.jsonl), a line for each finding of each host.
-  - No host is asked for anything. The roles P(gpuhost.tuning.audit#role), P(gpuhost.tuning.tune_runtime#role) and
-    P(gpuhost.tuning.verify#role) do this at their end, once for each batch of hosts.
-  - Files are written on the controller, as the user who runs Ansible, in check mode too. That is never reported as a
+  - Reads the records of all hosts below O(report_dir) on the controller and writes C(index.html), a self-contained
+    page, C(fleet.md), a summary, and C(findings.jsonl), a line for each finding of each host.
+  - No host is contacted. The roles P(gpuhost.tuning.audit#role), P(gpuhost.tuning.tune_runtime#role) and
+    P(gpuhost.tuning.verify#role) do this at the end, once for each batch of hosts.
+  - Files are written on the controller, as the user who runs Ansible, also in check mode. This is never reported as a
     change.
 extends_documentation_fragment:
   - gpuhost.tuning.attributes
@@ -23,13 +23,13 @@ author:
   - gpuhost.tuning contributors (@gpuhost)
 options:
   report_dir:
-    description: Folder on the controller. A relative one starts where the command was started.
+    description: Directory on the controller. A relative path is resolved against the current directory.
     type: str
     default: reports
   tell_rollout:
     description:
       - Show the table of the last rollout over several hosts too, where it ended without one because it was killed, and
-        put down that it was shown.
+        record that it was shown.
     type: bool
     default: false
   csv:
@@ -90,7 +90,7 @@ msg:
   returned: always
   type: str
 lines:
-  description: What would have been printed. With Ansible's own stdout callback it is printed instead.
+  description: The lines that are printed with Ansible's own stdout callback, for other callbacks.
   returned: with another stdout callback
   type: list
   elements: str

@@ -6,30 +6,29 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: gpu_bandwidth
-short_description: Measure how fast copies to, from and between NVIDIA GPUs are, and whether the data arrives
+short_description: Measure the bandwidth of copies to, from and between NVIDIA GPUs, and verify their data
 version_added: 0.1.0
 description:
   - Measures for each GPU copies from pinned host memory on its own NUMA node to the GPU, back, and within the GPU, and
     for each ordered pair of GPUs peer access, peer reads and peer writes with their latency; with O(concurrent) also
-    copies that are made at once. Every copy arrives in a place of its own and is compared with what was sent, to the
-    last byte.
-  - Calls the CUDA driver library by itself, and needs neither a CUDA toolkit nor a package of Python.
-  - B(It has not run on real hardware yet). Every verdict was exercised against a stand-in for the driver library, which
+    concurrent copies. Every copy has its own destination buffer and is compared with its source, byte by byte.
+  - Calls the CUDA driver library directly, and needs neither a CUDA toolkit nor a Python package.
+  - B(It has not run on real hardware yet). Every verdict was tested against a stand-in for the driver library, which
     has its functions and calling convention and simulates GPUs in host memory.
   - Nothing is measured, and the task fails with one message, while a process uses one of the GPUs (see
-    O(allow_busy)), one of the host's NVIDIA GPUs no longer answers or hung in an earlier measurement, driver and
-    libraries differ, C(nvidia_uvm) is not loaded, or the kernel log cannot be read. A GPU that is asleep, virtual,
-    split up by MIG, bound to another driver or named by a virtual machine is left out.
-  - It does not ask whether transfers between GPUs are at risk on this host, whether the driver reported errors before,
-    and whether high availability keeps its guests. M(gpuhost.tuning.bandwidth) does, from the facts of the audit, and
-    then calls this module.
-  - Takes at most 5% of the free memory of a GPU. Measures one GPU first, then a second one, then the pair, then all the
-    rest. Ends at the first step that does not answer, at any new Xid in the kernel log, and when a GPU is as hot as
-    where it slows itself down.
-  - The copies are made by a child process. One that does not answer within O(timeout) is killed. One that does not die
-    is left behind, reported in RV(abandoned) and not waited for. The GPUs of that step are marked in
-    C(/run/gpuhost/hung.json) until the next boot, and the plan, M(gpuhost.tuning.pcie_maxreadreq),
-    M(gpuhost.tuning.nvidia_module), the restore and C(nvidia-smi) then leave them alone.
+    O(allow_busy)), one of the host's NVIDIA GPUs does not respond or hung in an earlier measurement, driver and
+    libraries have different versions, C(nvidia_uvm) is not loaded, or the kernel log cannot be read. A GPU that is
+    suspended, virtual, in MIG mode, bound to another driver or assigned to a virtual machine is skipped.
+  - It does not check whether transfers between GPUs are at risk on this host, whether the driver reported errors
+    before, and whether high availability manages guests. M(gpuhost.tuning.bandwidth) does, from the facts of the audit,
+    and then calls this module.
+  - Uses at most 5% of the free memory of a GPU. Measures one GPU first, then a second one, then the pair, then all
+    others. Stops at the first step that does not return, at any new Xid in the kernel log, and when a GPU is at its
+    thermal-throttle temperature.
+  - The copies are made by a child process. If it does not respond within O(timeout) it is killed; if it cannot be
+    killed it is abandoned and reported in RV(abandoned). The GPUs of that step are listed in C(/run/gpuhost/hung.json)
+    until the next boot; they are then not planned, not written by M(gpuhost.tuning.pcie_maxreadreq),
+    M(gpuhost.tuning.nvidia_module) or a restore, and C(nvidia-smi) is not run.
 extends_documentation_fragment:
   - gpuhost.tuning.attributes
 author:
@@ -101,7 +100,7 @@ options:
     type: int
     default: 60
   allow_busy:
-    description: Measure GPUs too that a process holds open. C(nvidia-persistenced) never counts.
+    description: Also measure GPUs that are in use by a process. C(nvidia-persistenced) never counts.
     type: bool
     default: false
   run_id:
@@ -160,7 +159,7 @@ gpus:
       returned: always
       type: str
     numa_node:
-      description: NUMA node of the GPU, null where the firmware names none.
+      description: NUMA node of the GPU, null where the firmware reports none.
       returned: always
       type: int
     bound:
@@ -316,7 +315,7 @@ hung:
   type: list
   elements: str
 abandoned:
-  description: The process that could not be killed and was left behind, null where there is none.
+  description: The process that could not be killed and was abandoned, null where there is none.
   returned: success
   type: int
 not_measured:

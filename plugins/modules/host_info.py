@@ -6,15 +6,15 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: host_info
-short_description: Read every setting of a GPU host that the audit judges
+short_description: Read every setting of a GPU host that the audit checks
 version_added: 0.1.0
 description:
   - Reads identity, kernel, processors, NUMA, memory, sysctls and the files that set them, services that tune, network
     cards, GPUs with the PCI ports above them, IOMMU, the NVIDIA driver, RDMA devices, Proxmox VE guests and firmware of
-    a host in one call, with the Python standard library alone.
-  - Works without root. What only root may read has the status V(denied) and is listed in RV(facts.unread).
-  - Opens no file for writing, loads nothing and wakes no suspended device. It runs C(nvidia-smi) only while the driver
-    is live, its device node exists and every NVIDIA GPU answers on the bus.
+    a host in one call, using only the Python standard library.
+  - Works without root. Facts that only root can read have the status V(denied) and are listed in RV(facts.unread).
+  - Opens no file for writing, loads no module and wakes no suspended device. Runs C(nvidia-smi) only if the driver is
+    loaded, its device node exists and every NVIDIA GPU responds on the bus.
   - A fact that can fail is C({status, value}). The status is one of V(ok), V(absent), V(denied), V(read_only),
     V(asleep), V(gone), V(passed_through), V(unparsable), V(not_recorded); the value is null unless the status is V(ok).
   - What a recorded host does not have is V(not_recorded), with the reason as C(why). Such a reading may stand for any
@@ -26,28 +26,28 @@ author:
   - gpuhost.tuning contributors (@gpuhost)
 options:
   sysroot:
-    description: Folder on the managed host that mirrors a host's file system. V(/) is the host itself.
+    description: Directory on the managed host that mirrors a host's file system. V(/) is the host itself.
     type: path
     default: /
   tunables:
     description:
-      - Addresses to read as well, whatever they are, for example V(sysctl:vm.laptop_mode). They are returned in
+      - Addresses of additional tunables to read, for example V(sysctl:vm.laptop_mode). They are returned in
         RV(facts.tunables).
     type: list
     elements: str
     default: []
   link_samples:
     description:
-      - How often to look at the link of every GPU, 50 milliseconds apart, beyond the one look of every call. A link
-        that rests, flaps or falls back under load shows another speed each time; the least and the greatest are
-        returned in RV(facts.gpus).
-      - V(0) takes no further look. The most is V(100), which takes five seconds.
+      - Number of additional samples of the link state of every GPU, 50 milliseconds apart. A link that is idle, flaps
+        or falls back under load can show another speed each time; the minimum and maximum are returned in
+        RV(facts.gpus).
+      - V(0) takes no additional samples. The maximum is V(100), which takes five seconds.
     type: int
     default: 0
   packed:
     description:
-      - Return the facts as one text, RV(facts_packed), in place of RV(facts). Ansible looks at every value of a result,
-        on the host and on the controller, and a text is one value, here of a tenth of the size.
+      - Return the facts as one string, RV(facts_packed), instead of RV(facts). Ansible processes every value of a
+        result, on the host and on the controller; the string is a single value and a tenth of the size.
     type: bool
     default: false
 """

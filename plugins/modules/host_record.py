@@ -6,13 +6,13 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: host_record
-short_description: Read a host as an audit does and return an archive of what was read
+short_description: Read a host like an audit and return an archive of what was read
 version_added: 0.1.0
 description:
   - Reads what M(gpuhost.tuning.host_info) reads, in the same way, and returns a gzipped tar of exactly these files,
     with the texts of links, the modes, and the answers of those that could not be read.
-  - Unpacked, the archive is a folder that can be given as C(sysroot) to every module of this collection; an audit of it
-    comes to the same findings.
+  - The unpacked archive is a directory that can be used as C(sysroot) of every module of this collection; an audit of
+    it has the same findings.
   - Of files that are only searched for a word, that word alone is in it. Of C(/proc/<pid>/environ) it holds the entry
     C(container=) alone. Secrets are V(masked) wherever they are, told by the words around them, and so are descriptions
     and the values of unknown settings in configurations of guests.
@@ -24,27 +24,27 @@ author:
   - gpuhost.tuning contributors (@gpuhost)
 options:
   sysroot:
-    description: Folder on the managed host that mirrors a host's file system. V(/) is the host itself.
+    description: Directory on the managed host that mirrors a host's file system. V(/) is the host itself.
     type: path
     default: /
   tunables:
-    description: Addresses to read as well, whatever they are, for example V(sysctl:vm.laptop_mode).
+    description: Addresses of additional tunables to read, for example V(sysctl:vm.laptop_mode).
     type: list
     elements: str
     default: []
   anonymise:
     description:
       - Replace names of hosts, clusters and guests, UUIDs, serial numbers, hardware and IP addresses, and names of
-        disks, each by the same stand-in wherever it occurs.
+        disks, each consistently by the same replacement.
     type: bool
     default: false
   writable:
     description:
-      - Put the file C(.gpuhost-sysroot) into the archive, without which nothing is ever written below a folder.
+      - Add the file C(.gpuhost-sysroot), which allows writes below the unpacked directory.
     type: bool
     default: false
   max_bytes:
-    description: Fail where the files together have more bytes than this.
+    description: Fail if the files together have more bytes than this.
     type: int
     default: 67108864
 seealso:

@@ -15,7 +15,7 @@ description:
     archive of a sosreport, what C(pvereport) prints, or the text of C(lspci) with that of C(dmesg). Which of them it is
     is found out from what it holds. It may be compressed, and cut.
   - Files are treated as untrusted input. No host is asked for anything.
-  - Files are written on the controller, as the user who runs Ansible, in check mode too. That is never reported as a
+  - Files are written on the controller, as the user who runs Ansible, also in check mode. This is never reported as a
     change.
 extends_documentation_fragment:
   - gpuhost.tuning.attributes
@@ -36,7 +36,7 @@ options:
     description: Name of the host; without it that of the file, without its endings. Only for files of one host.
     type: str
   report_dir:
-    description: Folder on the controller. A relative one starts where the command was started.
+    description: Directory on the controller. A relative path is resolved against the current directory.
     type: str
     default: reports
 seealso:
@@ -80,7 +80,7 @@ hosts:
       type: list
       elements: str
 lines:
-  description: What would have been printed. With Ansible's own stdout callback it is printed instead.
+  description: The lines that are printed with Ansible's own stdout callback, for other callbacks.
   returned: with another stdout callback
   type: list
   elements: str

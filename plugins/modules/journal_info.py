@@ -6,14 +6,14 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: journal_info
-short_description: Tell what was changed on a host since it booted, and the way back
+short_description: Show what was changed on a host since boot, and how to restore it
 version_added: 0.1.0
 description:
   - Reads C(/run/gpuhost/journal.jsonl), where every write of this collection is recorded before and after.
-  - The baseline of a tunable is its value before our first write since boot or since it was last brought back. If
-    somebody else changed it between two of our runs, the value that was found then is the baseline.
+  - The baseline of a tunable is its value before our first write since boot or since it was last restored. If
+    something else changed it between two of our runs, the value that was found then is the baseline.
   - A write without an end belongs to a run that was killed. It may have happened or not, so what was there before it,
-    what it wanted and what the kernel makes of that are taken as ours, and any other value is somebody else's.
+    what it wanted and what the kernel makes of that are taken as ours, and any other value is not ours.
 extends_documentation_fragment:
   - gpuhost.tuning.attributes
   - gpuhost.tuning.attributes.info_module
@@ -21,11 +21,11 @@ author:
   - gpuhost.tuning contributors (@gpuhost)
 options:
   sysroot:
-    description: Folder on the managed host that mirrors a host's file system. V(/) is the host itself.
+    description: Directory on the managed host that mirrors a host's file system. V(/) is the host itself.
     type: path
     default: /
   run_id:
-    description: Plan the way back of this run alone, to what was there before it.
+    description: Plan the restore of only this run, to the state before it.
     type: str
 seealso:
   - module: gpuhost.tuning.sysctl_snapshot
@@ -52,7 +52,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 status:
-  description: V(ok), V(absent) where nothing was written since boot, or V(denied) without root.
+  description: V(ok), V(absent) if nothing was written since boot, or V(denied) without root.
   returned: success
   type: str
 detail:
@@ -78,7 +78,7 @@ runs:
       returned: always
       type: str
     this_boot:
-      description: Whether that is the boot of now. What was written before is gone.
+      description: Whether that is the current boot. Earlier writes were reset by the reboot.
       returned: always
       type: bool
     started:
@@ -103,10 +103,10 @@ baselines:
   elements: dict
 restore_values:
   description:
-    - What brings back the baselines, or with O(run_id) what was there before that run, by kind and address. Each value
+    - What restores the baselines, or with O(run_id) what was there before that run, by kind and address. Each value
       is C({set, only_from, identity, restores}); C(only_from) is a list where any of several values is ours. What was
       written last comes first.
-    - Give each kind to its module, in the reverse of the order in which they were set. A tunable that somebody else
+    - Give each kind to its module, in the reverse of the order in which they were set. A tunable that something else
       changed is refused. It is forced by leaving out C(only_from).
   returned: success
   type: dict
@@ -114,7 +114,7 @@ restore_values:
 expected_values:
   description:
     - What we left, by kind and address. Each value is C({set, only_from, identity}).
-    - Given to its module in check mode, V(unchanged) means as we left it, V(would_change) that it is back at its
+    - Given to its module in check mode, V(unchanged) means as we left it, V(would_change) that its value is again its
       baseline, and V(refused) that it has a third value or another device.
   returned: success
   type: dict
@@ -125,16 +125,17 @@ unusable:
   type: list
   elements: dict
 driver_mismatch:
-  description: The versions in words where the loaded NVIDIA driver and its libraries differ, null where they are one.
+  description: A sentence with the versions if the loaded NVIDIA driver and its libraries have different versions, else
+    null.
   returned: success
   type: str
 persisted:
-  description: What is persisted on the host and what became of it, as in the facts of M(gpuhost.tuning.host_info).
+  description: What is persisted on the host and the outcome of it, as in the facts of M(gpuhost.tuning.host_info).
   returned: success
   type: dict
 left_alone:
-  description: The tunables of GPUs that hung while they were measured, and with O(run_id) those of that run that are
-    not brought back, each with C(address) and C(reason).
+  description: The tunables of GPUs that hung during a measurement, and with O(run_id) those of that run that are
+    not restored, each with C(address) and C(reason).
   returned: success
   type: list
   elements: dict

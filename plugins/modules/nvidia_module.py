@@ -11,13 +11,13 @@ version_added: 0.1.0
 description:
   - Without a wanted value only reads.
   - Loads V(nvidia_peermem), V(gdrdrv), V(nvidia_fs) and V(nvidia_uvm), and unloads the first three, only while the
-    module V(nvidia) is live. Every other module is only read. Where the driver itself is named, the refusal says which
-    device numbers and containers hang on it.
-  - V(nvidia_peermem) is not tried on a host without an RDMA device. The outcome is V(skipped) then, and the task does
+    module V(nvidia) is live. Every other module is only read. For the driver itself, the refusal lists the device
+    numbers and containers that depend on it.
+  - V(nvidia_peermem) is not loaded on a host without an RDMA device. The outcome is then V(skipped), and the task does
     not fail.
   - A module that fails to load is classified from the error and from what the kernel logged meanwhile.
-  - Unloading takes the module itself and never its dependencies. A module in use is refused before it is tried, with
-    the names of those that use it. Nothing is forced and no service is stopped.
+  - Only the module itself is unloaded, never its dependencies. A module in use is refused before the attempt, with its
+    users. Nothing is forced and no service is stopped.
 extends_documentation_fragment:
   - gpuhost.tuning.attributes
   - gpuhost.tuning.attributes.journalled
@@ -38,7 +38,7 @@ options:
       - Wanted states by name, V(present) or V(absent), instead of O(name) and O(state).
       - >-
         C({set: absent, only_from: present}) sets the state only where the current one is that of C(only_from).
-      - The RV(snapshot) of an earlier call can be given here to bring the old states back.
+      - The RV(snapshot) of an earlier call can be given here to restore the old states.
     type: dict
     default: {}
 seealso:
@@ -56,7 +56,7 @@ EXAMPLES = r"""
     state: present
   register: peermem
 
-- name: Bring back what was there
+- name: Restore what was there
   gpuhost.tuning.nvidia_module:
     values: "{{ peermem.snapshot }}"
 """
@@ -91,7 +91,7 @@ readings:
       returned: always
       type: str
 changes:
-  description: What became of each wanted state.
+  description: The outcome of each wanted state.
   returned: success or refusal
   type: list
   elements: dict
@@ -122,7 +122,7 @@ changes:
       type: str
       sample: "not_applicable: no RDMA device in /sys/class/infiniband"
     error:
-      description: What the program said, if it failed.
+      description: The output of the program, if it failed.
       returned: always
       type: str
     certainty:
@@ -182,7 +182,7 @@ failures:
       returned: always
       type: str
     said:
-      description: What the program said.
+      description: The output of the program.
       returned: always
       type: str
     log:

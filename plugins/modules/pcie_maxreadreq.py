@@ -10,8 +10,8 @@ short_description: Read MaxReadReq of PCI devices, or set it on GPUs until the n
 version_added: 0.1.0
 description:
   - Without a wanted value only reads.
-  - Max_Read_Request_Size is the largest read that a device asks for at once, in bytes. It bounds reads by the GPU, not
-    writes, and whether a larger one is faster depends on the host. Measure before and after.
+  - Max_Read_Request_Size is the largest read request of a device, in bytes. It limits reads by the GPU, not writes, and
+    whether a larger one is faster depends on the host. Measure before and after.
   - Changes bits 14 to 12 of Device Control and nothing else, with one write of 16 bits, wherever the PCI Express
     capability of the device lies. The value is read back.
   - Writes only to function 0 of display controllers (class 03xx) and processing accelerators (class 1200). Refused are
@@ -20,7 +20,7 @@ description:
     virtual function, and a physical function whose virtual functions serve guests; a device that is asleep or no longer
     answers; one
     that a process uses, see O(allow_busy); and every device while it is unknown whether a virtual machine claims it,
-    because C(/etc/pve) is empty or cannot be read. All of this is looked at again inside the write.
+    because C(/etc/pve) is empty or cannot be read. All of this is rechecked inside the write.
   - A GPU that is shared into containers belongs to the host. It is set, and the containers are named.
   - Any device can be read. A suspended one is not woken.
 extends_documentation_fragment:
@@ -59,11 +59,11 @@ options:
       - >-
         C({set: 512, only_from: 4096, identity: '10de:2bb5 10de:204e a1'}) sets the size only where the current one is
         that of C(only_from), and only on the same device and board.
-      - The RV(snapshot) of an earlier call can be given here to bring the old sizes back.
+      - The RV(snapshot) of an earlier call can be given here to restore the old sizes.
     type: dict
     default: {}
   allow_busy:
-    description: Set GPUs too that a process holds open. C(nvidia-persistenced) never counts.
+    description: Also set GPUs that are in use by a process. C(nvidia-persistenced) never counts.
     type: bool
     default: false
 seealso:
@@ -88,7 +88,7 @@ EXAMPLES = r"""
       "0000:01:00.0": 4096
       "0000:41:00.0": 512
 
-- name: Bring back what was there
+- name: Restore what was there
   gpuhost.tuning.pcie_maxreadreq:
     values: "{{ tuned.snapshot }}"
 """
@@ -123,7 +123,7 @@ readings:
       returned: always
       type: str
 changes:
-  description: What became of each wanted value.
+  description: The outcome of each wanted value.
   returned: success or refusal
   type: list
   elements: dict

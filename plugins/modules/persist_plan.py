@@ -19,7 +19,7 @@ author:
   - gpuhost.tuning contributors (@gpuhost)
 options:
   report_dir:
-    description: Folder on the controller with the records of earlier runs.
+    description: Directory on the controller with the records of earlier runs.
     type: str
     default: reports
   run_id:
@@ -61,7 +61,7 @@ origin:
   type: str
   sample: run 20261129T183000Z-4f2a
 lines:
-  description: What would have been printed. With Ansible's own stdout callback it is printed instead.
+  description: The lines that are printed with Ansible's own stdout callback, for other callbacks.
   returned: with another stdout callback
   type: list
   elements: str

@@ -49,13 +49,13 @@ options:
     default: {}
   override:
     description:
-      - Addresses to leave out, such as V(sysctl:vm.swappiness), because somebody else sets them.
+      - Addresses to leave out, such as V(sysctl:vm.swappiness), because something else sets them.
     type: list
     elements: str
     default: []
   sysroot:
     description:
-      - Folder on the managed host that mirrors a host's file system. V(/) is the host itself.
+      - Directory on the managed host that mirrors a host's file system. V(/) is the host itself.
       - A folder is written to only if it contains the file C(.gpuhost-sysroot).
     type: path
     default: /
@@ -94,7 +94,7 @@ run_id:
   type: str
   sample: 20261129T183000Z-4f2a
 files:
-  description: What became of each file, or would become of it.
+  description: The outcome of each file, or would become of it.
   returned: success
   type: list
   elements: dict

@@ -6,11 +6,11 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: record
-short_description: Keep an archive of what an audit reads on a host
+short_description: Create an archive of what an audit reads on a host
 version_added: 0.1.0
 description:
   - Reads the host with M(gpuhost.tuning.host_record) and writes C(recording.tar.gz) below O(report_dir) on the
-    controller, as the user who runs Ansible, in check mode too. That is never reported as a change.
+    controller, as the user who runs Ansible, in check mode too. This is never reported as a change.
   - The host is only read, exactly as by an audit.
 extends_documentation_fragment:
   - gpuhost.tuning.attributes
@@ -20,29 +20,29 @@ author:
   - gpuhost.tuning contributors (@gpuhost)
 options:
   sysroot:
-    description: Folder on the managed host that mirrors a host's file system. V(/) is the host itself.
+    description: Directory on the managed host that mirrors a host's file system. V(/) is the host itself.
     type: str
     default: /
   report_dir:
-    description: Folder on the controller. A relative one starts where the command was started.
+    description: Directory on the controller. A relative path is resolved against the current directory.
     type: str
     default: reports
   checks:
-    description: Files or folders with checks of your own, so that what they ask for is recorded too.
+    description: Files or directories with your own checks, whose tunables are recorded too.
     type: list
     elements: str
     default: []
   anonymise:
-    description: Replace what identifies the host and its guests, each by the same stand-in wherever it occurs.
+    description: Replace what identifies the host and its guests, each consistently by the same replacement.
     type: bool
     default: false
   writable:
     description:
-      - Put the file C(.gpuhost-sysroot) into the archive, without which nothing is ever written below a folder.
+      - Add the file C(.gpuhost-sysroot), which allows writes below the unpacked directory.
     type: bool
     default: false
   max_bytes:
-    description: Fail where the files together have more bytes than this.
+    description: Fail if the files together have more bytes than this.
     type: int
     default: 67108864
 seealso:

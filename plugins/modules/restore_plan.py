@@ -6,11 +6,11 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: restore_plan
-short_description: Plan the way back of a host from its journal
+short_description: Plan the restore of a host from its journal
 version_added: 0.1.0
 description:
-  - Reads the journal of the host and returns the values that bring back what was there, each guarded so that it is
-    written only where the current value is still ours.
+  - Reads the journal of the host and returns the original values, each guarded so that it is written only if the
+    current value was set by this collection.
   - Nothing is written on the host. Give each kind of RV(values) to its module, as the role
     P(gpuhost.tuning.restore#role) does.
 extends_documentation_fragment:
@@ -21,23 +21,23 @@ author:
   - gpuhost.tuning contributors (@gpuhost)
 options:
   sysroot:
-    description: Folder on the managed host that mirrors a host's file system. V(/) is the host itself.
+    description: Directory on the managed host that mirrors a host's file system. V(/) is the host itself.
     type: str
     default: /
   report_dir:
-    description: Folder on the controller with the records of earlier runs.
+    description: Directory on the controller with the records of earlier runs.
     type: str
     default: reports
   run_id:
-    description: Take back this run alone. Without it everything goes back to its baseline.
+    description: Restore only this run. If omitted, every tunable is restored to its baseline.
     type: str
   force:
-    description: Addresses to bring back although somebody else changed them, for example V(sysctl:vm.swappiness).
+    description: Addresses to restore even if something else changed them, for example V(sysctl:vm.swappiness).
     type: list
     elements: str
     default: []
   leave:
-    description: Addresses of GPUs to leave alone.
+    description: Addresses of GPUs to skip.
     type: list
     elements: str
     default: []
@@ -46,11 +46,11 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Plan the way back
+- name: Plan the restore
   gpuhost.tuning.restore_plan:
   register: way_back
 
-- name: Bring back the sysctls
+- name: Restore the sysctls
   gpuhost.tuning.sysctl_snapshot:
     values: "{{ way_back['values'].sysctl }}"
     run_id: "{{ way_back.run_id }}"
@@ -59,11 +59,11 @@ EXAMPLES = r"""
 
 RETURN = r"""
 values:
-  description: The guarded values by kind and name. Kinds with nothing to bring back are left out.
+  description: The guarded values by kind and name. Kinds with nothing to restore are left out.
   returned: success
   type: dict
 run_id:
-  description: An id for the run that brings them back.
+  description: An id for the restoring run.
   returned: success
   type: str
 persisted:
@@ -77,11 +77,11 @@ left_alone:
   type: list
   elements: dict
 said:
-  description: How much there is to bring back, or why there is nothing.
+  description: How much there is to restore, or why there is nothing.
   returned: success
   type: str
 lines:
-  description: What would have been printed. With Ansible's own stdout callback it is printed instead.
+  description: The lines that are printed with Ansible's own stdout callback, for other callbacks.
   returned: with another stdout callback
   type: list
   elements: str

@@ -6,14 +6,14 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: rollout
-short_description: Take a change over a fleet batch by batch, and stop it
+short_description: Roll a change out to a fleet in batches, with a gate after each
 version_added: 0.1.0
 description:
   - The tasks around the role P(gpuhost.tuning.tune_runtime#role) in a play with C(serial), as in the playbook
     C(gpuhost.tuning.tune_runtime).
-  - The record of a rollout lies below C(.rollouts) in O(report_dir), on the controller. It says of every host what
-    became of it, also after an end in the middle.
-  - Only O(stage=again) speaks to a host, and it only reads.
+  - The record of a rollout is below C(.rollouts) in O(report_dir), on the controller. It has the outcome of every host,
+    also after an interruption.
+  - Only O(stage=again) contacts a host, and only reads it.
 extends_documentation_fragment:
   - gpuhost.tuning.attributes
   - gpuhost.tuning.attributes.controller
@@ -31,16 +31,16 @@ options:
         fail when that host does, it puts it down.
       - V(gate) fails when more hosts than O(max_failed) were refused, failed, restored or lost, or are unreachable or
         unknown. With C(run_once) that ends the play.
-      - V(restored) puts down that the run on this host was taken back.
+      - V(restored) records that the run on this host was taken back.
     type: str
     required: true
     choices: [begin, soak, again, gate, restored]
   report_dir:
-    description: Folder on the controller. A relative one starts where the command was started.
+    description: Directory on the controller. A relative path is resolved against the current directory.
     type: str
     default: reports
   run_id:
-    description: Id of the run, in the form V(20261129T183000Z-4f2a). One is made when it is missing.
+    description: Id of the run, in the form V(20261129T183000Z-4f2a). Generated if omitted.
     type: str
   folder:
     description: The RV(folder) that the stage V(begin) returned.
@@ -53,7 +53,7 @@ options:
     type: int
     default: 30
   look_again:
-    description: With O(stage=soak), how many hosts are looked at again at most.
+    description: With O(stage=soak), how many hosts are rechecked at most.
     type: int
     default: 100
   max_failed:
@@ -91,7 +91,7 @@ batch:
   returned: with O(stage=begin)
   type: int
 hosts:
-  description: The hosts to look at again.
+  description: The hosts to recheck.
   returned: with O(stage=soak)
   type: list
   elements: str
@@ -100,7 +100,7 @@ seconds:
   returned: with O(stage=soak)
   type: int
 host:
-  description: The host that was looked at.
+  description: The host that was rechecked.
   returned: with O(stage=again)
   type: str
 state:
@@ -118,11 +118,11 @@ failed_hosts:
   type: list
   elements: str
 passed:
-  description: Whether the next batch may come.
+  description: Whether the next batch may start.
   returned: with O(stage=gate)
   type: bool
 lines:
-  description: What would have been printed. With Ansible's own stdout callback it is printed instead.
+  description: The lines that are printed with Ansible's own stdout callback, for other callbacks.
   returned: with another stdout callback
   type: list
   elements: str

@@ -11,13 +11,13 @@ version_added: 0.1.0
 description:
   - Without a wanted value only reads.
   - Reads and writes the files below C(/proc/sys) directly, many in one call, and writes no configuration file.
-  - Numbers are compared as numbers, so tabs and blanks between several of them mean the same. The snapshot keeps the
-    text as the kernel prints it.
+  - Numbers are compared as numbers, so tabs and spaces between them are equivalent. The snapshot keeps the text as the
+    kernel prints it.
   - V(vm.dirty_ratio) and V(vm.dirty_bytes), V(vm.dirty_background_ratio) and V(vm.dirty_background_bytes), and
     V(vm.overcommit_ratio) and V(vm.overcommit_kbytes) are one setting each, as a ratio and as a size. They are read,
-    set and brought back together.
-  - Keys that change by themselves are not read. Keys that cannot be taken back before the next boot, such as
-    V(kernel.modules_disabled), and those that name a program for the kernel to run are never written.
+    set and restored together.
+  - Keys that the kernel changes are not read. Keys that cannot be reverted before the next boot, such as
+    V(kernel.modules_disabled), and those that set a program for the kernel to run are never written.
 extends_documentation_fragment:
   - gpuhost.tuning.attributes
   - gpuhost.tuning.attributes.journalled
@@ -40,7 +40,7 @@ options:
         C({at_least: 16777216}) sets the number only where the current one is lower, and never lowers it.
       - >-
         C({set: 60, only_from: 10}) sets the value only where the current one is that of C(only_from).
-      - The RV(snapshot) of an earlier call can be given here to bring the old values back.
+      - The RV(snapshot) of an earlier call can be given here to restore the old values.
     type: dict
     default: {}
 seealso:
@@ -64,7 +64,7 @@ EXAMPLES = r"""
         at_least: 16777216
   register: tuned
 
-- name: Bring back what was there
+- name: Restore what was there
   gpuhost.tuning.sysctl_snapshot:
     values: "{{ tuned.snapshot }}"
 """
@@ -99,7 +99,7 @@ readings:
       returned: always
       type: str
 changes:
-  description: What became of each wanted value, and of what the kernel changed along.
+  description: The outcome of each wanted value, and of tunables that the kernel changed as well.
   returned: success or refusal
   type: list
   elements: dict
@@ -113,7 +113,7 @@ changes:
       returned: always
       type: str
     wanted:
-      description: What was asked for, null for what the kernel changed along.
+      description: The wanted value, null for a tunable that the kernel changed as well.
       returned: always
       type: raw
     after:
@@ -138,7 +138,7 @@ changes:
       returned: always
       type: str
     inexact:
-      description: Addresses that the kernel rewrites along and that cannot be brought back exactly.
+      description: Addresses that the kernel changes as well and that cannot be restored exactly.
       returned: always
       type: list
       elements: str

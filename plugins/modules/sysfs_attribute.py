@@ -6,21 +6,21 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: sysfs_attribute
-short_description: Read attributes of sysfs, or set those that are safe until the next boot
+short_description: Read sysfs attributes, or set those on an allow-list until the next boot
 version_added: 0.1.0
 description:
   - Without a wanted value only reads.
-  - Writes only what is on a list that no option opens. It holds the files C(scaling_governor),
+  - Writes only files on an allow-list that no option extends. It contains the files C(scaling_governor),
     C(energy_performance_preference), C(scaling_max_freq), C(scaling_min_freq) and C(boost) of cpufreq policies,
     C(cpufreq/boost), C(intel_pstate/no_turbo), C(disable) of idle states, C(enabled), C(defrag), C(shmem_enabled) and
     C(khugepaged) of transparent huge pages, C(ksm/run) with V(0) and V(1), the policy of C(pcie_aspm) and
     C(current_clocksource).
-  - Everything else is refused, named where it is dangerous. That includes C(remove), C(rescan), C(reset), C(bind),
+  - Everything else is refused. This includes C(remove), C(rescan), C(reset), C(bind),
     C(unbind), C(new_id), C(driver_override), C(rom), C(resource*), C(config), C(numa_node), C(online), C(smt), the
     type of IOMMU groups, EFI variables, control groups, tracing and watchdogs.
   - Of a file such as C(always [madvise] never) the word in brackets is the value.
   - The files of one cpufreq policy are written in the order governor, preference, boost, limits, and together or not
-    at all. Boost of all policies at once comes before their limits too, which the kernel may set anew with it.
+    at all. Boost of all policies at once comes before their limits too, which the kernel may reset with it.
 extends_documentation_fragment:
   - gpuhost.tuning.attributes
   - gpuhost.tuning.attributes.journalled
@@ -42,7 +42,7 @@ options:
         before a pattern. Booleans are rejected, so quote V(on) and V(yes).
       - >-
         C({set: madvise, only_from: always}) sets the value only where the current one is that of C(only_from).
-      - The RV(snapshot) of an earlier call can be given here to bring the old values back.
+      - The RV(snapshot) of an earlier call can be given here to restore the old values.
     type: dict
     default: {}
 seealso:
@@ -66,7 +66,7 @@ EXAMPLES = r"""
       /sys/kernel/mm/transparent_hugepage/enabled: madvise
   register: tuned
 
-- name: Bring back what was there
+- name: Restore what was there
   gpuhost.tuning.sysfs_attribute:
     values: "{{ tuned.snapshot }}"
 """
@@ -101,7 +101,7 @@ readings:
       returned: always
       type: str
 changes:
-  description: What became of each wanted value, and of what the kernel changed along.
+  description: The outcome of each wanted value, and of tunables that the kernel changed as well.
   returned: success or refusal
   type: list
   elements: dict
@@ -115,7 +115,7 @@ changes:
       returned: always
       type: str
     wanted:
-      description: What was asked for, null for what the kernel changed along.
+      description: The wanted value, null for a tunable that the kernel changed as well.
       returned: always
       type: str
     after:
@@ -140,7 +140,7 @@ changes:
       returned: always
       type: str
     inexact:
-      description: Addresses that the kernel rewrites along and that cannot be brought back exactly.
+      description: Addresses that the kernel changes as well and that cannot be restored exactly.
       returned: always
       type: list
       elements: str

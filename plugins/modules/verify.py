@@ -6,20 +6,20 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: verify
-short_description: Tell whether what was set on a host is still so
+short_description: Check a host for drift
 version_added: 0.1.0
 description:
-  - Holds what the journal of the host says was set against what is, for every tunable and every device.
-  - A value that somebody else changed is C(drift). One that is back at what it was before, after a reboot, a reset or
-    by hand, is C(expired). All others are C(fine). The task itself never fails for them; the role
+  - Compares the values recorded in the host's journal with the current ones, for every tunable and every device.
+  - A value that something else changed is C(drift). One that is back at its original value, after a reboot, a reset or
+    a manual change, is C(expired). All others are C(fine). The task itself never fails on drift; the role
     P(gpuhost.tuning.verify#role) fails on drift.
-  - Without a journal of this boot the controller's record of the last run is read, whose other boot id tells that what
-    it set ended with the reboot.
+  - Without a journal of this boot the controller's record of the last run is read; its boot id shows that the reboot
+    reset its changes.
   - A value that was persisted is C(applied), C(overruled) by another file or by somebody, C(failed) with the words of
     C(gpuhost-boot.service), or its device is absent (C(device_absent)); a file of persist.yml is C(edited) or
     C(missing). All but C(applied) and C(device_absent) fail the role.
-  - After a reboot the last audit of the boot before is held against what is now, if the controller has one. What passed
-    then and fails now, a device that is gone and a guest that no longer runs are C(broken).
+  - After a reboot the last audit of the boot before is compared with what is now, if the controller has one. What
+    passed then and fails now, a device that is gone and a guest that no longer runs are C(broken).
   - Nothing is written on the host.
 extends_documentation_fragment:
   - gpuhost.tuning.attributes
@@ -29,15 +29,15 @@ author:
   - gpuhost.tuning contributors (@gpuhost)
 options:
   sysroot:
-    description: Folder on the managed host that mirrors a host's file system. V(/) is the host itself.
+    description: Directory on the managed host that mirrors a host's file system. V(/) is the host itself.
     type: str
     default: /
   report_dir:
-    description: Folder on the controller with the records of earlier runs.
+    description: Directory on the controller with the records of earlier runs.
     type: str
     default: reports
   run_id:
-    description: Verify what this run set. Without it, what all runs since boot left.
+    description: Verify the values set by this run. If omitted, all runs since boot.
     type: str
 seealso:
   - module: gpuhost.tuning.journal_info
@@ -56,23 +56,23 @@ EXAMPLES = r"""
 
 RETURN = r"""
 drift:
-  description: Tunables that somebody else changed, each with C(address), C(expected), C(found), C(reason) and
+  description: Tunables that something else changed, each with C(address), C(expected), C(found), C(reason) and
     C(origin), who wanted the value and in which run.
   returned: always
   type: list
   elements: dict
 expired:
-  description: Those that are back at what they were before.
+  description: Tunables that are back at their original value.
   returned: always
   type: list
   elements: dict
 unknown:
-  description: Those that could not be verified.
+  description: Tunables that could not be verified.
   returned: always
   type: list
   elements: dict
 fine:
-  description: Those that are as they were left.
+  description: Tunables without drift.
   returned: always
   type: list
   elements: dict
@@ -97,12 +97,12 @@ msg:
 broken:
   description:
     - What a reboot broke since the last audit of the boot before, each with C(subject), C(check), C(reason) and C(how)
-      to mend it. C(check) is V(null) for a device that is gone or worse off, and for a guest that no longer runs.
+      to fix it. C(check) is V(null) for a device that is gone or worse off, and for a guest that no longer runs.
   returned: always
   type: list
   elements: dict
 broken_msg:
-  description: A line for each of them, and what mends it.
+  description: A line for each of them, and what fixes it.
   returned: always
   type: str
 changed_by_reboot:
@@ -115,7 +115,7 @@ said:
   returned: always
   type: str
 lines:
-  description: What would have been printed. With Ansible's own stdout callback it is printed instead.
+  description: The lines that are printed with Ansible's own stdout callback, for other callbacks.
   returned: with another stdout callback
   type: list
   elements: str

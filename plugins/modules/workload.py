@@ -6,15 +6,15 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: workload
-short_description: Run a program that may hang, and tell in what state the host was before and after it
+short_description: Run a program that may hang, and record the state of the host before and after it
 version_added: 0.1.0
 description:
-  - Without O(argv) it only reads the state of the host and runs nothing.
-  - Runs a program on the host or in one of its containers, without a shell, in a session of its own, and keeps the
-    start and the end of what it says. At the time limit the program and all that it started is asked to end and then
-    made to; what cannot be killed is left behind and named. What it leaves running when it ends in time is named too
-    and may go on.
-  - The task fails for every end but the status 0, and returns what is known all the same.
+  - Without O(argv) it only reads the state of the host.
+  - Runs a program on the host or in one of its containers, without a shell, in its own session, and keeps the beginning
+    and the end of its output. At the time limit the program and its descendants get SIGTERM and then SIGKILL; processes
+    that cannot be killed are abandoned and reported. Processes that it leaves running when it exits in time are
+    reported too.
+  - The task fails unless the exit status is 0, and returns the results in any case.
   - The program gets the environment of this module, and no input.
 extends_documentation_fragment:
   - gpuhost.tuning.attributes
@@ -26,7 +26,7 @@ attributes:
   diff_mode:
     support: N/A
     details:
-      - Nobody knows what a program changes.
+      - The changes made by a program are not known.
 author:
   - gpuhost.tuning contributors (@gpuhost)
 options:
@@ -36,31 +36,31 @@ options:
     elements: str
   container:
     description:
-      - Number of the running LXC container of this host in which it runs, by C(pct exec) or C(lxc-attach).
+      - Id of the running LXC container of this host in which it runs, by C(pct exec) or C(lxc-attach).
     type: str
   chdir:
-    description: The folder in which it starts. In a container that needs the C(env) of coreutils.
+    description: Its working directory. In a container this needs the C(env) of coreutils.
     type: str
   environment:
     description:
-      - Variables it gets beside those it would have anyway. Their values do not come back in what the program says,
-        those of fewer than 8 characters apart.
+      - Additional environment variables. Their values are masked in the program's output if they have at least 8
+        characters.
     type: dict
     default: {}
   timeout:
-    description: Seconds it may take.
+    description: Timeout in seconds.
     type: float
     default: 600.0
   output_limit:
-    description: Bytes that are kept of each stream, and of O(output_file).
+    description: Bytes to keep of each stream, and of O(output_file).
     type: int
     default: 4194304
   output_file:
     description:
-      - File into which it writes its result, returned as RV(file). One that it has not written is an error.
+      - File to which it writes its result, returned as RV(file). It is an error if the file was not written.
     type: str
   conditions:
-    description: Read the state of the host before and after. Without it a question that is asked often costs less.
+    description: Read the state of the host before and after. Disable it to make frequent calls cheaper.
     type: bool
     default: true
   run_id:
@@ -68,7 +68,7 @@ options:
     type: str
   sysroot:
     description:
-      - Folder on the managed host that mirrors a host's file system. V(/) is the host itself. No program is run for
+      - Directory on the managed host that mirrors a host's file system. V(/) is the host itself. No program is run for
         another one.
     type: path
     default: /
@@ -91,19 +91,19 @@ EXAMPLES = r"""
 
 RETURN = r"""
 rc:
-  description: The status it ended with, negative for the signal that killed it; null where it did not end.
+  description: The exit status, negative for the signal that killed it; null if it did not exit.
   returned: where a program was run
   type: int
 stdout:
-  description: What it said, without the middle where that was too much.
+  description: Its output, without the middle if it was too long.
   returned: where a program was run
   type: str
 stderr:
-  description: The same of its other stream.
+  description: The same for standard error.
   returned: where a program was run
   type: str
 file:
-  description: What it wrote to O(output_file), the end of it where that was too much; null without one.
+  description: The content of O(output_file), only the end if it was too long; null without one.
   returned: where a program was run
   type: str
 cut:
@@ -238,10 +238,10 @@ def main() -> None:
 def _run(module: AnsibleModule, host: Host, params: dict) -> dict:
     argv = params["argv"]
     if argv is not None and not argv:
-        raise ValueError("argv is empty: name a program, or leave argv out to read the state of the host")
+        raise ValueError("argv is empty: give a command, or omit argv to read the state of the host")
     if argv and not host.live:
         return {"changed": False, "skipped": True, "msg": f"skipped: {argv[0]} needs a live host, and "
-                                                          f"{params['sysroot']} is a folder"}
+                                                          f"{params['sysroot']} is a directory"}
     if argv and module.check_mode:
         return {"changed": True, "msg": f"would run {argv[0]}"}
     before = read_conditions(host) if params["conditions"] else None

@@ -16,7 +16,7 @@ SETTINGS = sources("dirty_ratio", "dirty_background_ratio", "rmem_max", "wmem_ma
 HOSTS = (
     # Instances of a GPU in MIG mode reach no other GPU, so nothing between them can be wrong.
     Expected(a100_in_mig_mode, COMMON, (), SETTINGS,
-             {"iommu_acs": "GPUs in MIG mode have no transfers between each other"}),
+             {"iommu_acs": "GPUs in MIG mode have no peer-to-peer"}),
     Expected(a100_whole, {**COMMON, "iommu_acs": "fail P0: translated and redirected -> direct"},
              ("iommu_acs",),
              {**SETTINGS, "iommu_acs": "NVIDIA, CUDA C++ Programming Guide: IOMMU on Linux"}),
@@ -29,5 +29,5 @@ HOSTS = (
         {**SETTINGS,
          "gpu_nic_path": "NVIDIA, GPUDirect RDMA: Supported Systems, IOMMUs; GPUDirect Storage Best Practices: ACS",
          "nvidia_peermem": "NVIDIA, GPUDirect RDMA: nvidia-peermem (proprietary modules: no DMA-BUF)"},
-        {"iommu_acs": "GPUs in MIG mode have no transfers between each other"}),
+        {"iommu_acs": "GPUs in MIG mode have no peer-to-peer"}),
 )

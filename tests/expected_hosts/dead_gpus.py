@@ -28,7 +28,7 @@ def said(*sentences: str) -> str:
 
 
 def all_of(words: str) -> str:
-    return said(f"8 GPUs ({', '.join(ALL)}) are with the driver and cannot be used: {words}")
+    return said(f"8 GPUs ({', '.join(ALL)}) are bound to the driver but not usable: {words}")
 
 
 STATUS_6 = "nvidia-smi ended with status 6: No devices were found; the kernel log says: "
@@ -64,7 +64,7 @@ HOSTS = (
     Expected(
         one_dead,
         {"nvidia_gpu_count": said(
-            f"{LAST} is with the driver and not in nvidia-smi; the kernel log says: NVRM: GPU7 _kgspBootGspRm: "
+            f"{LAST} is bound to the driver but missing in nvidia-smi; the kernel log says: NVRM: GPU7 _kgspBootGspRm: "
             "unexpected WPR2 already up, cannot proceed with booting GSP / NVRM: GPU7 RmInitAdapter: Cannot initialize "
             f"GSP firmware RM / NVRM: GPU {LAST}: RmInitAdapter failed! (0x62:0x40:2119)"),
          "pcie_maxreadreq": {UP: READ_REQUEST, (LAST,): LEFT_ALONE}, **unanswered(LAST), **IDLE},

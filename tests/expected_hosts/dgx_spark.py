@@ -21,6 +21,6 @@ HOSTS = (
          "swappiness": "Linux, Documentation/admin-guide/sysctl/vm.rst: swappiness, with a swap file in use",
          "rdma_maxreadreq": "NVIDIA (Mellanox), Understanding PCIe Configuration for Maximum Performance: PCIe Max "
                             "Read Request"},
-        {"cpu_boost": "no core can go more than 5 percent above its nominal clock (acpi_cppc): there is next to "
-                      "nothing to switch on"}),
+        {"cpu_boost": "no core can boost more than 5 percent above its nominal clock (acpi_cppc): there is nothing to "
+                      "gain"}),
 )

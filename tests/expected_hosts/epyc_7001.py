@@ -14,6 +14,6 @@ HOSTS = (
         epyc_7001,
         {**AUTOGROUP, **MAP_COUNT, "cstate_latency": {("state2",): "fail info: false -> true"}},
         (), {},
-        {"cpu_scaling_driver": "AMD family 17h model 1h has no CPPC: acpi-cpufreq is the driver it has",
-         "numa_nodes_per_socket": "the dies of this processor have a memory controller each"}),
+        {"cpu_scaling_driver": "AMD family 17h model 1h has no CPPC: its driver is acpi-cpufreq",
+         "numa_nodes_per_socket": "each die of this processor has its own memory controller"}),
 )

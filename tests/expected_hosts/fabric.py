@@ -14,7 +14,7 @@ from .settings import AUTOGROUP, DIRTY, MAP_COUNT, NMI_WATCHDOG, SOCKETS, source
 FABRIC_MANAGER, NVLSM, IMEX = ("service:nvidia-fabricmanager",), ("service:nvlsm",), ("service:nvidia-imex",)
 BALANCING = {"numa_balancing": "fail P1: 1 -> 0, planned"}
 C6, C2 = ({"cstate_latency": {(state,): "fail info: false -> true"}} for state in ("state3", "state2"))
-NOT_ENABLED = "not enabled: it does not start at the next boot"
+NOT_ENABLED = "not enabled: it will not start at the next boot"
 WAITS = 'fail P0: ["state In Progress"] -> empty true'
 # Nobody counts memory errors on a tray or on a node whose memory controllers no driver knows.
 NO_EDAC = {"memory_uncorrectable": "unknown P0", "memory_correctable": "unknown P2"}
@@ -33,7 +33,7 @@ HOSTS = (
         ("nvidia_fabric_services", "nvidia_fabric", "numa_balancing"),
         {"nvidia_fabric_services": GUIDE, "nvidia_fabric": GUIDE, **sources("numa_balancing")}),
     Expected(hgx_b200, C2, (),
-             not_applicable={"nvidia_peermem": "kernel 6.8.0-60-generic and the open modules register GPU memory by "
+             not_applicable={"nvidia_peermem": "kernel 6.8.0-60-generic and the open modules register GPU memory with "
                                                "DMA-BUF, which NVIDIA recommends over nvidia_peermem"}),
     Expected(
         hgx_b200_without_nvlsm,
@@ -58,7 +58,7 @@ HOSTS = (
     Expected(
         eight_instincts_with_errors,
         {"amdgpu_errors": {
-            (EIGHT[2],): 'fail P0: ["memory or a cache had errors that were not corrected, 2 times: amdgpu '
+            (EIGHT[2],): 'fail P0: ["uncorrectable errors of memory or a cache, 2 times: amdgpu '
                          f'{EIGHT[2]}: amdgpu: socket: 2, die: 0 1 new uncorrectable hardware errors detected in umc '
                          'block"] -> empty true',
             (EIGHT[5],): f'fail P0: ["it was reset because it hung, once: amdgpu {EIGHT[5]}: amdgpu: GPU reset begin!. '

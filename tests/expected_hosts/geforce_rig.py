@@ -19,9 +19,9 @@ SETTINGS = {
     **sources("nmi_watchdog", "dirty_ratio", "dirty_background_ratio", "rmem_max", "wmem_max", "pcie_maxreadreq"),
     "cpu_scaling_driver": "Linux, Documentation/admin-guide/pm/amd-pstate.rst; an EPYC 7003 has CPPC",
 }
-KEYS = ('fail P2: ["ForceP2P=0x11 overrides what the driver found out about transfers between GPUs", '
-        '"RMForceP2PType=1 overrides what the driver found out about transfers between GPUs", '
-        '"RMPcieP2PType=2 overrides what the driver found out about transfers between GPUs"] '
+KEYS = ('fail P2: ["ForceP2P=0x11 overrides the driver\'s detection of peer-to-peer support", '
+        '"RMForceP2PType=1 overrides the driver\'s detection of peer-to-peer support", '
+        '"RMPcieP2PType=2 overrides the driver\'s detection of peer-to-peer support"] '
         '-> empty true')
 
 HOSTS = (
@@ -36,6 +36,6 @@ HOSTS = (
     Expected(geforce_stock, {**COMMON, "iommu_acs": "unknown P2"},
              ("cpu_scaling_driver",), SETTINGS),
     Expected(geforce_proprietary, COMMON, ("cpu_scaling_driver",), SETTINGS,
-             {"iommu_acs": "NVIDIA's own modules offer GeForce RTX cards no transfers between each other"}),
+             {"iommu_acs": "NVIDIA's modules do not support peer-to-peer between GeForce RTX cards"}),
     Expected(geforce_passed_through, COMMON, ("cpu_scaling_driver",), SETTINGS),
 )

@@ -13,7 +13,7 @@ HOSTS = (
     Expected(
         guest_with_l40s, {**SOCKETS, **AUTOGROUP}, (),
         sources("rmem_max", "wmem_max"),
-        {"pcie_maxreadreq": "the hypervisor's to decide: vfio passes the write through to the device "
-                            "(gpuhost_include: [pcie_maxreadreq] judges it here all the same)",
+        {"pcie_maxreadreq": "left to the hypervisor: vfio passes the write through to the device "
+                            "(gpuhost_include: [pcie_maxreadreq] checks it anyway)",
          "iommu_acs": "the target is a virtual machine (qemu)"}),
 )

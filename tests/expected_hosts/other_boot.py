@@ -15,7 +15,7 @@ FAR = ", ".join(f'"0000:{bus}:00.0 is at node1 (32-63,96-127)"' for bus in ("41"
 # It may use all GPUs and is bound to the CPUs of one node; its rule for nvidia-uvm is a number.
 COMMON = {
     "guest_cpus": f"fail P2: [{FAR}] -> empty true",
-    "lxc_survives_reboot": 'fail info: ["c 509:* rwm is nvidia-uvm in this boot only"] -> empty true',
+    "lxc_survives_reboot": 'fail info: ["c 509:* rwm is nvidia-uvm only until the next boot"] -> empty true',
 }
 
 OF_A_CONTAINER = (

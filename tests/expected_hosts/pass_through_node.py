@@ -10,7 +10,7 @@ from . import Expected
 from .settings import AUTOGROUP, DIRTY, MAP_COUNT, NMI_WATCHDOG, READ_REQUEST, SOCKETS, sources
 
 DEEP_IDLE = {"cstate_latency": {("state2",): "fail info: false -> true"}}
-NOBODY = "no GPU serves from this host"
+NOBODY = "no GPU is used by this host"
 
 HOSTS = (
     # What is advised for serving is no advice to a host that serves nothing; memory is its own, whoever has the GPUs.

@@ -84,7 +84,7 @@ def test_links_are_looked_at_as_often_as_the_user_asks(controller, story):
     gpus = record(controller, "pve1")["facts"]["gpus"]
     assert [gpu["link_samples"]["looks"] for gpu in gpus] == [2] * 8
     report = (controller.reports / "pve1" / "system-improve.md").read_text()
-    assert "2.5 to 2.5 GT/s in 2 looks, with 0 changes" in report
+    assert "2.5 to 2.5 GT/s in 2 samples, with 0 changes" in report
 
 
 def test_only_and_skip_choose_checks(controller, story):

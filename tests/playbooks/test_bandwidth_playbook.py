@@ -25,7 +25,7 @@ def measured(controller):
 
         made = record([gpu_answer(FIRST, "slow", "to the host 13.0 of 57.6 GB/s expected", d2h=13.0), SECOND],
                       host=name, boot_id=BOOT_ID, not_measured=[
-                          {"subject": gpu, "reason": "not among the devices that were named"} for gpu in GPUS
+                          {"subject": gpu, "reason": "not in the list of devices"} for gpu in GPUS
                           if gpu not in (FIRST, SECOND)])
         for gpu in made["gpus"]:
             gpu["uuid"] = Gpu(gpu["bdf"], GPUS[gpu["bdf"]]).uuid
@@ -50,8 +50,8 @@ def test_a_folder_is_not_measured_and_a_host_that_is_kept_is_refused(controller,
     assert (run.stats["idle"]["failures"], run.stats["kept"]["failures"]) == (0, 1)
 
     message = run.one("kept", action="bandwidth")["msg"]
-    assert message == ("high availability keeps 1 guest of this node (lxc:101): if a GPU hangs the host, the cluster "
-                       "fences it. To measure all the same: gpuhost_bandwidth_override: [ha]; to leave it out: "
+    assert message == ("Proxmox VE HA manages 1 guest of this node (lxc:101): if a GPU hangs the host, the cluster "
+                       "fences it. To measure anyway: gpuhost_bandwidth_override: [ha]; to skip it: "
                        "gpuhost_bandwidth: false")
     assert not (controller.reports / "kept" / "bandwidth.json").exists()
 

@@ -60,7 +60,7 @@ def record(controller, host):
 def test_this_machine(controller, bench, machine_at_rest):
     variables = {"gpuhost_benchmark": bench()}
     would = controller.play("benchmark.yml", {"here": None}, "--check", variables=variables).succeeded()
-    assert "here: would make 1 run to warm up and 3 that count of 'small' on the host, at most 600 s each" in \
+    assert "here: would run 1 warm-up run and 3 that count of 'small' on the host, at most 600 s each" in \
         would.stdout
     assert not (controller.reports / "here" / "benchmark.json").exists()
     assert not (controller.folder / "count").exists()
@@ -71,7 +71,7 @@ def test_this_machine(controller, bench, machine_at_rest):
     assert result["summary"] == {"speed": {"median": 103, "low": 102, "high": 104, "runs": 3},
                                  "ttft": {"median": 10.5, "low": 10.5, "high": 10.5, "runs": 3}}
     assert (result["runs"], result["discarded"], result["changed"]) == (4, 0, False)
-    assert "here: run 1: speed 101 tok/s, ttft 10.5 ms (to warm up)" in run.stdout
+    assert "here: run 1: speed 101 tok/s, ttft 10.5 ms (warm-up)" in run.stdout
     assert "  speed   103     102 to 104    tok/s  higher  3" in run.stdout
 
     document = record(controller, "here")
@@ -112,7 +112,7 @@ def test_an_interrupted_benchmark_is_ended_and_what_it_measured_is_kept(controll
     (path,) = controller.reports.glob("here/*/benchmark.json")
     document = json.loads(path.read_text())
     assert ([run["values"]["speed"] for run in document["runs"]], document["stopped"]) == (
-        [7], "it was still running when this was written")
+        [7], "still running")
 
 
 def wait_until(condition):
@@ -143,8 +143,8 @@ def test_from_the_controller(controller, bench, make_tree):
     assert json.loads((raw / "001.file").read_text().splitlines()[-1])["speed"] == 101
 
     message = run.one("hot", action="benchmark")
-    reason = f"{min(GPUS)} had 91 degrees before it, at most 85 count"
-    assert message["msg"] == f"no run of 'small' counts: {reason}. Wait, or set other limits"
+    reason = f"{min(GPUS)} had 91 degrees before it, the limit is 85"
+    assert message["msg"] == f"no run of 'small' counts: {reason}. Wait, or change the limits"
     hot_runs = record(controller, "hot")["runs"]
     assert [(one["discarded"], one["values"]["speed"]) for one in hot_runs] == [(reason, 101.0), (reason, 101.0)]
 

@@ -61,7 +61,7 @@ def test_a_known_effect_is_found_and_kept(controller, plant, benchmark):
 
     # --check says what it would cost, and runs nothing.
     promised = controller.play("experiment.yml", {"pve1": tree}, "--check", variables=given).succeeded()
-    assert "16 runs and 1 to warm up, at most 17.9 minutes, the time limit being 60 s a run; 8 GPUs" in promised.output
+    assert "16 runs and 1 for warm-up, at most 17.9 minutes, with a timeout of 60 s per run; 8 GPUs" in promised.output
     assert "8 blocks of 2 runs by seed 7: plan " in promised.output
     assert (sysctl(tree, "vm.swappiness"), tree.root.with_suffix(".count").exists()) == ("60", False)
     assert not (controller.reports / "pve1" / "experiment.json").exists()
@@ -91,7 +91,7 @@ def test_a_known_effect_is_found_and_kept(controller, plant, benchmark):
 def test_hosts_that_fail_and_hosts_that_refuse(controller, plant, benchmark):
     told = {     # per host: what its benchmark does, what else it is given, what is said
         "hang": ("hang", {}, "did not end within 2 s"),
-        "meddle": ("meddle", {}, "it is left alone: sysctl:vm.swappiness: we left "),
+        "meddle": ("meddle", {}, "is left alone: sysctl:vm.swappiness: set to "),
         "refused": ("none", {"gpuhost_values": {"sysctl": {"vm.swappiness": "900"}},
                              "gpuhost_experiment_changes": [SWAPPINESS]}, "wanted 900, found 60: EINVAL"),
         "many": ("none", {"gpuhost_profile": "full", "gpuhost_experiment_mode": "one_at_a_time",
@@ -112,7 +112,7 @@ def test_hosts_that_fail_and_hosts_that_refuse(controller, plant, benchmark):
         assert sysctl(trees[name], "vm.swappiness") == ("35" if name == "meddle" else "60")
         assert sysctl(trees[name], "vm.laptop_mode") == "0"
         assert (controller.reports / name / "system-improve.md").exists()
-    assert "every setting is back at what it was" in run.of("hang", action="experiment")[0].result["msg"]
+    assert "all settings are restored" in run.of("hang", action="experiment")[0].result["msg"]
 
 
 class Interrupted:

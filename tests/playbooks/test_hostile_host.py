@@ -43,7 +43,7 @@ def hostile(facts):
     """By name: what the host's Python prints, and a part of the message; a script where it begins with `#!`."""
     gpu = facts["gpus"][0]
     return {
-        "silent": ("", "it said nothing"),
+        "silent": ("", "no output"),
         "escapes": (f"#!/bin/sh\ncat <<'X' >&2\n{ESCAPES}\n{FORGED}\nX\nexit 3\n", r"\x1b[2J"),
         "line": ("#!/bin/sh\nhead -c 70000000 /dev/zero | tr '\\0' A\n", "could not be read"),
         "facts_line": ("#!/bin/sh\nprintf 'gpuhost-facts '; head -c 70000000 /dev/zero | tr '\\0' A\n",

@@ -20,7 +20,7 @@ def test_each_step_names_the_next_one(controller, make_tree):
         return controller.play(playbook, hosts, *words, variables=one | variables)
 
     audited = play("audit.yml").succeeded()
-    assert "Next, to see the 1 change that a tune would make at run time, and can take back:" in audited.stdout
+    assert "Next, to see the 1 change that a tune would make at run time and can undo:" in audited.stdout
     assert "playbooks/tune_runtime.yml --check --diff" in audited.stdout
     assert "Next, to make these changes:" in play("tune_runtime.yml", "--check").succeeded().stdout
     tuned = play("tune_runtime.yml").succeeded().stdout
@@ -28,11 +28,11 @@ def test_each_step_names_the_next_one(controller, make_tree):
 
     tree.sysctl("kernel.nmi_watchdog", 7)
     refused = text(play("restore.yml").failed())
-    assert "changed by somebody else: found 7, expected 0" in refused
+    assert "changed by something else: found 7, expected 0" in refused
     option = "-e gpuhost_force=sysctl:kernel.nmi_watchdog"
-    assert f"To bring back what somebody else changed, whatever it is now: {option}" in refused
+    assert f"To restore values that something else changed, regardless of their current value: {option}" in refused
 
     play("restore.yml", *option.split()).succeeded()
     assert tree.path("/proc/sys/kernel/nmi_watchdog").read_text().strip() == "1"
     verified = play("verify.yml").succeeded()
-    assert "pve1: everything that was set in this boot is back at what it was before" in verified.stdout
+    assert "pve1: all settings changed since boot are restored" in verified.stdout

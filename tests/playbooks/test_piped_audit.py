@@ -59,7 +59,7 @@ def test_what_cannot_be_read_is_said_either_way(controller, make_tree, pipelinin
 
 def test_a_python_that_is_none(controller, story):
     failed = audit(controller, story, "/bin/false").failed().one("pve1", action="audit")
-    assert failed["msg"] == "the host could not be read, its Python ended with status 1: it said nothing"
+    assert failed["msg"] == "the host could not be read, its Python ended with status 1: no output"
 
 
 def test_the_environment_of_a_task_reaches_it(controller, story, python, tmp_path):

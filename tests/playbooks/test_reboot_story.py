@@ -13,7 +13,7 @@ from hosts.story_before import all_ones_on, story_before
 
 LINE = ("pct set 101 -dev0 /dev/nvidia0,mode=0666 -dev1 /dev/nvidia1,mode=0666 -dev2 /dev/nvidia2,mode=0666 "
         "-dev3 /dev/nvidia3,mode=0666 -dev4 /dev/nvidia-uvm,mode=0666 -dev5 /dev/nvidiactl,mode=0666")
-LOST = "lxc:101: /dev/nvidia-uvm is 511:0, which no rule allows; c 509:* rwm: no driver has the major 509 now"
+LOST = "lxc:101: /dev/nvidia-uvm is 511:0, not allowed by any rule; c 509:* rwm: no driver has the major 509"
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def findings(controller, name="audit.json"):
 def test_the_reboot_is_told_before_and_after(controller, before, after):
     # Before: the one container that counts on a number is named, with the line that mends it.
     run = controller.play("audit.yml", {"pve1": before}, variables={"gpuhost_profile": "before_reboot"}).succeeded()
-    assert "c 509:* rwm is nvidia-uvm in this boot only" in run.stdout
+    assert "c 509:* rwm is nvidia-uvm only until the next boot" in run.stdout
     told = findings(controller)
     assert {pair for pair, finding in told.items() if finding["verdict"] == "fail"} == {
         ("lxc_survives_reboot", "lxc:101")}
@@ -48,7 +48,7 @@ def test_the_reboot_is_told_before_and_after(controller, before, after):
 
     # After: verify names what broke, how to mend it, and what only changed.
     run = controller.play("verify.yml", {"pve1": after}).failed()
-    broken = run.one("pve1", task="Fail for what a reboot broke")["msg"]
+    broken = run.one("pve1", task="Fail on what a reboot broke")["msg"]
     assert f"broken: {LOST} (lxc_gpu_access)" in broken
     assert LINE in broken
     assert "lxc:102" not in broken
@@ -85,8 +85,8 @@ def test_a_gpu_and_a_guest_that_did_not_come_back_are_named(controller, before, 
     after.file("/proc/net/unix", "\n".join(line for line in sockets.splitlines() if "/102/" not in line))
     controller.play("audit.yml", {"pve1": before}).succeeded()
     broken = controller.play("verify.yml", {"pve1": after}).failed().one("pve1", task="a reboot broke")["msg"]
-    assert "broken: 0000:81:00.0: the device answers with all ones" in broken
-    assert "broken: lxc:102: it ran before the reboot and does not run now" in broken
+    assert "broken: 0000:81:00.0: the device reads all ones" in broken
+    assert "broken: lxc:102: it was running before the reboot and is not running now" in broken
 
 
 def test_without_an_audit_of_the_boot_before_there_is_nothing_to_compare(controller, after):

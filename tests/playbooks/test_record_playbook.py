@@ -90,7 +90,7 @@ def test_no_identifier_is_left(controller, host):
 def test_a_recording_is_not_written_to_unless_it_was_asked_for(controller, host):
     controller.play("record.yml", {"bigiron": host}).succeeded()
     run = controller.play("tune_runtime.yml", {"again": unpack(controller, "bigiron")}).failed()
-    assert "a folder without it is never written" in run.output
+    assert "a directory without it is never written" in run.output
     controller.play("record.yml", {"writable": host}, variables={"gpuhost_record_writable": True}).succeeded()
     controller.play("tune_runtime.yml", {"again": unpack(controller, "writable")}).succeeded()
 

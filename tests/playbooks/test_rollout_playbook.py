@@ -51,7 +51,7 @@ def test_batch_after_batch_with_one_run_id_and_once_more_for_nothing(controller,
     assert all(set_on(fleet).values())
     assert {path.name for host in fleet for path in (controller.reports / host).iterdir() if path.is_dir()} == {
         rollout["run_id"]}
-    looked = {host: [one["item"] for one in run.one(host, task="Look at the hosts so far again").get("results", [])]
+    looked = {host: [one["item"] for one in run.one(host, task="Recheck the hosts so far").get("results", [])]
               for host in HOSTS}
     # The newest batch first, shared among its hosts. After the last batch nothing is to come.
     assert looked == {"h1": ["h1"], "h2": ["h2", "h1"], "h3": ["h3"], "h4": [], "h5": []}
@@ -70,7 +70,7 @@ def test_it_stops_at_the_gate_and_goes_on_when_the_hosts_are_mended(controller, 
     message = run.one("h4", task="Pass the gate")["msg"]
     assert message.splitlines()[0] == (
         "The rollout stops after batch 2: 2 hosts failed, gpuhost_max_failed allows 1; 1 host not touched.")
-    assert "h2: refused: the cluster is not quorate" in message
+    assert "h2: refused: the cluster has no quorum" in message
     assert "h3: unreachable" in message
     assert set_on(fleet) == {"h1": True, "h2": False, "h3": False, "h4": True, "h5": False}
     assert record(controller)[1] == {"h1": "changed", "h2": "refused", "h3": "unreachable", "h4": "changed"}

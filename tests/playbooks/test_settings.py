@@ -26,7 +26,7 @@ def profile_of(controller):
 def test_a_variable_that_does_not_resolve_is_not_taken_for_unset(controller, story, playbook):
     before = (story.root / "proc/sys/kernel/numa_balancing").read_text()
     run = controller.play(f"{playbook}.yml", {"pve1": story}, variables={"gpuhost_skip": TYPO}).failed()
-    assert "gpuhost_skip is set, but its value cannot be had: 'misspelt' is undefined" in run.output
+    assert "gpuhost_skip is set, but its value cannot be resolved: 'misspelt' is undefined" in run.output
     assert (story.root / "proc/sys/kernel/numa_balancing").read_text() == before
 
 
@@ -35,7 +35,7 @@ def test_a_variable_that_does_not_resolve_is_not_taken_for_unset(controller, sto
     ("benchmark", "gpuhost_benchmark")])
 def test_nor_is_one_of_a_single_role(controller, story, playbook, name):
     run = controller.play(f"{playbook}.yml", {"pve1": story}, variables={name: TYPO}).failed()
-    assert f"{name} is set, but its value cannot be had: 'misspelt' is undefined" in run.output
+    assert f"{name} is set, but its value cannot be resolved: 'misspelt' is undefined" in run.output
 
 
 def test_nor_is_one_of_an_experiment(controller, story):
@@ -43,7 +43,7 @@ def test_nor_is_one_of_an_experiment(controller, story):
                  "metrics": {"rate": {"json": "rate", "better": "higher", "unit": "tok/s"}}}
     run = controller.play("experiment.yml", {"pve1": story}, "--check", variables={
         "gpuhost_benchmark": benchmark, "gpuhost_experiment_changes": TYPO}).failed()
-    assert "gpuhost_experiment_changes is set, but its value cannot be had: 'misspelt' is undefined" in run.output
+    assert "gpuhost_experiment_changes is set, but its value cannot be resolved: 'misspelt' is undefined" in run.output
 
 
 def test_a_role_does_not_look_at_what_another_one_is_told(controller, story):
@@ -53,7 +53,7 @@ def test_a_role_does_not_look_at_what_another_one_is_told(controller, story):
 def test_a_part_of_a_value_that_does_not_resolve_is_found_too(controller, story):
     waivers = [{"check": "iommu_acs", "reason": TYPO, "expires": "2999-01-01"}]
     run = controller.play("audit.yml", {"pve1": story}, variables={"gpuhost_waivers": waivers}).failed()
-    assert "gpuhost_waivers is set, but its value cannot be had: 'misspelt' is undefined" in run.output
+    assert "gpuhost_waivers is set, but its value cannot be resolved: 'misspelt' is undefined" in run.output
 
 
 def test_a_misspelt_variable_stops_a_tune_before_it_changes_anything(controller, story):
@@ -136,5 +136,5 @@ def test_elsewhere_it_is_warned_of_as_it_may_be_of_another_role(controller, stor
     run = controller.play("audit.yml", {"pve1": story},
                           variables={"audit_fail_onn": "P0", "audit_of_ours": 1}).succeeded()
     output = " ".join(run.output.split())
-    assert "audit_fail_onn is no option of the role audit and sets nothing: did you mean audit_fail_on?" in output
+    assert "audit_fail_onn is not an option of the role audit and has no effect: did you mean audit_fail_on?" in output
     assert "audit_of_ours" not in output

@@ -118,7 +118,7 @@ def test_the_story(controller, story):
     story.file(f"{DEVICES}/0000:61:00.0/config", bytes(config))
     drift = controller.play("verify.yml", hosts).failed()
     assert "pve1: 2 drift, 13 fine" in drift.stdout
-    assert "sysctl:vm.dirty_ratio: drift: wanted 10, found 35: somebody else changed it" in drift.stdout
+    assert "sysctl:vm.dirty_ratio: drift: wanted 10, found 35: changed by something else" in drift.stdout
     assert "pcie_maxreadreq:0000:61:00.0: drift: wanted 4096, found 1024" in drift.stdout
 
     # Restore brings back what is still ours, leaves the hand's work alone and says so.
@@ -144,7 +144,7 @@ def test_a_reboot_ends_it_all_without_an_error(controller, make_tree, story):
     rebooted.file("/proc/sys/kernel/random/boot_id", "7e0d1a52-11f4-4a39-8f3e-2d1b0b6a9c44")
     verified = controller.play("verify.yml", {"pve1": rebooted}).succeeded()
     assert "15 expired" in verified.stdout
-    assert "ended with the reboot" in verified.stdout
+    assert "the reboot reset its changes" in verified.stdout
     restored = controller.play("restore.yml", {"pve1": rebooted}).succeeded()
     assert restored.changed("pve1") == 0
     assert "belongs to another boot" in restored.stdout
@@ -191,7 +191,7 @@ def test_gpus_that_cannot_be_written_are_skipped_with_their_reason(controller, s
         "gpuhost_only": ["kernel_release"], "gpuhost_values": {"pcie_maxreadreq": {passed: 4096}}}).failed()
     refused, = named.one("pve1", task="Audit after and report")["refused"]
     assert refused.startswith(f"pcie_maxreadreq:{passed}: refused: wanted 4096, found ")
-    assert named.one("pve1", task="Fail for what was planned and refused")["msg"] == refused
+    assert named.one("pve1", task="Fail on refused changes")["msg"] == refused
     assert "vfio-pci" in refused
     check = controller.play("tune_runtime.yml", {"pve1": story}, "--check", variables={
         "gpuhost_only": ["kernel_release"], "gpuhost_values": {"pcie_maxreadreq": {passed: 4096}}}).succeeded()
@@ -221,13 +221,13 @@ def test_a_device_that_is_worse_off_undoes_the_run(controller, story):
         hardware.join()
     assert run.one("pve1", task="Audit after and report")["refused"] == [
         "sysctl:vm.no_such_key: refused: wanted 1, found -: absent: ENOENT (No such file or directory)"]
-    assert f"{worse}: its link had 16 lanes and has 8" in run.one("pve1", task="Fail for a device")["msg"]
-    assert run.of("pve1", task="Fail for what was planned and refused") == []
+    assert f"{worse}: its link had 16 lanes and has 8" in run.one("pve1", task="Fail on a device")["msg"]
+    assert run.of("pve1", task="Fail on refused changes") == []
     assert [read_request_code(story, address) for address in GPUS] == [5] + [2] * 7
     for key, values in SYSCTLS.items():
         assert (key, sysctl(story, key)) == (key, values[BEFORE])
     report = (controller.reports / "pve1" / "system-improve.md").read_text()
-    assert f"> {worse}: its link had 16 lanes and has 8. The run was undone." in report
+    assert f"> {worse}: its link had 16 lanes and has 8. The run was rolled back." in report
 
 
 def test_a_node_in_the_middle_of_something_is_left_alone(controller, story):
@@ -236,11 +236,11 @@ def test_a_node_in_the_middle_of_something_is_left_alone(controller, story):
     untouched = fingerprint(story)
     # In check mode a refusal is a result, as it will be in the run.
     check = controller.play("tune_runtime.yml", {"pve1": story}, "--check").succeeded()
-    assert "sysctl:kernel.numa_balancing: refused: wanted 0, found 1: the node is left alone now" in check.one(
-        "pve1", task="Say what became of every change")["msg"]
+    assert "sysctl:kernel.numa_balancing: refused: wanted 0, found 1: the node is busy" in check.one(
+        "pve1", task="Report the outcome of every change")["msg"]
     run = controller.play("tune_runtime.yml", {"pve1": story}).failed()
-    message = run.one("pve1", task="Fail for what was planned and refused")["msg"]
-    assert message.splitlines()[:3] == ["the cluster is not quorate", "container 101 is locked: backup",
+    message = run.one("pve1", task="Fail on refused changes")["msg"]
+    assert message.splitlines()[:3] == ["the cluster has no quorum", "container 101 is locked: backup",
                                         "task vzdump of 101 of root@pam is running"]
     assert outcomes(run) == {}
     assert fingerprint(story) == untouched

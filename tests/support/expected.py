@@ -143,7 +143,8 @@ STORY_BEFORE = {
     "lxc_library_mounts": "not_applicable P1",
     "lxc_memlock": "not_applicable P1",
     "lxc_shm_size": "not_applicable P1",
-    "lxc_survives_reboot": {("lxc:101",): 'fail info: ["c 509:* rwm is nvidia-uvm in this boot only"] -> empty true',
+    "lxc_survives_reboot": {("lxc:101",): 'fail info: ["c 509:* rwm is nvidia-uvm only until the next boot"] '
+                                          '-> empty true',
                             ("lxc:102",): "pass info: []"},
     **{check: {CONTAINERS: "pass P2: []"} for check in ("guest_cpus", "guest_memory", "guest_shared_cores")},
     "guest_interrupts": {CONTAINERS: "pass info: []"},
@@ -165,9 +166,9 @@ STORY_AFTER = {
     "cpu_epp": {POLICIES: "pass P1: performance"},
     "cpu_scaling_driver": "pass P2: amd-pstate-epp",
     "cpu_frequency_limits": {("policies",): "pass P1: 4400000"},
-    "lxc_gpu_access": {("lxc:101",): 'fail P0: ["/dev/nvidia-uvm is 511:0, which no rule allows"] -> empty true',
+    "lxc_gpu_access": {("lxc:101",): 'fail P0: ["/dev/nvidia-uvm is 511:0, not allowed by any rule"] -> empty true',
                        ("lxc:102",): "pass P1: []"},
-    "lxc_stale_rules": {("lxc:101",): 'fail P2: ["c 509:* rwm: no driver has the major 509 now"] -> empty true',
+    "lxc_stale_rules": {("lxc:101",): 'fail P2: ["c 509:* rwm: no driver has the major 509"] -> empty true',
                         ("lxc:102",): "pass P2: []"},
     "lxc_survives_reboot": {CONTAINERS: "pass info: []"},
 }
@@ -333,8 +334,8 @@ SICK = {
     "memory_uncorrectable": "fail P0: 1 -> 0",
     "memory_correctable": "fail P2: 400.0 -> at_most 10",
     "hardware_errors": "fail P0: 2 -> 0",
-    "firmware_settings": 'fail info: ["CPPC is off: the processor has it and the firmware does not describe it '
-                         '(_CPC)"] -> empty true',
+    "firmware_settings": 'fail info: ["CPPC is off: the processor supports it but the firmware does not provide '
+                         'it (_CPC)"] -> empty true',
     "clocksource": 'fail P1: hpet -> one_of ["tsc", "arch_sys_counter"]',
     "cpus_offline": "fail P2: [3] -> empty true",
     "gpu_driver": {(UNBOUND,): 'fail P1: none -> one_of ["nvidia"]', (DEGRADED, OLD_SLOT, *REST): "pass P1: nvidia"},
@@ -377,7 +378,7 @@ SICK = {
                         (UNBOUND,): "not_applicable P1"},
     "nvidia_memory_errors": {
         (OLD_SLOT,): 'fail P0: ["2 uncorrectable ECC errors since the driver was loaded", '
-                     '"a row of memory waits for a reset to be remapped"] -> empty true',
+                     '"remapping of a memory row is pending until a reset"] -> empty true',
         (DEGRADED, *REST): "pass P1: []", (UNBOUND,): "not_applicable P1"},
     "nvidia_pending_modes": {
         (OLD_SLOT,): 'fail P1: ["MIG is Disabled and will be Enabled after a reset"] -> empty true',
@@ -388,14 +389,14 @@ SICK = {
                         (UNBOUND,): "not_applicable P0"},
     "nvidia_options": 'fail P2: ["nvidia runs with NVreg_EnableResizableBar=0, /etc/modprobe.d/rebar.conf '
                       "(2026-11-20T08:00:00Z) says 1: /boot/initrd.img-6.8.12-9-pve (2026-11-01T06:00:00Z) is older "
-                      'and does not know of it"] -> empty true',
-    "nvidia_nouveau": 'fail P1: ["nouveau is loaded although /etc/modprobe.d/nvidia.conf (2026-10-30T06:00:00Z) bars '
-                      "it: /boot/initrd.img-6.8.12-9-pve (2026-11-01T06:00:00Z) was made after it, so a reboot is "
-                      'missing, or something loads it by name"] -> empty true',
+                      'and does not include it"] -> empty true',
+    "nvidia_nouveau": 'fail P1: ["nouveau is loaded although /etc/modprobe.d/nvidia.conf (2026-10-30T06:00:00Z) blocks '
+                      "it: /boot/initrd.img-6.8.12-9-pve (2026-11-01T06:00:00Z) is newer, so a reboot is "
+                      'pending, or something loads it by name"] -> empty true',
     "nvidia_relaxed_ordering": 'fail P2: ["1"] -> subset ["0"]',
-    "nvidia_registry_keys": 'fail P2: ["EnableResizableBar is a parameter of the module and no registry key, so it has '
-                            'no effect here: write NVreg_EnableResizableBar", "ForceP2P=0x11 overrides what the driver '
-                            'found out about transfers between GPUs"] -> empty true',
+    "nvidia_registry_keys": 'fail P2: ["EnableResizableBar is a module parameter, not a registry key, so it has no '
+                            'effect here: use NVreg_EnableResizableBar", "ForceP2P=0x11 overrides the driver\'s '
+                            'detection of peer-to-peer support"] -> empty true',
     "nvidia_xid": {
         (OLD_SLOT,): 'fail P0: ["Xid 48: an uncorrectable error in its memory (double bit ECC) (drain the GPU and '
                      'reset it; Xid 63, 64, 94 or 95 beside it say more)", "Xid 63: a row of its memory was given up, '

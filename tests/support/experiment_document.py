@@ -16,12 +16,12 @@ def found(verdict, message, percent=None, low=None, high=None, *, blocks=10, cha
 HELPS = found("helps", "helps: +12.4 % (+10.9 % to +13.8 %, 10 blocks of 2 runs)", 12.4, 10.9, 13.8, chance=0.007937)
 LOWERS = found("helps", "helps: -8.2 % (-9.9 % to -6.4 %, 10 blocks of 2 runs)", -8.2, -9.9, -6.4, chance=0.007937)
 NOTHING = found("no measurable effect", "no measurable effect: +0.2 % (-0.9 % to +1.3 %, 10 blocks of 2 runs); one "
-                "beyond 1.3 % would have been seen", 0.2, -0.9, 1.3, chance=0.69, seen=1.3)
+                "beyond 1.3 % would have been detected", 0.2, -0.9, 1.3, chance=0.69, seen=1.3)
 OPEN = found("inconclusive", "inconclusive: needs 26 more runs (10 blocks of 2 runs were measured, about 23 are "
-             "wanted; so far +1.4 % (-1.5 % to +4.2 %))", 1.4, -1.5, 4.2, chance=0.31, more=13)
+                             "needed; so far +1.4 % (-1.5 % to +4.2 %))", 1.4, -1.5, 4.2, chance=0.31, more=13)
 HURTS = found("hurts", "hurts: -4.0 % (-6.1 % to -1.8 %, 10 blocks of 2 runs)", -4.0, -6.1, -1.8, chance=0.031746)
-FEW = found("inconclusive", "inconclusive: needs 10 more runs (3 blocks of 2 runs were measured, fewer than 8 tell "
-            "nothing)", 1.0, blocks=3, chance=0.4, more=5)
+FEW = found("inconclusive", "inconclusive: needs 10 more runs (3 blocks of 2 runs were measured, fewer than 8 allow "
+                            "no verdict)", 1.0, blocks=3, chance=0.4, more=5)
 
 
 def arm(name, check, address, value, **metrics):

@@ -211,7 +211,7 @@ def _kernel(release: str, cmdline: str, *parameters: tuple[str, str | None]) -> 
     return {"release": ok(release), "build": ok(f"#1 SMP PREEMPT_DYNAMIC {release}"), "cmdline": ok(cmdline),
             "parameters": [{"name": name, "value": value}
                            for name, value in (("BOOT_IMAGE", f"/vmlinuz-{release}"), *parameters)],
-            "unknown_parameters": ok([]), "lockdown": ok("none"),
+            "unknown_parameters": ok([]), "lockdown": ok("none"), "mounts": ok([]),
             "log": ok({"first_seconds": 0.0, "lines": 4000}), "uptime_seconds": ok(864000.0),
             "earlier_boots": ABSENT}
 

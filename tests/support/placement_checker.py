@@ -23,9 +23,9 @@ def numbers(text: str, separator: str = ",") -> set[int]:
     found: set[int] = set()
     for part in text.split(separator):
         match = re.fullmatch(r"(\d+)(?:-(\d+))?", part)
-        assert match, f"{text!r} is no list"
+        assert match, f"{text!r} is not a list"
         first, last = int(match[1]), int(match[2] or match[1])
-        assert first <= last, f"{part!r} runs backwards"
+        assert first <= last, f"{part!r} is a descending range"
         found.update(range(first, last + 1))
     return found
 

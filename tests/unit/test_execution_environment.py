@@ -69,5 +69,5 @@ def test_navigator_runs_an_audit_and_shows_the_fleet(tmp_path):
         cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=300,
         env=controller.environment(HOME=str(tmp_path), PATH=f"{programs}:{os.environ['PATH']}"))
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "2 hosts, 2 with nothing to improve, 0 without an answer" in done.stdout
+    assert "2 hosts, 2 with nothing to improve, 0 without a result" in done.stdout
     assert sorted(path.parent.name for path in controller.reports.glob("*/audit.json")) == ["one", "two"]

@@ -112,7 +112,7 @@ def test_a04_the_running_value_counts_whatever_a_file_says(tree, host, facts_of)
         "vm.swappiness = 10")
     at_boot = judged(facts_of(swap_and_a_file_that_says_otherwise))["sysctl_at_boot", "vm.swappiness"]
     assert (at_boot["verdict"], at_boot["reason"]) == (
-        "fail", "/etc/sysctl.d/99-own.conf, line 1, sets 10 at boot; now it is 60")
+        "fail", "/etc/sysctl.d/99-own.conf, line 1, sets 10 at boot; the running value is 60")
     swap_and_a_file_that_says_otherwise(tree)
     change, = apply_values(host, {"sysctl": {"vm.swappiness": 10}})
     assert (change["before"], change["after"], change["outcome"]) == ("60", "10", "changed")
@@ -125,7 +125,7 @@ def test_a17_a_container_has_no_socket_limits_and_that_is_no_error(tree, host, f
     assert {check: found[check, None]["verdict"] for check in ("rmem_max", "wmem_max")} == dict.fromkeys(
         ("rmem_max", "wmem_max"), "not_applicable")
     assert found["rmem_max", None]["reason"] == (
-        "the target is a container (lxc): its host decides, audit that one")
+        "the target is a container (lxc): audit its host")
     assert [one for one in found.values() if one["fix"]["planned"]] == []
     container(tree)
     change, = apply_values(host, {"sysctl": {"net.core.rmem_max": 16777216}})
@@ -154,7 +154,7 @@ def test_a32_with_a_library_of_another_version_gpus_are_judged_all_the_same(fact
     for check in ("pcie_maxreadreq", "pcie_link_width", "pcie_bar_size", "nvidia_flavour", "gpu_driver"):
         assert {verdict for verdict, _reason in gpu_reasons(facts, check).values()} <= {"pass", "fail"}
     assert {reason for _verdict, reason in gpu_reasons(facts, "pcie_link_speed").values()} == {
-        "speed not judged: no load seen, perhaps idle (2.5 of 32 GT/s)"}
+        "speed not evaluated: no load detected, perhaps idle (2.5 of 32 GT/s)"}
 
 
 def without_libraries(tree):
@@ -165,7 +165,7 @@ def without_libraries(tree):
 
 @pytest.mark.parametrize("changes, message", [
     ((newer_library,), "the loaded driver is 570.133.20, libnvidia-ml is 580.95.05 and libcuda is 580.95.05"),
-    ((newer_library, without_libraries), "the loaded driver is 570.133.20, nvidia-smi says: no XML: Failed to "
+    ((newer_library, without_libraries), "the loaded driver is 570.133.20, nvidia-smi reports: no XML: Failed to "
                                          "initialize NVML: Driver/library version mismatch; NVML library version: "
                                          "580.95"),
 ])
@@ -174,7 +174,7 @@ def test_a32_both_versions_are_a_finding_and_nothing_of_a_gpu_is_planned(facts_o
     facts = facts_of(changed_by(*changes))
     finding = judged(facts)["nvidia_library", None]
     assert (finding["verdict"], finding["priority"]) == ("fail", "P0")
-    assert finding["reason"] == f"{message}: nothing new can use a GPU"
+    assert finding["reason"] == f"{message}: new processes cannot use a GPU"
     assert set(planned(facts)) == {"sysctl"}
     assert skipped(facts, judged(facts), "pcie_maxreadreq") == dict.fromkeys(
         ALL, f"{message}: reboot or reload the driver first")
@@ -188,7 +188,7 @@ def test_a32_the_setter_refuses_registers_but_not_the_way_back(tree):
     assert change["outcome"] == "changed"
     newer_library(tree)
     change, = apply_values(Host(str(tree.root)), {"pcie_maxreadreq": {ALL[0]: 4096}})
-    assert (change["outcome"], change["reason"]) == ("refused", "driver and libraries differ: " + DIFFER)
+    assert (change["outcome"], change["reason"]) == ("refused", "driver/library version mismatch: " + DIFFER)
     change, = restore_values(Host(str(tree.root)))
     assert (change["outcome"], change["after"]) == ("changed", 512)
 
@@ -206,8 +206,8 @@ def test_a36_a_stale_initramfs_is_told_with_both_times(facts_of):
     finding = judged(facts)["nvidia_nouveau", None]
     assert (finding["verdict"], finding["priority"]) == ("fail", "P0")
     assert finding["actual"] == [
-        "nouveau is loaded although /etc/modprobe.d/no-nouveau.conf (2026-11-20T08:00:00Z) bars it: "
-        "/boot/initrd.img-6.8.12-9-pve (2026-11-01T06:00:00Z) is older and does not know of it"]
+        "nouveau is loaded although /etc/modprobe.d/no-nouveau.conf (2026-11-20T08:00:00Z) blocks it: "
+        "/boot/initrd.img-6.8.12-9-pve (2026-11-01T06:00:00Z) is older and does not include it"]
     assert "update-initramfs" in finding["fix"]["how"]
     assert {gpu: line for gpu, line in gpu_reasons(facts, "gpu_driver").items() if line[0] == "fail"} == {
         SIXTH: ("fail", "bound to nouveau")}
@@ -223,7 +223,7 @@ def test_a36_an_option_that_the_initramfs_does_not_know_is_not_in_force(facts_of
     finding = judged(facts_of(changed_by(an_option_of_today)))["nvidia_options", None]
     assert finding["actual"] == [
         "nvidia runs with NVreg_EnableResizableBar=0, /etc/modprobe.d/rebar.conf (2026-11-29T08:00:00Z) says 1: "
-        "/boot/initrd.img-6.8.12-9-pve (2026-11-01T06:00:00Z) is older and does not know of it"]
+        "/boot/initrd.img-6.8.12-9-pve (2026-11-01T06:00:00Z) is older and does not include it"]
 
 
 def no_answer(tree):
@@ -263,8 +263,8 @@ def test_a48_speeds_without_a_number_or_above_the_rest(facts_of, speed):
     assert links[SIXTH]["speed_gts"] == speed
     assert {link["speed_gts"] for gpu, link in links.items() if gpu != SIXTH} == {2.5}
     assert gpu_reasons(facts, "pcie_link_speed")[SIXTH] == {
-        None: ("not_applicable", "the link reports no speed that has a known code"),
-        64.0: ("pass", "64 GT/s, all that both ends can do")}[speed]
+        None: ("not_applicable", "the link reports an unknown speed code"),
+        64.0: ("pass", "64 GT/s, the maximum of both ends")}[speed]
 
 
 @functools.cache
@@ -331,8 +331,8 @@ def test_a52_a_gpu_that_looks_healthy_at_one_moment(facts_of):
                                  "min_width": width, "max_width": 16}
         return gpu_reasons(facts, "pcie_link_speed")[SIXTH], gpu_reasons(facts, "pcie_link_width")[SIXTH][0]
 
-    looks = "32 GT/s in 20 looks, with 12 changes"
-    assert judged_with(32.0, 16) == (("pass", f"32 GT/s, all that both ends can do; 32 to {looks}"), "pass")
+    looks = "32 GT/s in 20 samples, with 12 changes"
+    assert judged_with(32.0, 16) == (("pass", f"32 GT/s, the maximum of both ends; 32 to {looks}"), "pass")
     assert judged_with(2.5, 16) == (("fail", f"2.5 of 32.0 GT/s, under load: P0, 97 % used; 2.5 to {looks}"), "pass")
     assert judged_with(32.0, 8)[1] == "fail"
 
@@ -403,7 +403,7 @@ def test_a65_a_parameter_that_this_kernel_ignores_is_named(facts_of):
     """A-65: pcie_acs_override without its patch; what the public host's kernel calls unknown has effect and is none."""
     found = judged(facts_of(changed_by(without_the_patch)))["cmdline_ignored", None]
     assert (found["verdict"], found["reason"]) == (
-        "fail", "pcie_acs_override=downstream: this kernel lacks the patch that it belongs to")
+        "fail", "pcie_acs_override=downstream: this kernel does not have the patch for it")
     assert judged(facts_of(reference))["cmdline_ignored", None]["verdict"] == "pass"
 
 
@@ -455,7 +455,7 @@ def told_not_to(tree):
 
 @pytest.mark.parametrize("change, says", [
     (without_cppc, "enable CPPC in the BIOS"), (without_the_driver, "CONFIG_X86_AMD_PSTATE"),
-    (told_not_to, "amd_pstate=disable"), (lambda tree: None, "amd_pstate=active on the command line loads it")])
+    (told_not_to, "amd_pstate=disable"), (lambda tree: None, "amd_pstate=active on the kernel command line loads it")])
 def test_a79_each_cause_has_its_own_remedy(facts_of, change, says):
     """A-79: no CPPC, not compiled in, switched off, not asked for; each one warns of majors that move."""
     fix = judged(facts_of(changed_by(change)))["cpu_scaling_driver", None]["fix"]
@@ -473,7 +473,7 @@ def test_a85_the_kernel_that_starts_next_has_no_module(facts_of):
     assert found["nvidia_module", None]["verdict"] == "pass"
     finding = found["next_kernel_nvidia", None]
     assert (finding["verdict"], finding["priority"]) == ("fail", "P1")
-    assert finding["reason"] == ("kernel 6.17.13-2-pve starts next (the newest that is installed) and has no "
+    assert finding["reason"] == ("kernel 6.17.13-2-pve starts next (the newest installed) and has no "
                                  "nvidia.ko; built for 6.8.12-9-pve")
     assert "dkms autoinstall -k 6.17.13-2-pve" in finding["fix"]["how"]
     assert "proxmox-boot-tool kernel pin 6.8.12-9-pve" in finding["fix"]["how"]
@@ -487,8 +487,8 @@ def test_a85_a_pin_decides_which_kernel_is_looked_at(facts_of):
     """A-85."""
     finding = judged(facts_of(changed_by(one_more_kernel, pinned_to_the_running_one)))["next_kernel_nvidia", None]
     assert (finding["verdict"], finding["reason"]) == (
-        "pass", "built for 6.8.12-9-pve, which starts next (pinned by proxmox-boot-tool; the newest that is installed "
-                "is 6.17.13-2-pve)")
+        "pass", "built for 6.8.12-9-pve, which starts next (pinned by proxmox-boot-tool; the newest installed is "
+                "6.17.13-2-pve)")
 
 
 def three_slow_cpus(tree):

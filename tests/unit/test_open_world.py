@@ -82,7 +82,7 @@ def test_an_empty_folder_that_is_closed_has_nothing(tree):
                    links={"/proc/self/ns/pid": "pid:[4026531836]"}):
         found = findings(tree)
     assert (found["ksm", None]["verdict"], found["ksm", None]["reason"]) == (
-        "not_applicable", "no GPU serves from this host")
+        "not_applicable", "no GPU is used by this host")
     assert found["sysctl_at_boot", None]["verdict"] == "unknown"
 
 

@@ -19,7 +19,7 @@ from verdicts import judged, skipped
 
 UUID = "00000000-aaaa-4bbb-8ccc-000000000205"
 ARGUMENTS = f"-device 'vfio-pci,sysfsdev=/sys/bus/mdev/devices/{UUID}' -uuid 00000000-0000-0000-0000-000000000205"
-HIDDEN = f"VM 115: which devices its args names cannot be told ({ARGUMENTS})"
+HIDDEN = f"VM 115: which devices its args lists are not known ({ARGUMENTS})"
 WHOLE = {"110": "hostpci0: 0000:f4:00,pcie=1,x-vga=1\nhostpci1: 0000:f5:00.0,pcie=1,rombar=0\nonboot: 1\n",
          "112": "hostpci0: 0000:75:00.0,device-id=0x1DB6,mdev=nvidia-66\n",
          "115": f"args: {ARGUMENTS}\ncores: 4\n"}
@@ -58,9 +58,9 @@ def test_b13_claims_that_are_known_count_beside_one_that_is_not(facts_of):
     """B-13: one VM's arguments made the owner of all eight GPUs unreadable."""
     found = of(judged(facts_of(b13)), "gpu_one_owner")
     assert {bdf: finding["reason"] for bdf, finding in found.items() if bdf in NAMED} == {
-        "0000:f4:00.0": "named by VM 110 (hostpci0), given to no container",
-        "0000:f5:00.0": "named by VM 110 (hostpci1), given to no container",
-        "0000:75:00.0": "named by VM 112 (hostpci0), given to no container"}
+        "0000:f4:00.0": "assigned to VM 110 (hostpci0), to no container",
+        "0000:f5:00.0": "assigned to VM 110 (hostpci1), to no container",
+        "0000:75:00.0": "assigned to VM 112 (hostpci0), to no container"}
     others = [finding for bdf, finding in found.items() if bdf not in NAMED]
     assert [finding["verdict"] for finding in others] == ["unknown"] * 5
     assert {finding["reason"] for finding in others} == {HIDDEN}
@@ -92,7 +92,7 @@ def test_b13_facts_and_what_is_derived_have_their_shape(facts_of, plant):
 
 def test_b13_a_mediated_device_belongs_to_the_gpu_that_it_was_made_of(facts_of):
     found = judged(facts_of(b13_with_the_device))
-    assert found["gpu_one_owner", "0000:84:00.0"]["reason"] == "named by VM 115 (args), given to no container"
+    assert found["gpu_one_owner", "0000:84:00.0"]["reason"] == "assigned to VM 115 (args), to no container"
     assert found["gpu_one_owner", "0000:85:00.0"]["reason"] == "no VM names the GPU"
     assert found["vm_hostpci", "vm:115"]["reason"] == "0000:84:00.0"
 
@@ -105,26 +105,26 @@ ON = "onboot: 1\n"
 
 @pytest.mark.parametrize("vms, line, reason", [
     ({"vm200": F4 + ON, "vm201": "hostpci3: f4:00\n" + ON}, ("fail", "P1"),
-     "named by VM 200 (hostpci0, starts by itself), VM 201 (hostpci3, starts by itself)"),
+     "assigned to VM 200 (hostpci0, starts at boot), VM 201 (hostpci3, starts at boot)"),
     ({"vm200": F4 + ON, "vm201": F4}, ("fail", "info"),
-     "named by VM 200 (hostpci0, starts by itself), VM 201 (hostpci0)"),
+     "assigned to VM 200 (hostpci0, starts at boot), VM 201 (hostpci0)"),
     ({"vm200": F4, "vm201": F4, "vm202": F4}, ("fail", "info"),
-     "named by VM 200 (hostpci0), VM 201 (hostpci0), VM 202 (hostpci0)"),
+     "assigned to VM 200 (hostpci0), VM 201 (hostpci0), VM 202 (hostpci0)"),
     ({"vm200": F4 + ON, "vm201": "hostpci0: mapping=one\n" + ON}, ("fail", "P1"),
-     "named by VM 200 (hostpci0, starts by itself), VM 201 (hostpci0, starts by itself)"),
-    ({"vm200": F4 + ON}, ("pass", "info"), "named by VM 200 alone"),
+     "assigned to VM 200 (hostpci0, starts at boot), VM 201 (hostpci0, starts at boot)"),
+    ({"vm200": F4 + ON}, ("pass", "info"), "assigned only to VM 200"),
     # A template never starts, a device of a snapshot is no device of the VM, of a mapping a free one is taken.
-    ({"vm200": F4 + ON, "vm201": F4 + ON + "template: 1\n"}, ("pass", "info"), "named by VM 200 alone"),
-    ({"vm200": F4 + ON, "vm201": f"{ON}[before]\n{F4}"}, ("pass", "info"), "named by VM 200 alone"),
+    ({"vm200": F4 + ON, "vm201": F4 + ON + "template: 1\n"}, ("pass", "info"), "assigned only to VM 200"),
+    ({"vm200": F4 + ON, "vm201": f"{ON}[before]\n{F4}"}, ("pass", "info"), "assigned only to VM 200"),
     ({"vm200": "hostpci0: mapping=gpus\n" + ON, "vm201": "hostpci0: mapping=gpus\n" + ON}, ("not_applicable", "info"),
-     "no VM takes the whole GPU"),
+     "no VM is assigned the whole GPU"),
     ({"vm200": "hostpci0: f4:00.0,mdev=nvidia-66\n" + ON, "vm201": "hostpci0: f4:00.0,mdev=nvidia-66\n" + ON},
-     ("not_applicable", "info"), "no VM takes the whole GPU"),
-    # One of them waits for the next start: it is a claim already, also in arguments of QEMU.
+     ("not_applicable", "info"), "no VM is assigned the whole GPU"),
+    # One of them pending until the next start: it is a claim already, also in arguments of QEMU.
     ({"vm200": F4 + ON, "vm201": f"{ON}[PENDING]\nargs: -device vfio-pci,host=f4:00.0\n"}, ("fail", "P1"),
-     "named by VM 200 (hostpci0, starts by itself), VM 201 (args (pending), starts by itself)"),
+     "assigned to VM 200 (hostpci0, starts at boot), VM 201 (args (pending), starts at boot)"),
     ({"vm200": F4 + ON, "vm201": f"{ON}[PENDING]\n{F4}"}, ("fail", "P1"),
-     "named by VM 200 (hostpci0, starts by itself), VM 201 (hostpci0 (pending), starts by itself)"),
+     "assigned to VM 200 (hostpci0, starts at boot), VM 201 (hostpci0 (pending), starts at boot)"),
 ])
 def test_two_vms_that_name_one_gpu(facts_of, vms, line, reason):
     finding = judged(facts_of(with_vms(**vms)))["vm_gpu_conflict", "0000:f4:00.0"]

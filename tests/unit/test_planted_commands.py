@@ -32,6 +32,7 @@ from hosts.setters import file_bytes
 from hosts.sick import sick
 from hosts.story_before import story_before
 from hosts.tree import Tree
+from program_options import unknown_options, unknown_programs
 from report_actions import Action, actions
 from requirement import need
 from verdicts import TODAY
@@ -113,6 +114,12 @@ def test_every_command_is_one_for_a_shell(planted):
                 done = subprocess.run([shellcheck, "--shell=sh", "-"], input=script, text=True, check=False,
                                       capture_output=True)
                 assert done.stdout == ""
+
+
+def test_programs_and_options_are_documented(planted):
+    assert unknown_options(planted.text) == []
+    scripts = [script for action in actions(planted.text, RUNTIME) for script in (action.do, action.undo)]
+    assert [name for script in scripts for name in unknown_programs(script)] == []
 
 
 def test_256_wrong_governors_are_one_thing_one_loop_one_undo(tmp_path):

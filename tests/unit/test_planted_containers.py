@@ -67,17 +67,17 @@ def test_the_gate_of_p0_fails_on_it(facts_of):
 
 
 @pytest.mark.parametrize("changed, files, verdict, priority, reason", [
-    ({}, (), "pass", "P1", "6 nodes, each with the numbers that it has on the host"),
+    ({}, (), "pass", "P1", "6 nodes, all with the same numbers as on the host"),
     # A node with another major than outside; the first is the one that CUDA cannot do without.
     ({"nvidia_uvm": (508, 0)}, (), "fail", "P0", "/dev/nvidia-uvm is 508:0 in it, 509:0 on the host"),
     ({"nvidia_uvm_tools": (508, 1)}, (), "fail", "P1", "/dev/nvidia-uvm-tools is 508:1 in it, 509:1 on the host"),
     ({"nvidia2": (194, 2)}, (), "fail", "P1", "/dev/nvidia2 is 194:2 in it, 195:2 on the host"),
     ({"nvidiactl": (195, 254)}, (), "fail", "P0", "/dev/nvidiactl is 195:254 in it, 195:255 on the host"),
     # A plain file in its place.
-    ({"nvidia_uvm": None}, (UVM,), "fail", "P0", "/dev/nvidia-uvm is a plain file in it, no device node"),
-    ({"nvidia3": None}, ("/dev/nvidia3",), "fail", "P1", "/dev/nvidia3 is a plain file in it, no device node"),
+    ({"nvidia_uvm": None}, (UVM,), "fail", "P0", "/dev/nvidia-uvm is a regular file in it, not a device node"),
+    ({"nvidia3": None}, ("/dev/nvidia3",), "fail", "P1", "/dev/nvidia3 is a regular file in it, not a device node"),
     # A node that its configuration names and that is missing.
-    ({"nvidia_uvm": None}, (), "fail", "P0", "/dev/nvidia-uvm is missing in it, which lxc.mount.entry names"),
+    ({"nvidia_uvm": None}, (), "fail", "P0", "/dev/nvidia-uvm is missing in it, although listed in lxc.mount.entry"),
     # Without any GPU there is no CUDA.
     ({f"nvidia{minor}": (194, minor) for minor in range(4)}, (), "fail", "P0",
      "; ".join(f"/dev/nvidia{minor} is 194:{minor} in it, 195:{minor} on the host" for minor in range(4))),
@@ -89,7 +89,7 @@ def test_nodes_inside_a_running_container(facts_of, changed, files, verdict, pri
 def test_a_node_that_devn_names_and_that_is_missing_inside(facts_of):
     text = CONTAINERS["101"] + "dev7: /dev/nvidia-uvm-tools\n"
     assert of_101(facts_of(with_nodes(nodes(), (), text))) == (
-        "fail", "P1", "/dev/nvidia-uvm-tools is missing in it, which dev7 names")
+        "fail", "P1", "/dev/nvidia-uvm-tools is missing in it, although listed in dev7")
 
 
 def test_another_name_for_a_gpu_is_no_fault(facts_of):
@@ -117,13 +117,13 @@ def allow(*rules, verb="allow"):
 
 
 @pytest.mark.parametrize("rules, priority, reason", [
-    (allow("c195:* rwm"), "P1", "lxc.cgroup2.devices.allow: c195:* rwm: no blank behind c"),
+    (allow("c195:* rwm"), "P1", "lxc.cgroup2.devices.allow: c195:* rwm: no space after c"),
     (allow("c 195:all rwm"), "P1",
      "lxc.cgroup2.devices.allow: c 195:all rwm: the minor 'all' is neither a number nor *"),
     (allow("c 195:* rw # GPUs"), "P1",
-     "lxc.cgroup2.devices.allow: c 195:* rw # GPUs: the access 'rw # GPUs' has more than the letters r, w and m"),
+     "lxc.cgroup2.devices.allow: c 195:* rw # GPUs: the access 'rw # GPUs' has letters other than r, w and m"),
     (allow("c 195:* rwm # GPUs"), "P2",
-     "lxc.cgroup2.devices.allow: c 195:* rwm # GPUs (LXC takes no notice of what stands behind the rule)"),
+     "lxc.cgroup2.devices.allow: c 195:* rwm # GPUs (LXC ignores text after the rule)"),
     (allow("c 0xc3:* rwm"), "P1",
      "lxc.cgroup2.devices.allow: c 0xc3:* rwm: the major '0xc3' is not a decimal number; 0xc3 read as hexadecimal is "
      "195, the major of nvidia: LXC takes decimal numbers"),
@@ -145,7 +145,7 @@ def test_a_major_in_the_other_base_that_lxc_reads_gets_the_hint(facts_of):
     """195 is 303 in octal."""
     facts = facts_of(with_nodes(nodes(), (), CONTAINERS["101"] + allow("c 303:* rwm")))
     assert of_101(facts, "lxc_stale_rules") == (
-        "fail", "P2", "c 303:* rwm: no driver has the major 303 now; 303 read as octal is 195, the major of nvidia: "
+        "fail", "P2", "c 303:* rwm: no driver has the major 303; 303 read as octal is 195, the major of nvidia: "
                       "LXC takes decimal numbers")
 
 
@@ -169,19 +169,19 @@ def test_lines_of_a_snapshot_are_told_as_such_and_hold_for_nothing(facts_of):
     assert changes(judged(plain), judged(with_snapshot)) == {
         ("guest_pending_devices", None): None, ("guest_pending_devices", "lxc:101"): "pass info: []"}
     assert of_101(with_snapshot, "guest_pending_devices")[2] == (
-        "nothing waits; only in snapshot before: dev0: /dev/nvidia7")
+        "nothing pending; only in snapshot before: dev0: /dev/nvidia7")
 
 
 def test_what_waits_for_the_next_start_is_told(facts_of):
     """A delete: line in a pending section, and a device that comes."""
     text = CONTAINERS["102"] + "\n[pve:pending]\ndelete: dev0,onboot\ndev9: /dev/nvidia0\nmemory: 1\n"
     assert of_101(facts_of(with_nodes(nodes(), (), text)), "guest_pending_devices") == (
-        "fail", "info", "waits for the next start: delete: dev0,onboot, dev9: /dev/nvidia0")
+        "fail", "info", "pending until the next start: delete: dev0,onboot, dev9: /dev/nvidia0")
 
 
 @pytest.mark.parametrize("section, verdict, reason", [
-    ("[before]\nhostpci0: 0000:41:00.0\n", "pass", "nothing waits; only in snapshot before: hostpci0: 0000:41:00.0"),
-    ("[PENDING]\ndelete: hostpci0\n", "fail", "waits for the next start: delete: hostpci0"),
+    ("[before]\nhostpci0: 0000:41:00.0\n", "pass", "nothing pending; only in snapshot before: hostpci0: 0000:41:00.0"),
+    ("[PENDING]\ndelete: hostpci0\n", "fail", "pending until the next start: delete: hostpci0"),
     ("[special:cloudinit]\nhostpci0: 0000:41:00.0\n", None, None)])
 def test_hostpci_of_a_vm_only_in_a_section(facts_of, section, verdict, reason):
     """A VM that names a GPU in a snapshot alone owns none."""

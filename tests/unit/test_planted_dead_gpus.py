@@ -89,7 +89,7 @@ def test_the_gate_of_p0_fails_on_broken_hosts_alone(facts_of, host):
 
 
 def test_every_gpu_is_counted_where_all_are_up(facts_of):
-    assert count(facts_of(eight_gpus)) == ("pass", "8 on the bus, 8 with the driver, 8 in nvidia-smi")
+    assert count(facts_of(eight_gpus)) == ("pass", "8 on the bus, 8 bound to the driver, 8 in nvidia-smi")
 
 
 def test_b05_without_a_line_in_the_log_an_nvidia_smi_that_does_not_end_leaves_the_count_unknown(facts_of):
@@ -100,8 +100,8 @@ def test_b05_without_a_line_in_the_log_an_nvidia_smi_that_does_not_end_leaves_th
 
 def test_a_host_without_nvidia_smi_is_counted_by_driver_and_bus_and_its_registers_are_planned(facts_of):
     facts = facts_of(changed_by(without_nvidia_smi))
-    assert count(facts) == ("pass", "8 on the bus, 8 with the driver, no answer of nvidia-smi (not installed, or not "
-                                    "recorded), so whether they start is not said")
+    assert count(facts) == ("pass", "8 on the bus, 8 bound to the driver, no output of nvidia-smi (not installed, or "
+                                    "not recorded), so whether they initialise is not known")
     assert skipped(facts, judged(facts), "pcie_maxreadreq") == {}
 
 
@@ -122,7 +122,8 @@ def test_which_gpus_are_dead_and_which_registers_are_left_alone(facts_of, change
     assert count(facts)[0] == verdict
     reasons = skipped(facts, judged(facts), "pcie_maxreadreq")
     assert sorted(reasons) == dead
-    assert all(reason.startswith("the GPU did not start: it is with the driver and ") for reason in reasons.values())
+    assert all(reason.startswith("the GPU is not usable: it is bound to the driver but ")
+               for reason in reasons.values())
 
 
 @pytest.mark.parametrize("plant, dead", [(no_gsp, ALL), (one_dead, [LAST])])
@@ -157,8 +158,8 @@ def test_a_gpu_that_was_never_initialised_is_refused_without_a_line_in_the_log(t
     ("nouveau", "it is bound to nouveau, not to nvidia"),
     ("nova_core", "it is bound to nova_core, not to nvidia"),
     (None, "no driver is bound to it"),
-    ("pci-stub", "not applicable: the GPU is bound to pci-stub, which holds it for others"),
-    ("uio_pci_generic", "not applicable: the GPU is bound to uio_pci_generic, which holds it for others"),
+    ("pci-stub", "not applicable: the GPU is bound to pci-stub, which reserves it for guests"),
+    ("uio_pci_generic", "not applicable: the GPU is bound to uio_pci_generic, which reserves it for guests"),
     ("vfio-pci", "not applicable: the GPU is passed through to a guest (vfio-pci)"),
     ("nvgrace-gpu-vfio-pci", "not applicable: the GPU is passed through to a guest (nvgrace-gpu-vfio-pci)"),
 ])
@@ -173,11 +174,12 @@ def test_no_register_of_a_gpu_that_the_nvidia_driver_does_not_have(tree, facts_o
 
 
 @pytest.mark.parametrize("driver, elsewhere", [
-    ("pci-stub", f"1 given away (pci-stub): {LAST}"), ("nouveau", f"1 with another driver (nouveau): {LAST}"),
+    ("pci-stub", f"1 bound for a guest (pci-stub): {LAST}"), ("nouveau", "1 bound to another driver (nouveau): "
+                                                                         f"{LAST}"),
     (None, f"1 without a driver: {LAST}")])
 def test_on_the_bus_are_all_gpus_each_with_its_reason(facts_of, driver, elsewhere):
     assert count(facts_of(changed_by(bound_to(driver, LAST)))) == (
-        "pass", f"8 on the bus, 7 with the driver, 7 in nvidia-smi; not with the driver: {elsewhere}")
+        "pass", f"8 on the bus, 7 bound to the driver, 7 in nvidia-smi; not bound to the driver: {elsewhere}")
 
 
 def test_a_host_that_gives_its_gpus_to_vms_and_has_one_left_over_is_told_so_and_not_alarmed(facts_of):
@@ -185,10 +187,11 @@ def test_a_host_that_gives_its_gpus_to_vms_and_has_one_left_over_is_told_so_and_
     facts = facts_of(changed_by(bound_to("vfio-pci", *ALL[:7]), bound_to(None, LAST)))
     found = judged(facts)
     assert failing(found) == {"cstate_latency": "info", "pcie_maxreadreq": "info"}
-    assert count(facts) == ("not_applicable", "none of 8 NVIDIA GPUs is with the nvidia driver: 7 given away (vfio-pci)"
+    assert count(facts) == ("not_applicable", "none of 8 NVIDIA GPUs is bound to the nvidia driver: 7 bound for a "
+                                              "guest (vfio-pci)"
                             f": {', '.join(ALL[:7])}; 1 without a driver: {LAST}")
     assert found["gpu_driver", LAST]["reason"] == (
-        "no driver is bound to it: this host gives its GPUs to guests (7 of 7 others), and this one is free")
+        "no driver is bound to it: the GPUs of this host are assigned to guests (7 of 7 others), and this one is spare")
     assert skipped(facts, found, "pcie_maxreadreq")[LAST] == "no driver is bound to it"
 
 

@@ -104,13 +104,13 @@ def test_a_fabric_that_is_up_says_so(facts_of):
 
 def test_a_daemon_that_is_gone_at_the_next_boot_is_p1_while_it_runs(facts_of):
     assert found(facts_of(changed(hgx_h100, not_enabled)), "nvidia_fabric_services", SERVICE) == (
-        "fail", "P1", "nvidia-fabricmanager: not enabled: it does not start at the next boot")
+        "fail", "P1", "nvidia-fabricmanager: not enabled: it will not start at the next boot")
 
 
 def test_a_fabric_manager_that_a_container_brings_along_is_no_fault(facts_of):
     """The driver container of a cluster has no unit on the host, and every GPU says that its fabric is up."""
     assert found(facts_of(changed(hgx_h100, without_unit)), "nvidia_fabric_services", SERVICE) == (
-        "pass", "P1", "not seen here, and every GPU says that its fabric is up")
+        "pass", "P1", "not found, but every GPU reports that its fabric is up")
 
 
 def test_a_gpu_that_does_not_tell_its_state_needs_a_daemon_that_runs(facts_of):
@@ -122,7 +122,7 @@ def test_a_gpu_that_does_not_tell_its_state_needs_a_daemon_that_runs(facts_of):
     assert found(facts_of(changed(hgx_h100, silent, without_unit)), "nvidia_fabric_services", SERVICE)[:2] == (
         "fail", "P0")
     assert found(facts_of(changed(hgx_h100, silent)), "nvidia_fabric") == (
-        "not_applicable", "P1", "no GPU of this host tells the state of a fabric")
+        "not_applicable", "P1", "no GPU of this host reports a fabric state")
 
 
 def test_without_an_answer_of_nvidia_smi_the_fabric_is_unknown_and_passes_nothing(facts_of):
@@ -136,7 +136,7 @@ def test_switches_that_a_guest_has_need_no_daemon_here(facts_of):
         for switch in NVSWITCHES:
             pci.bind(tree, switch, "vfio-pci")
     facts = facts_of(changed(hgx_h100, said_of_h100(*NO_FABRIC[:2]), stopped, given_away))
-    assert found(facts, "nvidia_fabric_services") == ("not_applicable", "P1", "no NVSwitch fabric that is known here")
+    assert found(facts, "nvidia_fabric_services") == ("not_applicable", "P1", "no known NVSwitch fabric")
 
 
 def test_switches_that_the_host_keeps_need_their_daemon_for_the_guests_too(facts_of):

@@ -76,11 +76,11 @@ def test_a68_cuda_is_lost_although_nvidia_smi_works(facts_of):
     found = judged(facts_of(with_container(MOUNTED, other_majors)))
     finding = found["lxc_gpu_access", "lxc:101"]
     assert (finding["verdict"], finding["priority"]) == ("fail", "P0")
-    assert finding["reason"] == ("/dev/nvidia-uvm is 510:0, which no rule allows; c 509:* rwm: the major 509 is "
+    assert finding["reason"] == ("/dev/nvidia-uvm is 510:0, not allowed by any rule; c 509:* rwm: the major 509 is "
                                  "gdrdrv")
     assert finding["fix"]["how"].startswith(
         "pct set 101 -dev0 /dev/nvidia0,mode=0666 -dev1 /dev/nvidia1,mode=0666 -dev2 /dev/nvidia2,mode=0666 "
-        "-dev3 /dev/nvidia3,mode=0666 -dev4 /dev/nvidia-uvm,mode=0666 -dev5 /dev/nvidiactl,mode=0666, take")
+        "-dev3 /dev/nvidia3,mode=0666 -dev4 /dev/nvidia-uvm,mode=0666 -dev5 /dev/nvidiactl,mode=0666, remove")
     assert "Before=pve-guests.service" in finding["fix"]["how"]
     assert found["lxc_gpu_access", "lxc:102"]["verdict"] == "pass"
 
@@ -93,7 +93,7 @@ def test_a68_as_it_was_reported(facts_of, field_files):
         return with_container((field_files / "lxc" / "gaming500_majors195-509.conf").read_text(), change)
 
     moved = judged(facts_of(plant("devices__rdma-gdrdrv-uvm510-nvswitch511.txt", 510)))["lxc_gpu_access", "lxc:101"]
-    assert (moved["verdict"], "/dev/nvidia-uvm is 510:0, which no rule allows" in moved["reason"],
+    assert (moved["verdict"], "/dev/nvidia-uvm is 510:0, not allowed by any rule" in moved["reason"],
             "the major 509 is gdrdrv" in moved["reason"]) == ("fail", True, True)
     same = judged(facts_of(plant("devices__same-host-no-gdrdrv-uvm509.txt", 509)))["lxc_gpu_access", "lxc:101"]
     assert same["verdict"] == "pass"
@@ -103,8 +103,8 @@ def test_a68_before_the_reboot_every_number_of_a_driver_that_moves_is_named(fact
     """A-68: 509 and 235 are handed out anew; 195 is NVIDIA's own."""
     text = MOUNTED + allow("c 235:* rwm") + "lxc.mount.entry: /dev/nvidia-caps dev/nvidia-caps none bind,create=dir\n"
     assert message(facts_of, story, text) == {
-        "lxc_survives_reboot": 'fail info: ["c 509:* rwm is nvidia-uvm in this boot only", '
-                               '"c 235:* rwm is nvidia-caps in this boot only"] -> empty true'}
+        "lxc_survives_reboot": 'fail info: ["c 509:* rwm is nvidia-uvm only until the next boot", '
+                               '"c 235:* rwm is nvidia-caps only until the next boot"] -> empty true'}
 
 
 def test_a69_rules_of_the_other_version_are_named_one_by_one(facts_of, story):
@@ -121,28 +121,28 @@ def test_a76_majors_of_others_are_named_with_their_owner(facts_of):
     finding = judged(facts_of(with_container(text, other_majors)))["lxc_stale_rules", "lxc:101"]
     assert (finding["verdict"], finding["priority"]) == ("fail", "P1")
     assert finding["actual"] == [
-        "c 511:* rwm: no driver has the major 511 now", "c 240:* rwm: the major 240 is infiniband_verbs",
+        "c 511:* rwm: no driver has the major 511", "c 240:* rwm: the major 240 is infiniband_verbs",
         "c 508:* rwm: the major 508 is ptp"]
 
 
 @pytest.mark.parametrize("text, checks", [
     # nvidia-smi works, CUDA does not: nothing but 195 is allowed
     (MOUNTED.replace("lxc.cgroup2.devices.allow: c 509:* rwm\n", ""),
-     {"lxc_gpu_access": 'fail P0: ["/dev/nvidia-uvm is 509:0, which no rule allows"] -> empty true'}),
+     {"lxc_gpu_access": 'fail P0: ["/dev/nvidia-uvm is 509:0, not allowed by any rule"] -> empty true'}),
     (MOUNTED.replace("c 509:* rwm", "c 509:* m"),
-     {"lxc_gpu_access": 'fail P0: ["/dev/nvidia-uvm is 509:0, which no rule allows"] -> empty true'}),
+     {"lxc_gpu_access": 'fail P0: ["/dev/nvidia-uvm is 509:0, not allowed by any rule"] -> empty true'}),
     (RIGHT.replace("/dev/nvidia-uvm,", "/dev/nvidia-uvm,deny-write=1,"),
-     {"lxc_gpu_access": 'fail P0: ["/dev/nvidia-uvm is given with deny-write, and the driver is opened for writing"]'
+     {"lxc_gpu_access": 'fail P0: ["/dev/nvidia-uvm has deny-write, but the driver is opened for writing"]'
                         ' -> empty true'}),
     (RIGHT.replace("dev5: /dev/nvidia-uvm,mode=0666\n", "unprivileged: 1\n"),
-     {"lxc_gpu_access": 'fail P0: ["/dev/nvidia-uvm is not given to it"] -> empty true'}),
+     {"lxc_gpu_access": 'fail P0: ["/dev/nvidia-uvm is missing in its configuration"] -> empty true'}),
     # it makes its nodes itself, and may
     (RIGHT.replace("dev5: /dev/nvidia-uvm,mode=0666\n", allow("c 509:0 rwm")),
-     {"lxc_survives_reboot": 'fail info: ["c 509:0 rwm is nvidia-uvm in this boot only"] -> empty true'}),
+     {"lxc_survives_reboot": 'fail info: ["c 509:0 rwm is nvidia-uvm only until the next boot"] -> empty true'}),
     # contradictory but harmless: devN is looked up at each start
     (RIGHT + allow("c 195:* rwm", "c 509:* rwm"), {}),
     (RIGHT + allow("c 507:* rwm"),
-     {"lxc_stale_rules": 'fail P2: ["c 507:* rwm: no driver has the major 507 now"] -> empty true'}),
+     {"lxc_stale_rules": 'fail P2: ["c 507:* rwm: no driver has the major 507"] -> empty true'}),
     (RIGHT + allow("a"), {"lxc_overbroad_rules": 'fail P1: ["a: every device"] -> empty true'}),
     (RIGHT + "unprivileged: 1\n" + allow("c *:* rwm"),
      {"lxc_overbroad_rules": 'fail P2: ["c *:* rwm: every character device"] -> empty true'}),
@@ -150,12 +150,12 @@ def test_a76_majors_of_others_are_named_with_their_owner(facts_of):
     (RIGHT + allow("c *:* m", "b *:* m"), {}),
     (RIGHT + "lxc.mount.entry: /usr/lib/libcuda.so.550.54.14 usr/lib/libcuda.so.1 none bind,optional,create=file\n",
      {"lxc_library_mounts": 'fail P1: ["libcuda.so.550.54.14 is of version 550.54.14"] -> empty true',
-      "lxc_survives_reboot": 'fail info: ["libcuda.so.550.54.14 is gone with the next driver, and it starts without '
-                             'it"] -> empty true'}),
+      "lxc_survives_reboot": 'fail info: ["libcuda.so.550.54.14 will be missing after a driver update, and it starts '
+                             'without it"] -> empty true'}),
     (RIGHT + "mp0: /usr/lib/libcuda.so.570.133.20,mp=/usr/lib/libcuda.so.1\n",
      {"lxc_library_mounts": "pass P1: []",
-      "lxc_survives_reboot": 'fail info: ["libcuda.so.570.133.20 is gone with the next driver, and then it does not '
-                             'start"] -> empty true'}),
+      "lxc_survives_reboot": 'fail info: ["libcuda.so.570.133.20 will be missing after a driver update, and then it '
+                             'does not start"] -> empty true'}),
     (RIGHT + "dev6: /dev/infiniband/uverbs0\n", {"lxc_memlock": 'fail P1: not set -> matches unlimited(:unlimited)?'}),
     (RIGHT + "dev6: /dev/infiniband/uverbs0\nlxc.prlimit.memlock: unlimited\n", {"lxc_memlock": "pass P1: unlimited"}),
     (RIGHT + "lxc.mount.entry: tmpfs dev/shm tmpfs size=64m,create=dir 0 0\n",
@@ -210,12 +210,11 @@ def managed(tree):
 
 
 @pytest.mark.parametrize("extra, change, risk", [
-    ("", no_unit, "nothing seen makes /dev/nvidia-uvm when the host boots: no unit and no udev rule names "
-                  "nvidia-modprobe"),
+    ("", no_unit, "nothing creates /dev/nvidia-uvm at boot: no unit and no udev rule runs nvidia-modprobe"),
     ("", late_unit, None),
-    ("onboot: 1\n", late_unit, "/etc/systemd/system/nvidia-nodes.service makes /dev/nvidia-uvm, but not with "
+    ("onboot: 1\n", late_unit, "/etc/systemd/system/nvidia-nodes.service creates /dev/nvidia-uvm, but without "
                                "Before=pve-guests.service"),
-    ("", managed, "/etc/systemd/system/nvidia-nodes.service makes /dev/nvidia-uvm, but not with "
+    ("", managed, "/etc/systemd/system/nvidia-nodes.service creates /dev/nvidia-uvm, but without "
                   "Before=pve-guests.service")])
 def test_a_node_has_to_be_there_before_the_container(facts_of, extra, change, risk):
     found = judged(facts_of(with_container(RIGHT + extra, change)))["lxc_survives_reboot", "lxc:101"]
@@ -231,7 +230,7 @@ def failing_before_reboot(facts):
 
 def test_before_the_reboot_the_story_has_one_container_to_mend(facts_of):
     assert failing_before_reboot(facts_of(story_before)) == {
-        ("lxc_survives_reboot", "lxc:101"): ("P1", "c 509:* rwm is nvidia-uvm in this boot only")}
+        ("lxc_survives_reboot", "lxc:101"): ("P1", "c 509:* rwm is nvidia-uvm only until the next boot")}
 
 
 def story_with_much_to_come(tree):
@@ -244,14 +243,14 @@ def story_with_much_to_come(tree):
 
 def test_before_the_reboot_kernel_containers_and_vms_are_judged(facts_of):
     assert failing_before_reboot(facts_of(story_with_much_to_come)) == {
-        ("next_kernel", None): ("info", "6.14.11-4-pve starts next (the newest that is installed); 6.8.12-9-pve runs"),
-        ("next_kernel_nvidia", None): ("P1", "kernel 6.14.11-4-pve starts next (the newest that is installed) "
+        ("next_kernel", None): ("info", "6.14.11-4-pve starts next (the newest installed); 6.8.12-9-pve runs"),
+        ("next_kernel_nvidia", None): ("P1", "kernel 6.14.11-4-pve starts next (the newest installed) "
                                              "and has no nvidia.ko; built for 6.8.12-9-pve"),
-        ("cmdline_configured", None): ("info", "GRUB starts this host: amd_pstate=active amd_iommu=off in "
-                                               "/etc/default/grub waits for a reboot"),
-        ("lxc_survives_reboot", "lxc:101"): ("P1", "c 509:* rwm is nvidia-uvm in this boot only"),
-        ("vm_survives_reboot", "vm:200"): ("P1", "amd_iommu=off waits for the next boot: without an IOMMU the VM does "
-                                                 "not start")}
+        ("cmdline_configured", None): ("info", "GRUB boots this host: amd_pstate=active amd_iommu=off in "
+                                               "/etc/default/grub takes effect at the next boot"),
+        ("lxc_survives_reboot", "lxc:101"): ("P1", "c 509:* rwm is nvidia-uvm only until the next boot"),
+        ("vm_survives_reboot", "vm:200"): ("P1", "amd_iommu=off takes effect at the next boot: without an IOMMU the "
+                                                 "VM does not start")}
 
 
 def two_nodes(tree):
@@ -263,9 +262,9 @@ def two_nodes(tree):
 def test_a_guest_that_moves_is_judged_by_the_audit_of_the_other_node(facts_of):
     alone = judged(facts_of(two_nodes))["ha_guests", "lxc:101"]
     assert (alone["verdict"], alone["reason"]) == (
-        "unknown", "ha.elsewhere could not be read: pve2 not audited yet, with this folder of reports")
+        "unknown", "ha.elsewhere could not be read: pve2 not audited yet with this report directory")
     same = judged(facts_of(two_nodes), peers={"pve2": facts_of(story_before)})["ha_guests", "lxc:101"]
-    assert (same["verdict"], same["reason"]) == ("pass", "right on pve2")
+    assert (same["verdict"], same["reason"]) == ("pass", "available on pve2")
     moved = judged(facts_of(two_nodes), peers={"pve2": facts_of(story_after_reboot)})["ha_guests", "lxc:101"]
     assert (moved["verdict"], moved["reason"]) == (
         "fail", "pve2: c 509:* rwm is nvidia-uvm here, whose major there is 511")

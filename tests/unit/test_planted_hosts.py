@@ -62,13 +62,13 @@ def test_what_is_derived_from_a_host_has_the_shape_that_checks_rely_on(facts_of,
 @pytest.mark.parametrize("check, reason", [
     ("numa_balancing", "enabled (mode 1; 1 balances nodes, 2 moves pages between memory tiers)"),
     ("nmi_watchdog", "the hard lockup detector is on"),
-    ("sched_autogroup_enabled", "on, which concerns only processes of login sessions"),
+    ("sched_autogroup_enabled", "on; it concerns only processes of login sessions"),
     ("swappiness", "no swap is active, so vm.swappiness does nothing"),
-    ("dirty_ratio", "20 percent of 503 GiB may be dirty before writers are stopped"),
-    ("dirty_background_ratio", "writing back begins at 10 percent of 503 GiB"),
-    ("rmem_max", "a program gets at most 212992 bytes"),
-    ("wmem_max", "a program gets at most 212992 bytes"),
-    ("perf_event_paranoid", "4: a permission of profilers, without effect on speed"),
+    ("dirty_ratio", "20 percent of 503 GiB can be dirty before writers are blocked"),
+    ("dirty_background_ratio", "writeback starts at 10 percent of 503 GiB"),
+    ("rmem_max", "the limit is 212992 bytes"),
+    ("wmem_max", "the limit is 212992 bytes"),
+    ("perf_event_paranoid", "4: a permission for profilers, without effect on speed"),
     ("nvidia_peermem", "no RDMA device under /sys/class/infiniband: nvidia_peermem lets a network card reach GPU "
                        "memory, transfers between GPUs do not use it"),
 ])
@@ -79,8 +79,8 @@ def test_the_story_gives_its_reasons(story, check, reason):
 def test_the_story_names_all_eight_read_requests(story):
     assert [story["pcie_maxreadreq", gpu]["reason"] for gpu in STORY] == ["512 bytes"] * 8
     risks = [story["pcie_maxreadreq", gpu]["fix"]["risk"] for gpu in STORY]
-    assert ["Containers that use this GPU: 101." in risk for risk in risks] == [True] * 4 + [False] * 4
-    assert ["Containers that use this GPU: 102." in risk for risk in risks] == [False] * 4 + [True] * 4
+    assert ["Containers with this GPU: 101." in risk for risk in risks] == [True] * 4 + [False] * 4
+    assert ["Containers with this GPU: 102." in risk for risk in risks] == [False] * 4 + [True] * 4
 
 
 def test_with_swap_the_finding_names_the_device(facts_of):
@@ -105,8 +105,8 @@ def test_what_does_not_apply_is_left_out_of_the_plan_with_its_reason(facts_of, s
                           "card reach GPU memory, transfers between GPUs do not use it"}
     assert skipped(facts_of(story_before), story, "sysctl") == {
         "vm.swappiness": "not applicable: no swap is active, so vm.swappiness does nothing",
-        "vm.max_map_count": "it is planned only for those who name it: gpuhost_include, or a value in gpuhost_values",
-        "net.core.netdev_max_backlog": "not applicable: packets that this queue dropped since boot: 2 of 171600"}
+        "vm.max_map_count": "it is planned only on request: use gpuhost_include, or a value in gpuhost_values",
+        "net.core.netdev_max_backlog": "not applicable: packets dropped by this queue since boot: 2 of 171600"}
 
 
 @pytest.mark.parametrize("profile, overrides", [
@@ -119,8 +119,8 @@ def test_the_permission_of_profilers_is_never_planned(facts_of, profile, overrid
 
 def test_the_story_has_the_cause_of_its_frequency_driver(story):
     finding = story["cpu_scaling_driver", None]
-    assert finding["reason"] == ("default of kernel 6.8.12-9-pve: up to 6.12 amd-pstate does not load by itself on "
-                                 "servers; amd_pstate=active on the command line loads it")
+    assert finding["reason"] == ("default of kernel 6.8.12-9-pve: up to 6.12 amd-pstate is not loaded automatically "
+                                 "on servers; amd_pstate=active on the kernel command line loads it")
     assert finding["fix"]["class"] == "reboot"
     assert "device majors" in finding["fix"]["risk"]
 
@@ -134,16 +134,16 @@ def test_the_story_has_transfers_that_may_hang(story):
 
 def test_an_idle_link_is_not_called_slow(story):
     assert {story["pcie_link_speed", gpu]["reason"] for gpu in STORY} == {
-        "speed not judged: idle (2.5 of 32 GT/s, P8, 0 % used)"}
+        "speed not evaluated: idle (2.5 of 32 GT/s, P8, 0 % used)"}
 
 
 # -- the reference host -----------------------------------------------------------------------------------------------
 
 def test_a_node_is_the_gpu_with_its_minor_not_the_first_on_the_bus(facts_of):
     found = judged(facts_of(reference_with_a_container))
-    named = {gpu: "Containers that use this GPU: 101." in found["pcie_maxreadreq", gpu]["fix"]["risk"] for gpu in BUSES}
+    named = {gpu: "Containers with this GPU: 101." in found["pcie_maxreadreq", gpu]["fix"]["risk"] for gpu in BUSES}
     assert [gpu for gpu, is_named in named.items() if is_named] == ["0000:75:00.0"]
-    assert "No container is given this GPU." in found["pcie_maxreadreq", "0000:06:00.0"]["fix"]["risk"]
+    assert "No container has this GPU." in found["pcie_maxreadreq", "0000:06:00.0"]["fix"]["risk"]
 
 
 def test_one_pinned_container_less_changes_the_plan(facts_of):
@@ -159,20 +159,20 @@ def test_one_pinned_container_less_changes_the_plan(facts_of):
         ("guest_cpus", "lxc:101"): 'fail P2: ["it may run on all CPUs of the host"] -> empty true'}
     assert skipped(facts, after, "sysctl") == {
         "kernel.numa_balancing": "running guests that are not pinned to CPUs: 1. They would lose automatic placement: "
-                                 "pin them first, or say that the host is dedicated (gpuhost_dedicated)",
-        "net.core.netdev_max_backlog": "not applicable: packets that this queue dropped since boot: 0 of 81200"}
+                                 "pin them first, or declare the host as dedicated (gpuhost_dedicated)",
+        "net.core.netdev_max_backlog": "not applicable: packets dropped by this queue since boot: 0 of 81200"}
     assert judged(facts, dedicated=True)["numa_balancing", None]["fix"]["planned"] is True
 
 
 def test_the_reference_host_in_words(facts_of):
     found = judged(facts_of(reference))
     assert found["cpus_offline", None]["reason"] == "1 of 256 CPUs are offline: 239"
-    assert found["iommu_acs", None]["reason"] == "neither translation nor a detour lies between 8 GPUs"
+    assert found["iommu_acs", None]["reason"] == "no translation and no redirection between 8 GPUs"
     assert found["nvidia_device_nodes", None]["reason"] == (
-        "no containers of Proxmox VE here: other runtimes make the nodes themselves")
+        "no Proxmox VE containers here: other runtimes create the nodes themselves")
     assert found["cpu_governor", None]["reason"] == (
-        "the driver is in active mode: the processor follows the energy performance preference, which cpu_epp judges")
-    assert {found["pcie_bottleneck", gpu]["reason"] for gpu in BUSES} == {"63.0 GB/s each way up to the root port"}
+        "the driver is in active mode: the processor follows the energy performance preference, see cpu_epp")
+    assert {found["pcie_bottleneck", gpu]["reason"] for gpu in BUSES} == {"63.0 GB/s per direction up to the root port"}
     assert len(SWITCHES) * 2 == len(BUSES) == 8
 
 

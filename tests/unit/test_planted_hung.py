@@ -1,7 +1,7 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A host on which a GPU hung while it was measured: what the plan leaves out then."""
+"""A host on which a GPU hung during a measurement: what the plan leaves out then."""
 from __future__ import annotations
 
 import copy
@@ -10,7 +10,7 @@ from hosts.sick import sick
 from hosts.story_before import GPUS
 from verdicts import judged, skipped
 
-HUNG = "hung at 2026-11-30T03:00:00Z while it was measured (run r9, d2h): it is left alone until the host is rebooted"
+HUNG = "hung at 2026-11-30T03:00:00Z during a measurement (run r9, d2h): it is not touched until the host is rebooted"
 
 
 def planned(facts, check):

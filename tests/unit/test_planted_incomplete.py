@@ -53,14 +53,14 @@ def test_where_the_pci_bus_was_not_read_nobody_says_that_there_is_no_gpu(tree):
 
 @pytest.mark.parametrize("plant, parts, check, verdict, reason", [
     (sick, ["/etc/default/grub", "/etc/kernel"], "cmdline_configured", "not_applicable",
-     "GRUB starts this host, and /etc/default/grub is not there"),
+     "GRUB boots this host, and /etc/default/grub does not exist"),
     (sick, ["/etc"], "cmdline_configured", "unknown", None),
     (sick, ["/etc"], "sysctl_conf", "unknown", None),
     (sick, ["/run"], "sysctl_conf", "unknown", None),
     (sick, ["/sys/devices/system/cpu"], "cpus_offline", "not_applicable",
-     "the kernel does not tell which CPUs are present and online"),
+     "the kernel does not report which CPUs are present and online"),
     (sick, ["/sys/devices/system/cpu/present"], "cpus_offline", "not_applicable",
-     "the kernel does not tell which CPUs are present and online"),
+     "the kernel does not report which CPUs are present and online"),
     (sick, ["/proc/cmdline"], "pcie_bus_tuning", "unknown", None),
     (sick, ["/proc/cpuinfo"], "firmware_settings", "unknown", None),
     (story_with_vm, ["/sys/kernel/iommu_groups"], "iommu_acs", "unknown", None),

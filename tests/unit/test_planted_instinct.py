@@ -49,7 +49,7 @@ def test_the_inventory(facts_of):
 def test_nothing_of_nvidia_is_asked_of_it(node):
     assert {finding["verdict"] for (check, _subject), finding in node.items() if check in OF_NVIDIA} == {
         "not_applicable"}
-    assert node["pcie_maxreadreq", ODD]["reason"] == "the advice is for NVIDIA GPUs"
+    assert node["pcie_maxreadreq", ODD]["reason"] == "the recommendation is for NVIDIA GPUs"
 
 
 def test_gpus_and_links_pass(node):

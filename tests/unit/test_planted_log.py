@@ -104,10 +104,10 @@ def test_what_was_said_last_holds_and_the_live_answer_wins(facts_of):
     error = xid(FIRST, 95, "Uncontained: LTC TAG. RST: Yes, D-RST: No")
     to_reset = xid(FIRST, 154, "GPU recovery action changed from 0x0 (None) to 0x1 (GPU Reset Required)")
     to_nothing = xid(FIRST, 154, "GPU recovery action changed from 0x1 (GPU Reset Required) to 0x0 (None)")
-    over = ("pass", "P2", "dealt with since: Xid 95: an uncorrectable error in its memory, not contained: all may "
-                          "be spoilt (reset the GPU); Xid 154: the driver wants: GPU Reset Required")
+    over = ("pass", "P2", "resolved since: Xid 95: an uncorrectable error in its memory, not contained: all may "
+                          "be spoilt (reset the GPU); Xid 154: the driver requires: GPU Reset Required")
     assert found(facts_of(logged(error, to_reset, to_nothing)), "nvidia_xid", FIRST) == over
-    assert found(facts_of(logged(error, to_reset)), "nvidia_xid", FIRST) == over        # nvidia-smi says None now
+    assert found(facts_of(logged(error, to_reset)), "nvidia_xid", FIRST) == over        # nvidia-smi reports None now
     assert found(facts_of(wants(logged(error, to_reset), gpu0="Reset")), "nvidia_xid", FIRST)[:2] == ("fail", "P0")
 
 
@@ -120,7 +120,7 @@ def test_earlier_boots_are_counted_apart(facts_of):
                         "4,10,901000000,-;Out of memory: Killed process 4711 (python3) total-vm:1kB\n" + this)
     facts = facts_of(saved_log)
     assert found(facts, "nvidia_xid", FIRST) == (
-        "pass", "P2", "none in the kernel log of this boot; of an earlier boot: Xid 79")
+        "pass", "P2", "none in the kernel log of this boot; from an earlier boot: Xid 79")
     assert found(facts, "oom_kills")[0] == "pass"
     assert p0(facts) == 0
 
@@ -152,12 +152,12 @@ PEERMEM = "nvidia-peermem nv_get_p2p_free_callback:127 ERROR detected invalid co
     ((RESET,), "nvidia_reset_required", None, "P0", RESET),
     ((PEERMEM,) * 120, "nvidia_module_messages", None, "info", f"120 times {PEERMEM}"),
     (("aer_ratelimit: 23 callbacks suppressed",), "pcie_aer_corrected", "kernel_log", "P1",
-     "the kernel held back 23 messages about them, as there were too many"),
-    ((f"NVRM: API mismatch: the client 'python3' (pid 4711)\nNVRM: has the version 570.133.20, but\nNVRM: this kernel "
+     "the kernel suppressed 23 messages about them (rate limit)"),
+    (("NVRM: API mismatch: the client 'python3' (pid 4711)\nNVRM: has the version 570.133.20, but\nNVRM: this kernel "
       f"module has the version {DRIVER}.  Please",), "nvidia_library", None, "P0",
-     f"the log of this boot says: python3 is 570.133.20, the loaded driver is {DRIVER}"),
+     f"the kernel log of this boot says: python3 is 570.133.20, the loaded driver is {DRIVER}"),
     ((f"nvidia-modeset: Version mismatch: nvidia.ko({DRIVER}) nvidia-modeset.ko(570.133.20)",), "nvidia_library", None,
-     "P0", f"the log of this boot says: nvidia-modeset.ko is 570.133.20, the loaded driver is {DRIVER}"),
+     "P0", f"the kernel log of this boot says: nvidia-modeset.ko is 570.133.20, the loaded driver is {DRIVER}"),
 ])
 def test_one_fault_more_is_one_finding_more(facts_of, sound, texts, check, subject, priority, reason):
     findings = judged(facts_of(logged(*texts)))
@@ -176,7 +176,7 @@ def test_a_refusal_of_what_is_loaded_now_is_history(facts_of, sound):
 def test_a_reset_that_happened_since_is_history(facts_of):
     line = "NVRM: GPU0 nvAssertOkFailedNoLog: Assertion failed: Reset required [NV_ERR_RESET_REQUIRED] (0x62)"
     assert found(facts_of(logged(line)), "nvidia_reset_required") == (
-        "pass", "P0", "nvidia-smi says of every GPU that nothing is to be done; the log has an older line")
+        "pass", "P0", "nvidia-smi reports no pending action for any GPU; the log has an older message")
     assert found(facts_of(wants(logged(line), gpu3="Reset")), "nvidia_reset_required") == ("fail", "P0", line)
 
 
@@ -209,7 +209,7 @@ def test_b26_a_flood_that_only_the_log_has(facts_of):
         eight_gpus(tree)
         kernel.add_to_log(tree, *((100.0 + number / 4, text) for number, text in enumerate(report)))
     assert found(facts_of(plant), "pcie_aer_corrected", FIRST) == (
-        "fail", "P1", "4.0 corrected errors a second at 0000:06:00.0, by the log")
+        "fail", "P1", "4.0 corrected errors a second at 0000:06:00.0, from the log")
     assert found(facts_of(logged(*report[:5])), "pcie_aer_corrected", FIRST)[0] == "pass"
 
 

@@ -77,7 +77,7 @@ def test_gpus_that_talk_over_nvlink_do_not_hang_for_the_iommu(facts_of):
     """Nor is there anything to improve where no network card shares a switch with one."""
     found = judged(facts_of(story_with_nvswitches))
     assert (found["iommu_acs", None]["verdict"], found["iommu_acs", None]["reason"]) == (
-        "not_applicable", "NVLink joins the GPUs: transfers between them meet neither the IOMMU nor ACS")
+        "not_applicable", "the GPUs are connected by NVLink: transfers between them are not affected by IOMMU or ACS")
     assert found["gpu_nic_path", None]["reason"] == "no RDMA device on this host"
 
 
@@ -104,7 +104,7 @@ def test_redirection_that_nobody_relies_on_may_be_cleared(facts_of):
     assert (finding["verdict"], finding["priority"], finding["actual"]) == ("fail", "P2", "redirected")
     assert finding["fix"]["how"].startswith(
         "No guest relies on it. For this boot: for port in 0000:02:03.0 0000:02:04.0; do setpci -s $port "
-        "ECAP_ACS+6.w=0000:000c; done (a reset of a port sets it again). For good: "
+        "ECAP_ACS+6.w=0000:000c; done (a reset of a port sets it again). Permanently: "
         '\\"pci=config_acs=00xx@0000:02:03.0;00xx@0000:02:04.0\\" with these backslashes and quotes')
 
 
@@ -112,14 +112,14 @@ def test_redirection_that_a_vm_relies_on_is_left_alone(facts_of):
     """The VM's device is a network card somewhere else: isolation is what keeps GPUs from reaching it."""
     fix = judged(facts_of(redirecting(vms=True)))["iommu_acs", None]["fix"]
     assert fix["how"] == (
-        "No instruction: redirection keeps apart what is given to VM 200 (hostpci0) and the rest. Move these devices "
-        "to another host first.")
-    assert "No guest of Proxmox VE is running." in fix["risk"]
+        "No instruction: redirection isolates the devices of VM 200 (hostpci0) from the others. Move these devices to "
+        "another host first.")
+    assert "No Proxmox VE guest is running." in fix["risk"]
 
 
 def test_unreadable_vms_get_no_instruction_either(facts_of):
     fix = judged(facts_of(redirecting(unmounted=True)))["iommu_acs", None]["fix"]
-    assert fix["how"] == "No instruction: which VMs rely on redirection could not be read."
+    assert fix["how"] == "No instruction: the VMs that rely on redirection could not be determined."
 
 
 @pytest.mark.parametrize("plant, isolated", [
@@ -127,8 +127,8 @@ def test_unreadable_vms_get_no_instruction_either(facts_of):
 def test_a_restart_names_who_it_stops_and_who_keeps_isolation(facts_of, plant, isolated):
     fix = judged(facts_of(plant))["iommu_acs", None]["fix"]
     assert fix["how"].startswith("Put iommu=pt on the kernel command line")
-    assert f"VMs with devices of their own {isolated} keep a translating domain" in fix["risk"]
-    assert ("A restart stops container 101, container 102. Without its GPUs may come up: container 101 "
+    assert f"VMs with PCI devices {isolated} keep a translating domain" in fix["risk"]
+    assert ("A reboot stops container 101, container 102. These may start without their GPUs: container 101 "
             "(lxc_survives_reboot).") in fix["risk"]
 
 
@@ -149,7 +149,7 @@ def test_a_vm_with_a_device_needs_the_iommu(facts_of):
 def test_the_cpu_that_is_offline_has_its_cause(facts_of):
     finding = judged(facts_of(reference))["iommu_many_cpus", None]
     assert finding["reason"] == "no IOMMU is in use; 1 of 256 CPUs are offline"
-    assert "No guest of Proxmox VE is running." in finding["fix"]["risk"]
+    assert "No Proxmox VE guest is running." in finding["fix"]["risk"]
     assert judged(facts_of(healthy))["iommu_many_cpus", None]["verdict"] == "pass"
     assert judged(facts_of(story_before))["iommu_many_cpus", None]["reason"] == "the host has no more than 255 CPUs"
 
@@ -163,7 +163,8 @@ def vm_with_a_gpu_of_a_container(tree):
 def test_a_gpu_of_a_vm_and_of_a_container(facts_of):
     finding = judged(facts_of(vm_with_a_gpu_of_a_container))["gpu_one_owner", "0000:41:00.0"]
     assert finding["reason"] == (
-        "named by VM 200 (hostpci0: 0000:41:00.0,pcie=1), and given to containers 102")
+        "assigned to VM 200 (hostpci0: 0000:41:00.0,pcie=1) and to containers 102")
     assert finding["fix"]["how"] == (
-        "Decide whose it is. Take it from the VM: qm set 200 --delete hostpci0. Or take its node (/dev/nvidia4) out of "
+        "Decide which guest gets it. Remove it from the VM: qm set 200 --delete hostpci0. Or take its node "
+        "(/dev/nvidia4) out of "
         "the containers 102.")

@@ -82,10 +82,10 @@ def test_only_what_is_really_to_be_improved_fails(facts_of, plant, must_not_fail
     ("pcie_maxreadreq", "no GPU on this host"), ("gpu_driver", "no GPU on this host"),
     ("gpu_numa_node", "the target is a virtual machine (qemu)"), ("pcie_aer", "no GPU on this host"),
     ("nvidia_module", "no NVIDIA GPU on this host"), ("nvidia_flavour", "no NVIDIA GPU on this host"),
-    ("sched_autogroup_enabled", "no GPU serves from this host"), ("rmem_max", "no GPU serves from this host"),
-    ("nmi_watchdog", "no GPU serves from this host"), ("swappiness", "no GPU serves from this host"),
-    ("numa_balancing", "no GPU serves from this host"),
-    ("clocksource", "the target is a virtual machine (qemu), whose hypervisor keeps the time"),
+    ("sched_autogroup_enabled", "no GPU is used by this host"), ("rmem_max", "no GPU is used by this host"),
+    ("nmi_watchdog", "no GPU is used by this host"), ("swappiness", "no GPU is used by this host"),
+    ("numa_balancing", "no GPU is used by this host"),
+    ("clocksource", "the target is a virtual machine (qemu), where the hypervisor provides the time"),
 ])
 def test_a_machine_without_a_gpu_says_why_it_is_not_asked(facts_of, check, reason):
     finding = judged(facts_of(installed_virtual_machine))[check, None]
@@ -97,7 +97,7 @@ def test_inside_a_container_every_verdict_is_left_to_the_host(facts_of):
     assert {check for (check, _subject), finding in found.items() if finding["verdict"] != "not_applicable"} == {
         "target_kind", "kernel_release"}
     assert found["pcie_aer", "0000:41:00.0"]["reason"] == (
-        "the target is a container (lxc): its host decides, audit that one")
+        "the target is a container (lxc): audit its host")
 
 
 def test_a_host_with_nothing_to_do_has_an_empty_plan(facts_of):

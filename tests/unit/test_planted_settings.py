@@ -165,11 +165,11 @@ def test_only_that_setting_changes(facts_of, story, change, lines):
 
 
 def test_b24_saptune_sets_what_a_tune_sets(facts_of):
-    """B-24: it was enabled, and "no other program that tunes is installed" was said of the host."""
+    """B-24: it was enabled, and "no other tuning service is installed" was said of the host."""
     found = judged(facts_of(variant(saptune)))
     assert found["other_managers", "saptune"]["reason"] == (
-        "saptune is started at boot: it sets sysctls, huge pages, governors and the energy preference as its notes and "
-        "solution say")
+        "saptune is enabled at boot: it sets sysctls, huge pages, governors and the energy preference according to "
+        "its notes and solution")
     assert found["other_managers", "sapconf"]["verdict"] == "pass"
 
 
@@ -177,20 +177,20 @@ def test_settings_in_words(facts_of):
     def message(change, check, subject=None):
         return judged(facts_of(variant(change)))[check, subject]["reason"]
 
-    assert message(zfs_at_half, "zfs_arc_max") == "ZFS's cache may take 50.1 percent of 503 GiB (zfs_arc_max is 0)"
+    assert message(zfs_at_half, "zfs_arc_max") == "the ZFS ARC may use 50.1 percent of 503 GiB (zfs_arc_max is 0)"
     assert message(pages_for_nobody, "hugepages_unused") == (
         "16384 of 16384 pages of 2048 KiB are free: 32768 MiB that nothing else can use")
     assert message(tuned, "other_managers", "tuned") == (
-        "tuned runs with the profile throughput-performance: it sets governors, huge pages and other files of sysfs as "
-        "its profile says, and those sysctls that no file of /etc/sysctl.d sets")
-    assert message(tuned, "sysctl_conf") == "tuned runs and sets what is in /etc/sysctl.conf (reapply_sysctl)"
+        "tuned runs with the profile throughput-performance: it sets governors, huge pages and other sysfs files "
+        "according to its profile, and sysctls that no file in /etc/sysctl.d sets")
+    assert message(tuned, "sysctl_conf") == "tuned is running and applies /etc/sysctl.conf (reapply_sysctl)"
     assert message(tuned_reads_no_file, "other_managers", "tuned") == (
-        "tuned runs with the profile throughput-performance: it sets governors, sysctls and huge pages as its profile "
-        "says")
-    assert message(tuned_reads_no_file, "sysctl_at_boot") == "tuned runs, and what decides is its profile"
+        "tuned runs with the profile throughput-performance: it sets governors, sysctls and huge pages according to "
+        "its profile")
+    assert message(tuned_reads_no_file, "sysctl_at_boot") == "tuned is running, and its profile sets the values"
     assert message(set_by_hand, "sysctl_at_boot", "vm.dirty_ratio") == (
-        "/etc/sysctl.d/50-x.conf, line 1, sets 5 at boot; now it is 20")
-    assert message(real_time, "kernel_preemption") == f"a PREEMPT_RT kernel runs: {RT}"
+        "/etc/sysctl.d/50-x.conf, line 1, sets 5 at boot; the running value is 20")
+    assert message(real_time, "kernel_preemption") == f"PREEMPT_RT kernel: {RT}"
 
 
 # -- merging of pages: whether it may be stopped depends on who is there ------------------------------------------
@@ -220,12 +220,12 @@ def merging_for_a_vm(tree):
 @pytest.mark.parametrize("plant, because", [
     (merging_alone, None),
     (merging_by_the_daemon,
-     "ksmtuned runs and would start it again; stop that first (systemctl disable --now ksmtuned)"),
-    (merging_for_a_vm, "VMs run (200): without merging they may need more memory than there is")])
+     "ksmtuned is running and would start it again; stop it first (systemctl disable --now ksmtuned)"),
+    (merging_for_a_vm, "VMs are running (200): without merging they may need more memory than the host has")])
 def test_merging_is_stopped_only_where_nobody_needs_it(facts_of, plant, because):
     facts = facts_of(plant)
     finding = judged(facts, "full")["ksm", None]
-    assert (finding["verdict"], finding["reason"]) == ("fail", "ksmd searches; 81920 pages are saved so far")
+    assert (finding["verdict"], finding["reason"]) == ("fail", "on; 81920 pages saved so far")
     assert (finding["fix"]["planned"], finding["fix"]["not_planned_because"]) == (because is None, because)
     assert "it is contested" in skipped(facts, judged(facts), "sysfs")["/sys/kernel/mm/ksm/run"]
 

@@ -43,7 +43,7 @@ OF_GUESTS = {"lxc_gpu_access": "P1", "lxc_stale_rules": "P2", "lxc_overbroad_rul
 # What is said of each VM's place, and of all of them.
 OF_VMS = {**dict.fromkeys(("vm_virtual_nodes", "vm_numa_settings", "vm_cpu_type", "vm_pcie", "vm_balloon"), "P2"),
           "guest_pinned_memory": "P1", "vm_hugepages": "info"}
-# What nvidia-smi says of it. It is not run at all while one GPU is gone or asleep.
+# What nvidia-smi reports of it. It is not run at all while one GPU is gone or asleep.
 SMI = {"nvidia_persistence": "P1", "nvidia_power_limit": "P2", "nvidia_slowdown": "P1", "nvidia_memory_errors": "P1",
        "nvidia_pending_modes": "P1", "nvidia_compute_mode": "P2", "nvidia_recovery": "P0"}
 UNANSWERED = {check: f"unknown {priority}" for check, priority in SMI.items()}
@@ -107,7 +107,8 @@ def lost_to_nvidia_smi(tree, address):
 def test_a_gpu_that_nvidia_smi_lacks_is_named_and_not_judged_by_it(facts_of, story):
     found = judged(facts_of(variant(lost_to_nvidia_smi)))
     assert changes(story, found) == {
-        ("nvidia_gpu_count", None): f'fail P0: ["{ODD} is with the driver and not in nvidia-smi"] -> empty true',
+        ("nvidia_gpu_count", None):
+            f'fail P0: ["{ODD} is bound to the driver but missing in nvidia-smi"] -> empty true',
         ("pcie_maxreadreq", ODD): "fail info: 512 -> 4096",
         **{(check, ODD): text for check, text in UNANSWERED.items()}}
     assert found["nvidia_recovery", ODD]["reason"] == (
@@ -194,7 +195,7 @@ def test_a_device_that_this_node_has_not_is_the_vms_trouble_alone(facts_of, stor
 @pytest.mark.parametrize("change, reason", [
     (given_to_vfio, f"not applicable: {TO_VFIO}"),
     (asleep, f"not applicable: {SUSPENDED}"),
-    (all_ones_on, "unknown: pcie could not be read: the device is gone (it answers with all ones)"),
+    (all_ones_on, "unknown: pcie could not be read: the device is gone (it reads all ones)"),
     (in_use, "vllm (process 4711) uses the GPU: stop it first"),
 ], ids=lambda value: getattr(value, "__name__", ""))
 def test_a_gpu_that_cannot_be_changed_is_skipped_with_the_reason(facts_of, change, reason):
@@ -224,7 +225,7 @@ def test_a_virtual_function_and_its_parent_are_skipped(facts_of, story):
     found = judged(facts)
     assert skipped(facts, found, "pcie_maxreadreq") == {
         ODD: "the GPU has virtual functions enabled, whose guests share its link",
-        FUNCTION: "not applicable: a virtual function of 0000:41:00.0: the physical function decides"}
+        FUNCTION: "not applicable: a virtual function of 0000:41:00.0: see the physical function"}
     assert changes(story, found) == {
         ("pcie_maxreadreq", ODD): "fail info: 512 -> 4096",
         **{(check, FUNCTION): f"not_applicable {priority}" for check, priority in {**REGISTERS, **SMI}.items()},
@@ -333,7 +334,7 @@ def test_a_request_for_latency_keeps_cpus_out_of_deep_states(facts_of, story):
     found = judged(facts_of(latency_held))
     assert changes(story, found) == {("cstate_latency", "state2"): "pass info: true"}
     assert found["cstate_latency", "state2"]["reason"] == (
-        "state2 (C2, 800 us) is kept away by a request for 20 us (/dev/cpu_dma_latency)")
+        "state2 (C2, 800 us) is avoided because of a latency request of 20 us (/dev/cpu_dma_latency)")
 
 
 def test_why_the_kernel_gave_up_the_time_stamp_counter(facts_of, story):
@@ -383,7 +384,7 @@ def test_a_host_that_systemd_boot_starts_has_another_file_to_edit(facts_of, stor
     assert changes(story, found) == {("cmdline_configured", None): 'fail info: ["iommu=pt"] -> empty true',
                                      ("cmdline_ignored", None): 'fail P2: ["amd_iommu=pt"] -> empty true'}
     assert found["cmdline_configured", None]["reason"] == (
-        "systemd-boot starts this host: iommu=pt in /etc/kernel/cmdline waits for a reboot")
+        "systemd-boot boots this host: iommu=pt in /etc/kernel/cmdline takes effect at the next boot")
     place = "edit the one line of /etc/kernel/cmdline, then run proxmox-boot-tool refresh"
     of_a_reboot = [finding["fix"]["how"] for finding in found.values()
                    if finding["fix"]["class"] == "reboot" and finding["verdict"] == "fail"]

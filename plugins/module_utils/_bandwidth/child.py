@@ -80,7 +80,7 @@ class Steps:
             os.environ.pop("CUDA_VISIBLE_DEVICES", None)
         # A kernel that is compiled for this measurement is kept nowhere.
         os.environ["CUDA_CACHE_DISABLE"] = "1"
-        self.report("the start of the driver")
+        self.report("initialising the driver")
         driver = Driver(self.settings["library"])
         started = driver.start()
         self._copies = Copies(driver, self.settings, self.report)

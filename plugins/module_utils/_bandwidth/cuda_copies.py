@@ -193,7 +193,7 @@ class Copies:
         return {"sizes": sizes, **found, **_inspected(way.tally for way in ways)}
 
     def _upload(self, gpu: Gpu, place: Place, pattern: int, size: int) -> None:
-        self.report("sending the pattern")
+        self.report("writing the pattern")
         self.cuda.call("cuCtxSetCurrent", gpu.context)
         with self.cuda.stream() as stream:
             self.cuda.call("cuMemcpyHtoDAsync_v2", place.address, pattern, size, stream)

@@ -82,7 +82,7 @@ class Driver:
         code = self.function(function)(*arguments)
         if code != CUDA_SUCCESS:
             raise CudaError(function, code, self._error("cuGetErrorName", code) or f"error {code}",
-                            self._error("cuGetErrorString", code) or "the library has no text for it")
+                            self._error("cuGetErrorString", code) or "no description")
 
     def _error(self, function: str, code: int) -> str | None:
         text = ctypes.c_char_p()

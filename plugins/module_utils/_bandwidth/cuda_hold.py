@@ -31,9 +31,9 @@ class Hold:
         self._cuda = cuda
         self._owned = contextlib.ExitStack()
         missing = [name for name in _NEEDED if not cuda.has(name)]
-        self.why_not = f"the driver's library has no {' and no '.join(missing)}" if missing else self._try()
+        self.why_not = f"the driver library lacks {' and no '.join(missing)}" if missing else self._try()
         if self.why_not:
-            self.why_not = f"a stream cannot be held until all is queued: {self.why_not}"
+            self.why_not = f"a stream cannot be blocked until all copies are queued: {self.why_not}"
 
     def _try(self) -> str | None:
         """Hold a stream for a moment: a driver may have the function and refuse it."""

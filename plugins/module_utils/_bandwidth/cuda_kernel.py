@@ -68,12 +68,12 @@ def loaded(cuda: Driver) -> Iterator[Callable[[int, int, int, int], None]]:
     """`copy(to, from, size, stream)` for the current context until the end of the block. Raises Unavailable."""
     missing = [name for name in _NEEDED if not cuda.has(name)]
     if missing:
-        raise Unavailable(f"the driver's library has no {' and no '.join(missing)}")
+        raise Unavailable(f"the driver library lacks {' and no '.join(missing)}")
     module, function = ctypes.c_void_p(), ctypes.c_void_p()
     try:
         cuda.call("cuModuleLoadData", ctypes.byref(module), PTX)
     except CudaError as error:
-        raise Unavailable(f"the driver does not compile the kernel: {error}") from None
+        raise Unavailable(f"the driver failed to compile the kernel: {error}") from None
     try:
         cuda.call("cuModuleGetFunction", ctypes.byref(function), module, _NAME)
 

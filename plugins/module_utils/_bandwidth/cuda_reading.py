@@ -76,7 +76,7 @@ class Reader:
 
     def together(self, ways: Sequence[Way], size: int, inspector: Inspector) -> dict[str, Any]:
         """`{gb_s, settled, ways: [gb_s]}` of all ways at once: the sum, and each by its own clock."""
-        self.report(f"{len(ways)} copies at once of {size} bytes")
+        self.report(f"{len(ways)} concurrent copies of {size} bytes")
         once = self._read(ways, size, 1, inspector, held=True)[0]
         copies = max(1, min(round(self.reading_ms / once) if once > 0 else COPIES,
                             *(self._most(way, size) for way in ways), OPERATIONS - 4 - len(ways)))

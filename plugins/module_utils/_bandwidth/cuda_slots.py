@@ -91,7 +91,7 @@ class Inspector:
         if _memcmp(self._bounce, pattern, size) == 0:
             return
         first = ctypes.create_string_buffer(ctypes.string_at(self._bounce, size), size)
-        # What is right at the second look was spoiled on the way back.
+        # What is right at the second look was corrupted on the restore from the GPU.
         self._bring(address, size, stream)
         arrived = _memcmp(self._bounce, pattern, size) != 0
         tally.add(tally.name if arrived else "d2h",

@@ -82,7 +82,7 @@ def _named(host: Host, devices: Iterable[str], own: list[str]) -> list[str]:
             raise NotMeasurable(str(error)) from None
     others = [bdf for bdf in found if bdf not in own]
     if others:
-        raise NotMeasurable(f"{', '.join(others)}: no GPU of NVIDIA; this host has {', '.join(own) or 'none'}")
+        raise NotMeasurable(f"{', '.join(others)}: not an NVIDIA GPU; this host has {', '.join(own) or 'none'}")
     return list(dict.fromkeys(found))
 
 
@@ -95,7 +95,7 @@ def _not_ours(host: Host, bdf: str, around: Surroundings) -> str | None:
         return f"bound to {driver}" if driver else "no driver is bound to it"
     claimed = guests.claims(around.guests, bdf)
     if not claimed.ok:
-        return f"whether a VM claims it is unknown: {claimed.detail or claimed.status}"
+        return f"whether it is assigned to a VM is unknown: {claimed.detail or claimed.status}"
     if claimed.value:
         return "named by " + ", ".join(f"VM {claim['vm']} ({claim['key']})" for claim in claimed.value)
     return None
@@ -112,14 +112,14 @@ def _require_well(host: Host, around: Surroundings, configs: dict[str, Reading])
         raise NotMeasurable(hung)
     gone = [bdf for bdf, config in configs.items() if config.status == GONE]
     if gone:
-        raise NotMeasurable(f"{', '.join(gone)} reads all ones: the driver may hang as soon as it is asked")
+        raise NotMeasurable(f"{', '.join(gone)} reads all ones: any call of the driver may hang")
     for name in (CORE_MODULE, UVM):
         state = read_module(host, name)["state"]
         if state not in (LIVE, BUILT_IN):
-            raise NotMeasurable(f"the module {name} is {state}, and the driver's library would load it: load it first, "
+            raise NotMeasurable(f"the module {name} is {state}, and the driver library would load it: load it first, "
                                 "with gpuhost.tuning.nvidia_module or nvidia-modprobe -u")
     if around.mismatch is not None:
-        raise NotMeasurable(f"driver and libraries differ: {around.mismatch}: reboot first")
+        raise NotMeasurable(f"driver/library version mismatch: {around.mismatch}: reboot first")
 
 
 def _require_idle(fit: list[str], around: Surroundings) -> None:
@@ -128,7 +128,7 @@ def _require_idle(fit: list[str], around: Surroundings) -> None:
         if not users.ok:
             raise NotMeasurable(f"whether {bdf} is in use is unknown: {users.detail or users.status}")
         if users.value:
-            raise NotMeasurable(f"{bdf} is busy: in use by {describe_users(users.value)}; stop that first, or set "
+            raise NotMeasurable(f"{bdf} is busy: in use by {describe_users(users.value)}; stop it first, or set "
                                 "allow_busy")
 
 

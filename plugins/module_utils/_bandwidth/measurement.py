@@ -85,7 +85,7 @@ class Measurement:
             self.not_measured.append({"subject": "temperature", "reason": chosen.watch_heat})
         self.watch = Watch(host, chosen.watch_heat is None)
         if self.watch.blind:
-            raise NotMeasurable(f"{self.watch.blind}: nobody would see what a step does to a GPU")
+            raise NotMeasurable(f"{self.watch.blind}: errors of a GPU would not be detected")
         # A container that lacks one of the named GPUs would be shown none: it has to do with those that it is given.
         uuids = [] if options.container else [gpu["uuid"] for gpu in chosen.gpus]
         self._settings = {
@@ -110,7 +110,7 @@ class Measurement:
         finally:
             abandoned = child.end() if self.abandoned is None else None
         if abandoned is not None:
-            message = f"the measuring process {abandoned} does not end and could not be killed"
+            message = f"the measuring process {abandoned} did not exit and could not be killed"
             self.hang(tuple(self.bdfs), Answer(HUNG, None, message, abandoned=abandoned))
         self.stop(self.watch.trouble() if not self.hung else None)
 
@@ -149,7 +149,7 @@ class Measurement:
         if hidden:
             return f"{hidden[0]} is not visible {self.options.place}"
         wrong = [bdf for bdf in step.bdfs if self.gpus[bdf]["verdict"] == WRONG_DATA]
-        return f"the data does not even reach {wrong[0]} unspoiled" if wrong and (
+        return f"data copied to {wrong[0]} is corrupted" if wrong and (
             step.group or len(step.bdfs) > 1) else None
 
     def _take(self, step: Step, answer: Answer) -> None:
@@ -157,7 +157,7 @@ class Measurement:
         if answer.kind == RESULT and answer.result.get("unavailable"):
             self._kernels = False
             reason = str(answer.result["unavailable"])[:_REASON_LIMIT]
-            self.not_measured.append({"subject": "copies by kernels", "reason": reason})
+            self.not_measured.append({"subject": "copies by a kernel", "reason": reason})
             return
         if answer.kind == RESULT:
             try:
@@ -207,7 +207,7 @@ class Measurement:
         try:
             mark_hung(self.host, bdfs, self.options.run_id, answer.message, answer.abandoned)
         except OSError as error:
-            what += f"; no mark could be left for those who come later: {error_text(error)}"
+            what += f"; it could not be recorded as hung: {error_text(error)}"
         self.stop(f"hang: {what}")
 
     def stop(self, reason: str | None) -> None:

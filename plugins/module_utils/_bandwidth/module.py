@@ -39,10 +39,10 @@ def read_options(params: Mapping[str, Any]) -> Options:
     sizes, timeout = params["sizes"], params["timeout"]
     bad = [size for size in sizes if size % PAGE or not PAGE <= size <= SIZE_LIMIT]
     if bad or not sizes:
-        raise ValueError(f"sizes: {', '.join(map(str, bad)) or 'none'}: wanted are multiples of {PAGE} bytes up to "
+        raise ValueError(f"sizes: {', '.join(map(str, bad)) or 'none'}: wanted multiples of {PAGE} bytes up to "
                          f"{SIZE_LIMIT}")
     if timeout not in TIMEOUTS:
-        raise ValueError(f"timeout: {timeout}: wanted are {TIMEOUTS[0]} to {TIMEOUTS[-1]} seconds")
+        raise ValueError(f"timeout: {timeout}: wanted {TIMEOUTS[0]} to {TIMEOUTS[-1]} seconds")
     run_id = check_run_id(params["run_id"]) if params["run_id"] else new_run_id()
     return Options(params["pairs"], params.get("concurrent", False), params.get("steps", []), sorted(set(sizes)),
                    params["container"], timeout, run_id, params["library"])
@@ -53,7 +53,7 @@ def _require_known(options: Options, bdfs: list[str]) -> None:
     names = [step.name for step in order(bdfs, options.pairs, options.concurrent)]
     unknown = [name for name in options.steps if name not in names]
     if unknown:
-        raise ValueError(f"steps: {', '.join(unknown)}: wanted are names of steps, of which there are "
+        raise ValueError(f"steps: {', '.join(unknown)}: unknown steps; the steps are "
                          f"{', '.join(names)}")
 
 
@@ -62,7 +62,7 @@ def _would(chosen: Chosen, options: Options, tool: str) -> str:
     pairs = len(bdfs) * (len(bdfs) - 1) if options.pairs else 0
     steps = list(order(bdfs, options.pairs, options.concurrent and tool == "driver"))
     groups = sum(step.group is not None for step in steps)
-    together = f", {groups} groups of copies at once" if groups else ""
+    together = f", {groups} groups of concurrent copies" if groups else ""
     return (f"would measure {', '.join(bdfs)} and {pairs} ordered pairs{together} {options.place} with {tool}, at most "
             f"{options.timeout} s for each step")
 

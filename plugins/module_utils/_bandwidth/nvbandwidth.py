@@ -32,7 +32,7 @@ _UNKNOWN_MEMORY_MIB = 640   # of a GPU that does not say: a buffer of 16 MiB
 _MARGIN = 5                 # seconds in which `timeout` gets its own work done
 _KILLED = (137, -9)
 _NOT_FOUND = 127            # env(1)
-_NO_LATENCY = f"{PROGRAM} does not time small copies; it times a load (load_latency_us)"
+_NO_LATENCY = f"{PROGRAM} does not measure the latency of copies, but of a load (load_latency_us)"
 _WRONG = "Invalid value when checking the pattern"
 
 
@@ -52,13 +52,13 @@ class Nvbandwidth(Measurement):
         buffer = max(1, min(max(self.options.sizes) // _MIB, memory // _SHARE))
         self.options = self.options._replace(sizes=[buffer * _MIB])
         if any(gpu["uuid"] is None for gpu in self.gpus.values()):
-            raise NotMeasurable("the driver does not yet say the UUID of every GPU: run nvidia-smi once, or use tool: "
-                                "driver")
+            raise NotMeasurable("the driver does not report the UUID of every GPU yet: run nvidia-smi once, or use "
+                                "tool: driver")
         visible = ",".join(gpu["uuid"] for gpu in self.gpus.values())
         cases = [*OF_GPU, *(OF_PAIR if self.options.pairs and len(self.bdfs) > 1 else {})]
         if self.options.concurrent:
-            self.not_measured.append({"subject": "copies at once", "reason": f"{PROGRAM} is not asked for them: tool: "
-                                                                             "driver measures them"})
+            self.not_measured.append({"subject": "concurrent copies", "reason": f"{PROGRAM} is not used for these: "
+                                                                                "tool: driver measures them"})
         for case in cases:
             self.stop(self.watch.trouble() if self.stopped is None else None)
             if self.stopped:
@@ -95,7 +95,7 @@ class Nvbandwidth(Measurement):
         elif _WRONG in result.stdout + result.stderr:
             for record in self._of_case(case):
                 record.update(verdict=WRONG_DATA,
-                              message=f"{case}: {_WRONG.lower()}; {PROGRAM} does not say of which GPU")
+                              message=f"{case}: {_WRONG.lower()}; {PROGRAM} does not report which GPU")
             self.stop(f"wrong data in {case}")
         else:
             try:
@@ -107,7 +107,7 @@ class Nvbandwidth(Measurement):
     def _case_hung(self, case: str, problem: str) -> None:
         message = f"{PROGRAM} did not answer within {self.options.timeout} s at {case}"
         if "abandoned" in problem:
-            message += "; it could not be killed and was left behind"
+            message += "; it could not be killed and was abandoned"
         for record in self._of_case(case):
             record.update(verdict=HANG, message=message)
         self.hang(tuple(self.bdfs), Answer(HUNG, None, message))
@@ -154,7 +154,7 @@ class Nvbandwidth(Measurement):
         if missing:
             return judged(record, INCONCLUSIVE, f"{PROGRAM} gave no {' and no '.join(missing)}")
         rates = ", ".join(f"{name} {record[name]['gb_s']:g}" for name in wanted)
-        return judged(record, HEALTHY, f"{rates} GB/s, and {PROGRAM} found its data as it was sent")
+        return judged(record, HEALTHY, f"{rates} GB/s, and {PROGRAM} found no data errors")
 
 
 def _direction(size: int, value: float | None) -> dict[str, Any] | None:
@@ -177,9 +177,9 @@ def read_case(text: str, case: str, gpus: int) -> list[list[float | None]] | Non
     except CaseError:
         raise
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise CaseError(f"the output of {PROGRAM} is not the JSON that its option -j prints") from None
+        raise CaseError(f"the output of {PROGRAM} is not the JSON expected from its option -j") from None
     rows = 1 if case in OF_GPU else gpus
     if len(matrix) != rows or any(len(row) != gpus for row in matrix):
-        raise CaseError(f"{PROGRAM} shows another number of GPUs than the {gpus} that were asked for: name those in "
-                        "devices that it can see")
+        raise CaseError(f"{PROGRAM} reports another number of GPUs than the {gpus} requested: list in devices only "
+                        "those that it can see")
     return matrix

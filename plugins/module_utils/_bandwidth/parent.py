@@ -46,7 +46,7 @@ _TEXT_LIMIT = 500       # characters
 
 
 class Answer(NamedTuple):
-    """What became of one step."""
+    """The outcome of one step."""
 
     kind: str                       # RESULT, ERROR, HUNG (no answer in time), DIED
     result: dict[str, Any] | None
@@ -146,19 +146,19 @@ class MeasuringChild:
         ended = self._child.poll()
         abandoned = self._kill()
         self._readers[1].join(GRACE)
-        how = "wrote what is no answer" if junk else "closed its output" if ended is None else _describe_end(ended)
+        how = "wrote invalid output" if junk else "closed its output" if ended is None else _describe_end(ended)
         lines = b"".join(self._errors).decode("utf-8", "replace").strip().splitlines()
         return Answer(DIED, None, f"the measuring process {how} at {at}" + (f": {lines[-1][:300]}" if lines else ""),
                       abandoned=abandoned)
 
     def _hung(self, at: str) -> Answer:
         abandoned = self._kill()
-        reason = f"no answer within {self._limit} s at {at}"
+        reason = f"no response within {self._limit} s at {at}"
         if abandoned is not None:
-            reason += f"; process {abandoned} could not be killed and was left behind"
+            reason += f"; process {abandoned} could not be killed and was abandoned"
         if not self._begun and abandoned is None:
             # A container that is frozen, say: no GPU has been asked for anything.
-            return Answer(DIED, None, f"{reason}: the measuring process did not even begin")
+            return Answer(DIED, None, f"{reason}: the measuring process did not start")
         return Answer(HUNG, None, reason, abandoned=abandoned)
 
     def _kill(self) -> int | None:
@@ -195,7 +195,7 @@ class MeasuringChild:
 
 
 def _describe_end(code: int) -> str:
-    return f"was ended by signal {-code} ({signal.strsignal(-code)})" if code < 0 else f"ended with status {code}"
+    return f"was killed by signal {-code} ({signal.strsignal(-code)})" if code < 0 else f"ended with status {code}"
 
 
 def find_inner(host: Host, container: str, pid: int, started: int) -> int | None:

@@ -19,8 +19,8 @@ BOTH_WAYS, HOST_BOTH_WAYS, SHIFT, BY_KERNEL = "both_ways", "host_both_ways", "sh
 STAGED = "staged"       # by way of the host's memory, as the driver gives no peer access
 VERDICTS = (HEALTHY, SLOW, WRONG_DATA, HANG, STAGED, UNSUPPORTED, INCONCLUSIVE)
 
-SPLIT = "it is split up (MIG is enabled)"
-NO_MEASUREMENT = "what the measuring process answered is no measurement"
+SPLIT = "MIG is enabled"
+NO_MEASUREMENT = "the measuring process returned no valid measurement"
 _TEXT_LIMIT = 200
 _WRONG_SHOWN = 8
 
@@ -57,7 +57,7 @@ def gpu_record(record: dict[str, Any], answer: Mapping[str, Any]) -> dict[str, A
     if answer.get("split"):
         return {**judged(found, INCONCLUSIVE, SPLIT), "split": True}
     if not answer["sizes"]:
-        return judged(found, INCONCLUSIVE, "none of the sizes fits into 5% of its free memory and of the host's")
+        return judged(found, INCONCLUSIVE, "no size fits in 5% of its free memory and of the host's")
     link = answer["link"]
     found |= {name: _direction(answer[name]) for name in ("h2d", "d2h", "d2d")}
     found |= {**_inspected(answer), "link": None if link is None else {
@@ -70,10 +70,10 @@ def _judge_gpu(found: dict[str, Any]) -> tuple[str, str]:
         return WRONG_DATA, _describe_wrong(found["wrong"])
     rough = [name for name in ("h2d", "d2h", "d2d") if not found[name]["settled"]]
     if rough:
-        return INCONCLUSIVE, f"{', '.join(rough)} did not settle: one reading differed from the next to the end"
+        return INCONCLUSIVE, f"{', '.join(rough)} did not converge: consecutive measurements kept differing"
     link, most = found["link"], found["link_expected"]
     if link and most and (link["speed_gt_s"] < most["speed_gt_s"] or link["width"] < most["width"]):
-        return SLOW, f"the link runs at {_describe_link(link)} under load, and both ends can do {_describe_link(most)}"
+        return SLOW, f"the link runs at {_describe_link(link)} under load, but both ends support {_describe_link(most)}"
     rates = ", ".join(f"{name} {found[name]['gb_s']:g}" for name in ("h2d", "d2h", "d2d"))
     return HEALTHY, f"{rates} GB/s, {_arrived(found)}"
 
@@ -85,18 +85,18 @@ def pair_record(record: dict[str, Any], answer: Mapping[str, Any]) -> dict[str, 
              "performance_rank": None if rank is None else _whole(rank),
              "native_atomics": None if atomics is None else bool(atomics)}
     if not answer["sizes"]:
-        return judged(found, INCONCLUSIVE, "none of the sizes fits into 5% of the free memory of both")
+        return judged(found, INCONCLUSIVE, "no size fits in 5% of the free memory of both")
     found |= {name: {**_direction(answer[name]), **_latency(answer[name])} for name in ("read", "write")}
     found |= _inspected(answer)
     if found["wrong"]:
         return judged(found, WRONG_DATA, _describe_wrong(found["wrong"]))
     rough = [name for name in ("read", "write") if not found[name]["settled"]]
     if rough:
-        return judged(found, INCONCLUSIVE, f"{', '.join(rough)} did not settle: one reading differed from the next "
-                                           "to the end")
+        return judged(found, INCONCLUSIVE, f"{', '.join(rough)} did not converge: consecutive measurements kept "
+                                           "differing")
     rates = ", ".join(f"{name} {found[name]['gb_s']:g}" for name in ("read", "write"))
     if not found["enabled"]:
-        return judged(found, STAGED, f"the driver gives no peer access from {found['from']} to {found['to']}, and "
+        return judged(found, STAGED, f"the driver allows no peer access from {found['from']} to {found['to']}, so "
                                      f"copies go through the host's memory: {rates} GB/s, {_arrived(found)}")
     return judged(found, HEALTHY, f"{rates} GB/s, {_arrived(found)}")
 
@@ -104,10 +104,10 @@ def pair_record(record: dict[str, Any], answer: Mapping[str, Any]) -> dict[str, 
 def group_record(record: dict[str, Any], answer: Mapping[str, Any]) -> dict[str, Any]:
     """Measured copies at once. ValueError where the answer of the child has another form."""
     if not answer["sizes"]:
-        return judged(record, INCONCLUSIVE, "none of the sizes fits into 5% of the free memory of all")
+        return judged(record, INCONCLUSIVE, "no size fits in 5% of the free memory of all")
     missing = [(_text(source), _text(target)) for source, target in answer.get("missing") or []]
     flows = [flow for flow in record["flows"] if (flow["from"], flow["to"]) not in missing]
-    without = "; ".join(f"the driver gives no peer access from {source} to {target}" for source, target in missing[
+    without = "; ".join(f"the driver allows no peer access from {source} to {target}" for source, target in missing[
         :_WRONG_SHOWN])
     if len(flows) < min(2, len(record["flows"])):
         return judged(record, UNSUPPORTED, without)
@@ -119,7 +119,7 @@ def group_record(record: dict[str, Any], answer: Mapping[str, Any]) -> dict[str,
     if found["wrong"]:
         return judged(found, WRONG_DATA, _describe_wrong(found["wrong"]))
     if not answer["settled"]:
-        return judged(found, INCONCLUSIVE, "it did not settle: one reading differed from the next to the end")
+        return judged(found, INCONCLUSIVE, "it did not converge: consecutive measurements kept differing")
     left_out = f"; left out: {without}" if without else ""
     if record["kind"] == BY_KERNEL:
         return judged(found, HEALTHY, f"{found['gb_s']:g} GB/s, {_arrived(found)}")
@@ -158,13 +158,13 @@ def _wrong(found: list[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _describe_wrong(wrong: list[dict[str, Any]]) -> str:
-    return "; ".join(f"{one['copied']}: {one['wrong_copies']} of {one['copies']} copies arrived wrong, in the first of "
-                     f"them {one['wrong_bytes']} of {one['bytes']} bytes from offset {one['first_offset']} on"
+    return "; ".join(f"{one['copied']}: {one['wrong_copies']} of {one['copies']} copies were corrupted, in the first "
+                     f"of them {one['wrong_bytes']} of {one['bytes']} bytes from offset {one['first_offset']} on"
                      for one in wrong)
 
 
 def _arrived(found: Mapping[str, Any]) -> str:
-    return f"and the data of all {found['copies']} copies arrived as it was sent"
+    return f"and the data of all {found['copies']} copies was correct"
 
 
 def _describe_link(link: Mapping[str, Any]) -> str:

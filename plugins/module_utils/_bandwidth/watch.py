@@ -57,7 +57,7 @@ class Watch:
         self._next_heat = self._clock() + HEAT_INTERVAL
         printed = self._host.run(["nvidia-smi", "-q", "-x"], TIME_LIMIT, recorded=RECORDED)
         if (printed.detail or "").startswith("timeout"):
-            return f"nvidia-smi does not answer: {printed.detail}"
+            return f"nvidia-smi failed: {printed.detail}"
         return next((message for message in parse_heat(printed.value or "") if message), None)
 
 
@@ -80,15 +80,15 @@ def parse_heat(text: str) -> list[str]:
 def _too_hot(gpu: ElementTree.Element) -> str | None:
     now, limit = (_degrees(gpu, name) for name in ("gpu_temp", "gpu_temp_slow_threshold"))
     if now is not None and limit is not None and now >= limit:
-        return f"is at {now} degrees Celsius, and slows down at {limit}"
+        return f"is at {now} degrees Celsius, and throttles at {limit}"
     # Since the Hopper generation degrees that are left until the first limit, where there are fewer below zero.
     left, threshold = (_degrees(gpu, name) for name in ("gpu_temp_tlimit", "gpu_temp_slow_tlimit_threshold"))
     if left is not None and threshold is not None and left <= threshold:
-        return f"is {-left} degrees Celsius above its limit, and slows down at {-threshold}"
+        return f"is {-left} degrees Celsius above its limit, and throttles at {-threshold}"
     for element in gpu.iter():
         reason = _HOT.fullmatch(element.tag)
         if reason is not None and (element.text or "").strip() == "Active":
-            return f"lowers its clocks because of heat ({reason[1]})"
+            return f"lowers its clocks because of its temperature ({reason[1]})"
     return None
 
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""gpuhost-boot: sets at boot what was made last, by the setters of this collection, and says what became of it.
+"""gpuhost-boot: sets at boot what was made last, by the setters of this collection, and says the outcome of it.
 
 systemd starts it once at boot, and again when a driver is bound to a GPU. A value that is there already is not written.
 """
@@ -77,7 +77,7 @@ def main(words: list[str] | None = None) -> int:
 def settle(host: Host, values: Values, run_id: str, patience: float) -> Passed:
     """Go over the plan until nothing is missing or `patience` seconds are over, and no driver was bound meanwhile.
 
-    systemd starts nothing anew for a driver that is bound while this runs.
+    systemd starts nothing again for a driver that is bound while this runs.
     """
     end = time.monotonic() + patience
     passed, due = Passed([], set()), values

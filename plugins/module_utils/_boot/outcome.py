@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""/run/gpuhost/boot.json: what became of each value that is set at boot, of this boot."""
+"""/run/gpuhost/boot.json: the outcome of each value that is set at boot, of this boot."""
 from __future__ import annotations
 
 import errno

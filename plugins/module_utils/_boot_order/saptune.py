@@ -34,7 +34,7 @@ def settings(host: Host) -> Iterator[Setting]:
             yield from _of_note(host, note)
     if "sapconf" in started:
         # Its file has names of its own for some of what it sets.
-        why = "sapconf is started at boot, and its file has names of its own for what it sets"
+        why = "sapconf is enabled at boot, and its file has names of its own for what it sets"
         for kind, name in ((SYSCTL, EVERY), (SYSFS, _GOVERNOR), (SYSFS, f"{_MM}/transparent_hugepage/enabled"),
                            (SYSFS, f"{_MM}/ksm/run")):
             yield Setting(kind, name, None, "/etc/sysconfig/sapconf", 0, "sapconf", True, why)

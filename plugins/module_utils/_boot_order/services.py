@@ -29,7 +29,7 @@ _BOOSTS = ((SYSFS, f"{_CPU}/cpufreq/boost"), (SYSFS, f"{_POLICY}/boost"))
 _NO_TURBO = (SYSFS, f"{_CPU}/intel_pstate/no_turbo")
 _KSM = (SYSFS, "/sys/kernel/mm/ksm/run")
 _NMI_WATCHDOG = (SYSCTL, "kernel/nmi_watchdog")
-_LATER = "is started at boot and sets it then or later"
+_LATER = "is enabled at boot and sets it then or later"
 
 
 class Keys(NamedTuple):

@@ -42,7 +42,7 @@ def _read_sysctl_files(host: Host) -> dict:
     texts = [(path, text.value) for path, text in files if text.ok]
     return {
         "reader": "systemd-sysctl" if by_systemd else "procps",
-        "settings": Reading(DENIED, None, f"{hidden[0]} may not be read: needs root") if hidden else
+        "settings": Reading(DENIED, None, f"{hidden[0]} is not readable: needs root") if hidden else
         ok(decide(texts)),
         "ignored": _read_ignored(host, conf, texts, linked or not by_systemd or bool(again)),
     }
@@ -71,7 +71,7 @@ def _read_ignored(host: Host, conf: Reading, texts: list[tuple[str, str]], is_re
     if conf.status == ABSENT:
         return conf
     if not host.is_dir("/run"):
-        return Reading(UNPARSABLE, None, "whether systemd runs is not known: /run cannot be seen")
+        return Reading(UNPARSABLE, None, "whether systemd is running is not known: /run is not visible")
     if is_read:
         return ok([])
     return conf.map(lambda text: unmade(decide([(SYSCTL_CONF, text)], None), decide(texts, None)))

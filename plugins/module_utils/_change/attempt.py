@@ -80,7 +80,8 @@ class Attempt:
         culprit = next((change for tunable, change in self.changes.items()
                         if change.outcome == REFUSED and self.readings[tunable].status != ABSENT), None)
         if culprit is not None:
-            self.give_up(Refused(f"changes only together with {culprit.address}, which is refused", outcome=SKIPPED))
+            self.give_up(Refused(f"can only be changed together with {culprit.address}, which is refused",
+                                 outcome=SKIPPED))
 
     def give_up(self, why: Refused) -> None:
         """Nothing of this group is written; what was refused already keeps its own reason."""
@@ -179,7 +180,7 @@ class Attempt:
             elif reached:
                 change.settle(UNCHANGED if change.outcome == UNCHANGED else CHANGED, change.reason)
             elif failure is not None:
-                change.settle(SKIPPED, f"changes only together with {failure[0].address}, which was refused")
+                change.settle(SKIPPED, f"can only be changed together with {failure[0].address}, which was refused")
             elif found.ok and tunable.same(found.value, self.now[tunable]):
                 change.settle(REFUSED, f"the write of {value} was ignored")
             else:
@@ -195,11 +196,11 @@ class Attempt:
         for tunable in self.target:
             if self.changes[tunable].outcome == CHANGED:
                 self.changes[tunable].settle(REVERTED,
-                                             f"changes only together with {culprit.address}, which was refused")
+                                             f"can only be changed together with {culprit.address}, which was refused")
         self._bring_back(touched)
 
     def _bring_back(self, touched: Sequence[Tunable]) -> list[Tunable]:
-        """Write the befores; what could not be brought back is answered, and said in its change."""
+        """Write the befores; what could not be restored is answered, and said in its change."""
         failure = self._go({tunable: self.now[tunable] for tunable in touched}, touched)
         left = [tunable for tunable in touched
                 if not (self.readings[tunable].ok and tunable.same(self.readings[tunable].value, self.now[tunable]))]
@@ -207,7 +208,7 @@ class Attempt:
         for tunable in left:
             change = self.all_changes.get(tunable)
             if change is not None:
-                change.add_reason(f"{self.now[tunable]} could not be brought back{message}")
+                change.add_reason(f"{self.now[tunable]} could not be restored{message}")
         return left
 
     def _record_start(self, wanted: dict[Tunable, Any], restores: bool, journal: Journal) -> None:
@@ -225,7 +226,7 @@ class Attempt:
                          for tunable in touched])
         except JournalError as why:
             for change in self.changes.values():
-                change.add_reason(f"the journal could not take its end: {why}")
+                change.add_reason(f"the end of the write could not be recorded in the journal: {why}")
 
     # -- helpers --------------------------------------------------------------------------------------------------
 

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What the journal says about the way back: pure functions on its lines.
+"""What the journal says about the restore: pure functions on its lines.
 
-The baseline of a tunable is its first `before` since boot or since it was last brought back. A `before` that is not
-what we left begins a new generation: somebody else changed the tunable, and that is where restore goes back to.
+The baseline of a tunable is its first `before` since boot or since it was last restored. A `before` that is not
+what we left begins a new generation: something else changed the tunable, and that is where restore goes back to.
 A write with a start and no end may have happened or not: what was there before it and what it wanted are both ours.
 """
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Generation(NamedTuple):
 class Plan(NamedTuple):
     """Where tunables come from and where we left them, as values with guards, and what is left out and why."""
 
-    restore: dict[str, dict[str, dict]]     # values that bring back, the last written first
+    restore: dict[str, dict[str, dict]]     # values that restore, the last written first
     expected: dict[str, dict[str, dict]]    # values that we left, for a setter in check mode
     left_alone: list[dict]              # {address, reason}
 
@@ -87,24 +87,24 @@ def generations(writes: Iterable[Write], boot: str | None) -> tuple[dict[str, Ge
         if generation is not None and not _foreign(generation.last, write):
             alive[address] = generation._replace(writes=(*generation.writes, write))
         elif write.restores and write.known:
-            continue        # the way back of something already forgotten: its before is no baseline
+            continue        # the restore of something already forgotten: its before is no baseline
         else:
             alive[address] = Generation(address, write.before, (write,))
         if write.known and write.after == alive[address].before:
             del alive[address]
-            ended[address] = f"it is back at {write.after!r} since run {write.run}"
+            ended[address] = f"its value is again {write.after!r} since run {write.run}"
     return alive, ended
 
 
 def _foreign(last: Write, write: Write) -> bool:
-    """Whether somebody else changed the value, or the device, between two of our writes."""
+    """Whether something else changed the value, or the device, between two of our writes."""
     if write.restores:
         return False
     return write.identity != last.identity or (last.known and write.before != last.after)
 
 
 def plan_back(writes: Iterable[Write], boot: str | None, run: str | None = None) -> Plan:
-    """The way back to the baselines, or, with `run`, to what was there before that run."""
+    """The restore to the baselines, or, with `run`, to what was there before that run."""
     writes = list(writes)
     alive, ended = generations(writes, boot)
     latest = {write.address: write for write in writes}
@@ -125,16 +125,16 @@ def plan_back(writes: Iterable[Write], boot: str | None, run: str | None = None)
 
 def _left_out(generation: Generation | None, end: str | None, run: str | None) -> str | None:
     if generation is None:
-        return end or "it was written before the last boot: the value ended with it"
+        return end or "it was set before the last boot, which reset it"
     if run is None or generation.last.run == run:
         return None
     if run in generation.runs():
-        return f"run {generation.last.run} changed it later"
-    return "somebody else changed it since"
+        return f"run {generation.last.run} changed it afterwards"
+    return "changed by something else since"
 
 
 def _add(plan: Plan, generation: Generation, before: Any, held: Iterable[Write]) -> None:
-    """The way back of one tunable; `held` are those that it changes together with and that are where they were."""
+    """The restore of one tunable; `held` are those that it changes together with and that are where they were."""
     last = generation.last
     identity = {} if last.identity is None else {"identity": last.identity}
     ours = {"only_from": last.after} if last.known else _guard_of_unfinished(generation)
@@ -148,7 +148,7 @@ def _add(plan: Plan, generation: Generation, before: Any, held: Iterable[Write])
 
 
 def _guard_of_unfinished(generation: Generation) -> dict[str, Any]:
-    """The values that are ours behind a write of which nobody knows whether it happened: what was there before it, and
+    """The values that are ours after a write that may not have happened: what was there before it, and
     what it wanted. What the kernel changes along has no wanted value, and any is taken.
     """
     last = generation.last

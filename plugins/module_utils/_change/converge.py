@@ -56,12 +56,12 @@ def _write(pending: list[Attempt], journal: Journal, on_refusal: str) -> None:
                 attempt.apply(journal)
                 if on_refusal == UNDO and attempt.refused is not None:
                     address = attempt.refused.address
-                    _give_up(pending[position + 1:], Refused(f"not tried: {address} was refused", outcome=SKIPPED))
+                    _give_up(pending[position + 1:], Refused(f"not attempted: {address} was refused", outcome=SKIPPED))
                     for done in reversed(pending[:position]):
-                        done.undo(journal, f"undone: {address} was refused")
+                        done.undo(journal, f"rolled back: {address} was refused")
                     return
                 if attempt.lost is not None:
-                    why = f"not tried: {attempt.lost.address} no longer answers since its write"
+                    why = f"not attempted: {attempt.lost.address} does not respond since its write"
                     _give_up(pending[position + 1:], Refused(why, outcome=SKIPPED))
                     return
     except JournalError as why:

@@ -40,11 +40,11 @@ def parse_marks(text: str, boot: str | None) -> dict[str, dict]:
     """The marks of `boot` in the text of the file. Raises ValueError."""
     marks = json.loads(text)
     if not isinstance(marks, dict) or not all(isinstance(mark, dict) for mark in marks.values()):
-        raise ValueError("not a mapping of addresses to marks")
+        raise ValueError("not a mapping of addresses to entries")
     found = {bdf: {key: mark.get(key) for key in _KEYS} for bdf, mark in sorted(marks.items())
              if mark.get("boot") == boot}
     if not all(isinstance(mark[key], str) for mark in found.values() for key in ("since", "run_id", "what")):
-        raise ValueError("a mark does not say since when, of which run and in which step")
+        raise ValueError("an entry lacks the time, the run or the step")
     return found
 
 
@@ -57,7 +57,7 @@ def list_hung(host: Host) -> Reading:
 def mark_hung(host: Host, bdfs: Iterable[str], run_id: str, what: str, pid: int | None) -> None:
     """Mark GPUs until the next boot. Raises OSError.
 
-    The file is replaced as a whole, so that whoever reads it never sees half of it.
+    The file is replaced as a whole, so that readers never see a part of it.
     """
     host.require_writable()
     folder = open_folder(host, create=True)
@@ -100,12 +100,12 @@ def leave_hung(values: dict[str, dict], marks: Reading) -> tuple[dict[str, dict]
 
 def describe_mark(bdf: str, mark: dict) -> str:
     """`0000:41:00.0 hung at 2026-11-30T03:00:00Z while it was measured (run r1, ...): it is left alone ...`."""
-    return (f"{bdf} hung at {mark['since']} while it was measured (run {mark['run_id']}, {mark['what']}): "
-            "it is left alone until the host is rebooted")
+    return (f"{bdf} hung at {mark['since']} during a measurement (run {mark['run_id']}, {mark['what']}): it is not "
+            "touched until the host is rebooted")
 
 
 def reason_to_leave(marks: Reading, bdf: str | None = None) -> str | None:
     """Why a GPU, or without `bdf` the driver of all, is left alone; None where nothing hung."""
     if not marks.ok:
-        return f"whether a GPU hung while it was measured is unknown: {MARKS}: {marks.detail or marks.status}"
+        return f"whether a GPU hung during a measurement is unknown: {MARKS}: {marks.detail or marks.status}"
     return next((describe_mark(hung, mark) for hung, mark in marks.value.items() if bdf in (None, hung)), None)

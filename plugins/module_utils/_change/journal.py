@@ -78,7 +78,7 @@ class Journal:
         """The boot of now: without it a line could not be told from one of another boot."""
         boot = self.host.read(BOOT_ID)
         if not boot.value:
-            raise JournalError(f"no record, so no write: {BOOT_ID} does not say which boot this is "
+            raise JournalError(f"no journal, so no write: {BOOT_ID} has no boot id "
                                f"({boot.detail or 'it is empty'})")
         return boot.value
 
@@ -171,13 +171,13 @@ def read_lines(host: Host) -> tuple[Reading, list[dict]]:
 
 
 def _journal_text(error: OSError) -> str:
-    return f"no record, so no write: {RUN}/{FOLDER}: {error_text(error)}"
+    return f"no journal, so no write: {RUN}/{FOLDER}: {error_text(error)}"
 
 
 def _held_text(lock: int, waited: float) -> str:
     try:
         holder = json.loads(os.pread(lock, 4096, 0))
-        who = f"run {holder['run']} (pid {holder['pid']}) holds it since {holder['since']}"
+        who = f"run {holder['run']} (pid {holder['pid']}) has held the lock since {holder['since']}"
     except (ValueError, KeyError, TypeError, OSError, RecursionError):
-        who = "another run holds it"
-    return f"the host is being changed by somebody else: {who}; waited {waited:g} s"
+        who = "another run holds the lock"
+    return f"the host is being changed by another run: {who}; waited {waited:g} s"

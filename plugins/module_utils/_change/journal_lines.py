@@ -4,7 +4,7 @@
 # Private to this collection: it may change at any time.
 """The lines of a journal, whatever bytes are in it: those that can be used, and why the others cannot.
 
-A line that a way back could not be made of would be one that keeps everything else from being brought back.
+A line from which no restore can be planned must not prevent that of everything else.
 """
 from __future__ import annotations
 
@@ -33,21 +33,21 @@ def parse_lines(data: bytes) -> tuple[list[dict], list[dict]]:
             unusable.append({"line": number, "reason": _reason(why)})
     if len(unusable) > _SHOWN:
         more = len(unusable) - _SHOWN
-        unusable[_SHOWN:] = [{"line": unusable[_SHOWN]["line"], "reason": f"and {more} lines from here on"}]
+        unusable[_SHOWN:] = [{"line": unusable[_SHOWN]["line"], "reason": f"and {more} lines after it"}]
     return records, unusable
 
 
 def _reason(why: Exception) -> str:
     if isinstance(why, RecursionError):
         return "it is nested too deep"
-    return "it is no JSON" if isinstance(why, (json.JSONDecodeError, UnicodeDecodeError)) else str(why)[:200]
+    return "it is not JSON" if isinstance(why, (json.JSONDecodeError, UnicodeDecodeError)) else str(why)[:200]
 
 
 def _record(line: bytes) -> dict[str, Any]:
     """One record. Raises ValueError for what a setter would not take either."""
     record = json.loads(line)
     if not isinstance(record, dict) or record.get("event") not in (START, END):
-        raise ValueError("it is neither the start nor the end of a write")
+        raise ValueError("it is not the start or the end of a write")
     address = record.get("address")
     kind, colon, name = address.partition(":") if isinstance(address, str) else ("", "", "")
     if kind not in KINDS or not colon:
@@ -58,10 +58,10 @@ def _record(line: bytes) -> dict[str, Any]:
             raise ValueError(f"{key} is no text")
     together = record.get("together", [])
     if not isinstance(together, list) or not all(isinstance(one, str) for one in together):
-        raise ValueError("together is no list of addresses")
+        raise ValueError("together is not a list of addresses")
     for key in ("wanted", "after") if record["event"] == END else ("before", "wanted", "after"):
         if record.get(key) is not None:
             KINDS[kind].parse_value(record[key])
     if record["event"] == START and record.get("before") is None:
-        raise ValueError("it does not say what was there before")
+        raise ValueError("it lacks the previous value")
     return record

@@ -37,12 +37,12 @@ def _require_allowed(tunable: Tunable, wanted: Wanted, reading: Reading) -> None
     if not reading.ok:
         raise Refused(describe_unreadable(reading), error=reading.detail)
     if wanted.at_least and _number(tunable, reading.value) is None:
-        raise Refused(f"at_least is for one number, and this is {reading.value!r}")
+        raise Refused(f"at_least needs a single number, and this is {reading.value!r}")
 
 
 def _require_guards(tunable: Tunable, wanted: Wanted, value: Any) -> None:
     if wanted.identity is not None and tunable.identity() != wanted.identity:
-        raise Refused(f"another device: it says {tunable.identity()}, expected {wanted.identity}")
+        raise Refused(f"another device: found {tunable.identity()}, expected {wanted.identity}")
     if wanted.only_from is None:
         return
     # Several: a run that was killed may have written or not, and the kernel may have made its own of the value.
@@ -51,7 +51,7 @@ def _require_guards(tunable: Tunable, wanted: Wanted, value: Any) -> None:
         return
     if len(several) > 1 and tunable.made_of(several[-1], value):
         return
-    raise Refused(f"changed by somebody else: found {value}, expected {' or '.join(map(str, several))}")
+    raise Refused(f"changed by something else: found {value}, expected {' or '.join(map(str, several))}")
 
 
 def _predict(tunable: Tunable, wanted: Wanted, change: Change, peers: dict[str, Any]) -> str:

@@ -87,7 +87,7 @@ def resolve_values(kind: Kind, values: dict[str, Any]) -> dict[Tunable, Wanted]:
         for tunable in tunables:
             other = found.get(tunable.address)
             if other and other[1] != wanted and kind.is_pattern(other[2]) == kind.is_pattern(name):
-                problems.append(f"{tunable.address}: both {other[2]} and {name} name it, with different values")
+                problems.append(f"{tunable.address}: both {other[2]} and {name} set it, to different values")
             found[tunable.address] = (other[0] if other else tunable, wanted, name)
     if problems:
         raise BadValues(problems)

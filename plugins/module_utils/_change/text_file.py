@@ -60,7 +60,7 @@ def write_obstacle(host: Host, path: str) -> Refused | None:
     except OSError:
         return None
     if not mode & 0o222 or not os.access(here, os.W_OK):
-        return expected_error(errno.EACCES, f"the mode of its file is {mode:04o}")
+        return expected_error(errno.EACCES, f"the file mode is {mode:04o}")
     return None
 
 

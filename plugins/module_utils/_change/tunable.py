@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""One addressable setting of a host, those that change together, and what became of a wanted change."""
+"""One addressable setting of a host, those that change together, and the outcome of a wanted change."""
 from __future__ import annotations
 
 import os
@@ -29,7 +29,7 @@ class Refused(Exception):
     """A change that is not made: `reason` in words, `error` as errno text where a system call said no.
 
     `outcome` is SKIPPED where nothing is wrong with what was asked, it only has no place on this host. `but_back`: what
-    we changed may be brought back all the same.
+    we changed may be restored all the same.
     """
 
     def __init__(self, reason: str, error: str | None = None, outcome: str = REFUSED,
@@ -50,7 +50,7 @@ def expected_error(number: int, why: str) -> Refused:
 
 @dataclass
 class Change:
-    """What became of one wanted value."""
+    """The outcome of one wanted value."""
 
     address: str
     before: Any = None
@@ -83,7 +83,7 @@ class Change:
         else:
             least = self.wanted.get("at_least") if isinstance(self.wanted, dict) else None
             wanted = self.wanted if least is None else f"at least {least}"
-            parts.append(f"wanted {wanted}, found {'nothing readable' if self.after is None else self.after}")
+            parts.append(f"wanted {wanted}, found {'nothing' if self.after is None else self.after}")
         return ": ".join([*parts, *(text for text in (self.reason,) if text)])
 
 

@@ -66,7 +66,7 @@ def _mib(size: int) -> int:
 
 
 def _driver_fact(proc_gpus: Reading, entry: dict | None, name: str) -> Reading:
-    return _present(entry and entry[name], "the NVIDIA driver does not list it") if proc_gpus.ok else proc_gpus
+    return _present(entry and entry[name], "not listed by the NVIDIA driver") if proc_gpus.ok else proc_gpus
 
 
 def _present(value: Any, otherwise: str) -> Reading:

@@ -11,6 +11,6 @@ import zlib
 
 
 def pack(facts: dict) -> str:
-    """JSON, compressed by zlib, in base64; plugin_utils/_answers/facts.py is the way back."""
+    """JSON, compressed by zlib, in base64; plugin_utils/_answers/facts.py reverses it."""
     # The fastest level: the others make little of it still less, and take the host's time.
     return base64.b64encode(zlib.compress(json.dumps(facts, separators=(",", ":")).encode("ascii"), 1)).decode("ascii")

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What was made last on this host, the files that do so, and what became of each value at the boot of now."""
+"""What was made last on this host, the files that do so, and the outcome of each value at the boot of now."""
 from __future__ import annotations
 
 import hashlib

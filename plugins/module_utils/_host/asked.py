@@ -21,7 +21,7 @@ from .host import Host
 
 TIME_LIMIT = 2.0        # seconds until one look has an answer
 HANGING_LIMIT = 3       # looks that do not answer, after which no further one is tried
-NOT_ASKED = "not asked: too many others did not answer"
+NOT_ASKED = "not read: too many others did not respond"
 
 
 def ask_each(host: Host, names: Iterable[str], look: Callable[[str], Any],
@@ -34,7 +34,7 @@ def ask_each(host: Host, names: Iterable[str], look: Callable[[str], Any],
         waiting = [name for name in waiting if name not in answers]
         if not waiting:
             return answers
-        answers[waiting.pop(0)] = f"its file system did not answer within {seconds:g} s"
+        answers[waiting.pop(0)] = f"its file system did not respond within {seconds:g} s"
     return {**answers, **dict.fromkeys(waiting, NOT_ASKED)}
 
 

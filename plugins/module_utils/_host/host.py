@@ -28,7 +28,7 @@ def require_node(node: object) -> dict:
     """`{type, major, minor, mode}` of recorded/dev.json. Raises ValueError for anything else."""
     if not isinstance(node, dict) or node.get("type") not in ("c", "b") or not isinstance(node.get("mode"), str) \
             or not all(isinstance(node.get(key), int) and 0 <= node[key] < 1 << 32 for key in ("major", "minor")):
-        raise ValueError("it is no device node")
+        raise ValueError("it is not a device node")
     return node
 
 
@@ -161,7 +161,7 @@ class Host(Paths):
         finally:
             os.close(handle)
         if done != len(data):
-            raise OSError(errno.EIO, f"short write: {done} of {len(data)} bytes taken")
+            raise OSError(errno.EIO, f"short write: {done} of {len(data)} bytes written")
 
     # -- what a folder cannot hold ----------------------------------------------------------------------------
 

@@ -92,7 +92,7 @@ class Paths(Sysroot):
     def read_links(self, folder: str) -> Reading:
         """The text of every link in `folder` by its name; what is no link, or went away meanwhile, is left out.
 
-        One call for /proc/<pid>/fd, where resolving each path anew would cost more than all the reading.
+        One call for /proc/<pid>/fd, where resolving each path again would cost more than all the reading.
         """
         try:
             here, names = self.local(folder), self._names(folder)

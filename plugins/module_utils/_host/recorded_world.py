@@ -54,7 +54,7 @@ class RecordedWorld:
         return self.open is None and not self.lacking and not self.cut
 
     def why_missing(self, spellings: tuple[str, ...], there: Callable[[str], bool]) -> str | None:
-        """Why nobody knows of a path that is not there; None where the host has no such thing.
+        """Why it is not known of a path that is not there; None where the host has no such thing.
 
         `there` tells whether the recording has a path. The longest prefix that something is said of decides.
         """

@@ -44,7 +44,7 @@ def open_file(folder: int, name: str, flags: int) -> int:
     handle = os.open(name, flags | _OPEN, 0o600, dir_fd=folder)
     if not stat.S_ISREG(os.fstat(handle).st_mode) or os.fstat(handle).st_nlink != 1:
         os.close(handle)
-        raise OSError(errno.EPERM, f"{name} is not a file of its own")
+        raise OSError(errno.EPERM, f"{name} is not a regular file with one link")
     return _require_ours(handle, name)
 
 

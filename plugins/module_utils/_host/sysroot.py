@@ -23,7 +23,7 @@ class OutsideSysroot(OSError):
     """A path or a link of a recorded host climbs above the sysroot."""
 
     def __init__(self, path: str) -> None:
-        super().__init__(errno.EXDEV, f"{path} leads out of the sysroot")
+        super().__init__(errno.EXDEV, f"{path} leads outside the sysroot")
 
 
 def require_path(path: str) -> None:
@@ -34,7 +34,7 @@ def require_path(path: str) -> None:
             return
     except UnicodeEncodeError:
         pass
-    raise OSError(errno.ENOENT, "there is no such path: it holds what no path can hold")
+    raise OSError(errno.ENOENT, "invalid path: it contains characters that a path cannot contain")
 
 
 def _is_failure(answer: object) -> bool:
@@ -50,7 +50,7 @@ class Sysroot:
     def __init__(self, sysroot: str = "/") -> None:
         self.sysroot = os.path.abspath(sysroot)
         if not os.path.isdir(self.sysroot):
-            raise ValueError(f"sysroot {sysroot} is not a folder on this host")
+            raise ValueError(f"sysroot {sysroot} is not a directory on this host")
         self.live = self.sysroot == "/"
         self._prefix = "" if self.live else self.sysroot
         self._resolved: dict[str, str] = {"": "/", "/": "/"}
@@ -72,7 +72,7 @@ class Sysroot:
         except FileNotFoundError:
             pass
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            raise ValueError(f"{self.sysroot}/{ANSWERS} is not what a recording has there: {error}") from None
+            raise ValueError(f"{self.sysroot}/{ANSWERS} is not a valid part of a recording: {error}") from None
         for folder in ALWAYS_THERE:
             if not os.path.isdir(self._prefix + folder):
                 self.world.lacking.setdefault(folder, f"the recording has no {folder}")
@@ -182,4 +182,4 @@ class Sysroot:
     def require_writable(self) -> None:
         """Raises OSError (EROFS) below a sysroot that does not carry the marker file."""
         if not self.live and not os.path.exists(os.path.join(self.sysroot, MARKER)):
-            raise OSError(errno.EROFS, f"{self.sysroot} has no {MARKER}: a folder without it is never written")
+            raise OSError(errno.EROFS, f"{self.sysroot} has no {MARKER}: a directory without it is never written to")

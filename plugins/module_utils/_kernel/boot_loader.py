@@ -103,7 +103,7 @@ def read_entry(host: Host) -> Reading:
         if block.ok:
             values = dict(line.partition("=")[::2] for line in block.value.splitlines() if "=" in line)
             entry = values.get("next_entry") or values.get("saved_entry")
-            return ok(entry) if entry else Reading(ABSENT, None, f"{path} remembers no entry")
+            return ok(entry) if entry else Reading(ABSENT, None, f"{path} has no saved entry")
     return Reading(ABSENT, None, "GRUB has no environment block")
 
 

@@ -16,7 +16,7 @@ def chosen(text: str) -> str:
         return words[0]
     marked = [word[1:-1] for word in words if word.startswith("[") and word.endswith("]")]
     if len(marked) != 1:
-        raise ValueError("it marks no single choice with brackets")
+        raise ValueError("it does not mark exactly one choice with brackets")
     return marked[0]
 
 

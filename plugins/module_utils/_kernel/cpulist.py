@@ -20,10 +20,10 @@ def parse_cpulist(text: str) -> list[int]:
         start = _number(first, text)
         end = _number(last, text) if dash else start
         if end < start:
-            raise ValueError(f"{text!r} is no list of CPUs: {part!r} runs backwards")
+            raise ValueError(f"{text!r} is not a list of CPUs: {part!r} is a descending range")
         named += end + 1 - start
         if named > NAMED_LIMIT:
-            raise ValueError(f"{text[:80]!r}... is no list of CPUs: it names more than {NAMED_LIMIT}")
+            raise ValueError(f"{text[:80]!r}... is not a list of CPUs: it has more than {NAMED_LIMIT}")
         cpus.update(range(start, end + 1))
     return sorted(cpus)
 
@@ -41,5 +41,5 @@ def format_cpulist(cpus: Iterable[int]) -> str:
 
 def _number(text: str, whole: str) -> int:
     if not (text.isascii() and text.isdigit()) or len(text) > 6 or int(text) >= CPU_LIMIT:
-        raise ValueError(f"{whole!r} is no list of CPUs: {text!r} is no CPU number")
+        raise ValueError(f"{whole!r} is not a list of CPUs: {text!r} is not a CPU number")
     return int(text)

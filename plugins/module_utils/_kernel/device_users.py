@@ -56,7 +56,7 @@ def _read_users(host: Host) -> Reading:
         if any(map(_NODE.match, (files.value or {}).values())):
             opened[pid] = files.value
     if hidden:
-        return Reading(DENIED, None, f"/proc/<pid>/fd of {hidden} processes may not be read: needs root")
+        return Reading(DENIED, None, f"/proc/<pid>/fd of {hidden} processes is not readable: needs root")
     minors = _read_minors(host, opened)
     return ok([_user(host, pid, files, minors) for pid, files in opened.items()])
 

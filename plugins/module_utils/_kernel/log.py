@@ -75,7 +75,7 @@ def read_records(path: str, limit: int = LOG_LIMIT) -> list[str]:
             try:
                 record = os.read(handle, RECORD_LIMIT)
             except OSError as error:
-                if error.errno == errno.EPIPE:      # overwritten while we read; the next read goes on after the gap
+                if error.errno == errno.EPIPE:      # overwritten while we read; the next read continues after the gap
                     limit -= 1
                     continue
                 if error.errno == errno.EAGAIN:     # nothing newer

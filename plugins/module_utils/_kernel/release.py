@@ -11,6 +11,7 @@ from .._host.host import Host
 from .._host.reading import ABSENT, Reading, known
 from .bracketed import chosen
 from .log import read_lines
+from .mounts import read as read_mounts
 
 _WORD = re.compile(r'(?:[^ \t\n\v\f\r"]|"[^"]*(?:"|\Z))+')     # spaces inside quotes do not end a word
 # init/main.c print_unknown_bootoptions(); a message longer than a log line ends without the closing quote
@@ -33,6 +34,7 @@ def read(host: Host, log: Reading | None = None) -> dict:
         "parameters": known(lambda: parse_cmdline(cmdline.value or "")),
         "unknown_parameters": unknown_parameters(log),
         "lockdown": host.read("/sys/kernel/security/lockdown").map(chosen),
+        "mounts": read_mounts(host),
         "log": log.map(log_window),
         "uptime_seconds": host.read("/proc/uptime").map(lambda text: float(text.split()[0])),
     }
@@ -68,11 +70,11 @@ def _cut(word: str) -> tuple[str, bool, str]:
 def unknown_parameters(log: Reading) -> Reading:
     """What the kernel itself said it does not know of its command line, as written there (`amd_iommu=on`).
 
-    It says so at boot only: where the log no longer reaches back and holds nothing of the kind, nobody knows.
+    It says so at boot only: where the log no longer reaches back and holds nothing of the kind, it is not known.
     """
     found = log.map(parse_unknown_parameters)
     if found.ok and not found.value and not reaches_boot(log.value):
-        return Reading(ABSENT, None, "the kernel log no longer holds the start of this boot")
+        return Reading(ABSENT, None, "the kernel log does not reach back to the boot")
     return found
 
 

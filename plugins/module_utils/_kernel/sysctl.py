@@ -63,7 +63,7 @@ def key_to_path(key: str) -> str:
     first = next((sign for sign in key if sign in "./"), None)
     parts = (key.translate(_SWAP) if first == "." else key).split("/")
     if len(parts) < 2:
-        raise ValueError(f"{key!r} is not a sysctl key: it has no folder, as in vm.swappiness")
+        raise ValueError(f"{key!r} is not a sysctl key: a component before the name is missing, as in vm.swappiness")
     if key.startswith("/"):
         raise ValueError(f"{key!r} is not a sysctl key: give it without {PROC_SYS}, as in vm.swappiness")
     for part in parts:

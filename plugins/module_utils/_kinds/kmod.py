@@ -57,7 +57,8 @@ class KernelModule(Tunable):
             self._require_rdma()
         core = read_module(self.host, CORE_MODULE)["state"]
         if core != LIVE:
-            raise Refused(f"module {CORE_MODULE} is {core}: its helpers are loaded and unloaded only while it is live")
+            raise Refused(f"module {CORE_MODULE} is {core}: its helper modules are loaded and unloaded only while it "
+                          "is live")
         hung = reason_to_leave(read_marks(self.host))
         if hung is not None:
             raise Refused(hung)
@@ -67,7 +68,7 @@ class KernelModule(Tunable):
             self._require_peer_symbol()
         mismatch = read_mismatch(self.host)
         if mismatch is not None:
-            raise Refused(f"driver and libraries differ: {mismatch}", but_back=True)
+            raise Refused(f"driver/library version mismatch: {mismatch}", but_back=True)
         if self._run is None:
             raise Refused("needs a live host", outcome=SKIPPED)
         if target == ABSENT:
@@ -104,9 +105,9 @@ class KernelModule(Tunable):
             raise Refused("it is built into the kernel")
         if facts["holders"] or facts["refcount"].value:
             message = f"used by the modules {', '.join(facts['holders'])}" if facts["holders"] else \
-                f"{facts['refcount'].value} uses, none of them by a module"
+                f"{facts['refcount'].value} references, none by a module"
             users = sorted({f"{user['command']} (pid {user['pid']})" for user in read_users(self.host).value or []})
-            self.failure = Failure(IN_USE, message, [], f"processes with a GPU: {', '.join(users)}" if users else None)
+            self.failure = Failure(IN_USE, message, [], f"processes using a GPU: {', '.join(users)}" if users else None)
             raise Refused(self.failure.reason())
 
     def _require_rdma(self) -> None:
@@ -122,7 +123,7 @@ class KernelModule(Tunable):
             raise Refused(self.failure.reason())
 
     def _would_load(self) -> list[str]:
-        """What modprobe would load along, by its own word; raises Refused where it would run a command instead."""
+        """What modprobe would load as well, by its own output; raises Refused if it would run a command instead."""
         result = self._run(["modprobe", "--show-depends", self.name], TIMEOUT)
         if result.status == NOT_THERE:
             raise Refused(result.detail)

@@ -5,7 +5,7 @@
 """Why a module did not load: from what modprobe said and what the kernel logged. Pure: nothing is read here.
 
 Sources: kernel/module/main.c, kernel/module/signing.c, kernel/module/version.c; nvidia-peermem.c, which answers EINVAL
-without a word where it was built without the peer memory interface.
+silently where it was built without the peer memory interface.
 """
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ UNKNOWN = "unknown"
 _DMA_BUF = "use dma-buf (open driver, Linux 5.12 or newer), or install MLNX_OFED or DOCA-OFED and rebuild the driver"
 HINTS = {
     SYMBOL_MISMATCH: "rebuild the driver after installing MLNX_OFED or DOCA-OFED, for the ib_core that is loaded",
-    SYMBOL_MISSING: f"this kernel's ib_core has no peer memory interface: {_DMA_BUF}",
+    SYMBOL_MISSING: f"the ib_core of this kernel has no peer memory interface: {_DMA_BUF}",
     STUB: f"the module was built without the peer memory interface: {_DMA_BUF}",
     SIGNATURE_REJECTED: "the kernel does not trust the module's signature: enrol the key that DKMS signs with (MOK)",
     WRONG_VERSION: "the module was built for another kernel or driver: rebuild it",
-    NO_DEVICE: "no device that the module drives",
-    IN_USE: "something else holds it",
+    NO_DEVICE: "no device for the module",
+    IN_USE: "it is in use",
     NOT_INSTALLED: "there is no such module for the running kernel",
 }
 

@@ -30,4 +30,4 @@ def _consequences(host: Host) -> str:
     containers = [container["id"] for container in guests.read(host)["containers"].value or []
                   if container["gpu_devices"]]
     return ("device numbers may change (" + (", ".join(majors) or "none is registered now") + "), and "
-            + (f"containers {', '.join(containers)} were given them" if containers else "no container was given them"))
+            + (f"used by containers {', '.join(containers)}" if containers else "used by no container"))

@@ -55,13 +55,13 @@ class MaxReadRequest(Tunable):
         return KERNEL_DECIDES
 
     def write(self, value: int) -> None:
-        # Everything is asked anew: a VM may have started, the GPU may have fallen asleep or off the bus.
+        # Everything is read again: a VM may have started, the GPU may have fallen asleep or off the bus.
         require_allowed(self.host, self.bdf, self.surroundings.again())
         config = read_config(self.host, self.bdf)
         if not config.ok:
             raise Refused(f"{config.status}: {config.detail}")
         if parse_identity(config.value) != self._identity:
-            raise Refused(f"another device: it says {parse_identity(config.value)}, a moment ago {self._identity}")
+            raise Refused(f"another device: found {parse_identity(config.value)}, a moment ago {self._identity}")
         register = find_pcie_capability(config.value) + PCI_EXP_DEVCTL
         control = read_u16(self.host.read_at(self._config, register, 2), 0)
         if control is None or control & PCI_EXP_DEVCTL_BCR_FLR:
@@ -88,7 +88,7 @@ class MaxReadRequestKind(Kind):
     def parse(self, name: str, spec: Any) -> Wanted:
         if isinstance(name, str) and parse_address(name)[0] is None:
             fits = [one for one in list_addresses(self.host) if one.endswith(f":{name.lower()}")]
-            raise ValueError(f"name the domain too, as in 0000:{name}: it fits {', '.join(fits) or 'no device'} here")
+            raise ValueError(f"give the domain too, as in 0000:{name}: it fits {', '.join(fits) or 'no device'} here")
         return KINDS[self.name].parse(name, spec)
 
     def find(self, name: str) -> list[Tunable]:

@@ -40,8 +40,8 @@ class Surroundings:
         self.allow_busy = allow_busy
 
     def again(self) -> Surroundings:
-        """All is asked anew but which GPUs started: the driver does that when a GPU is opened, not in between, and to
-        ask nvidia-smi for each write could take minutes."""
+        """Everything is read again except which GPUs are usable: that only changes when the driver opens a GPU, and
+        running nvidia-smi for each write could take minutes."""
         fresh = Surroundings(self.host, self.allow_busy)
         fresh.startup = self.startup
         return fresh
@@ -86,7 +86,7 @@ class Surroundings:
     def describe_sharing(self, bdf: str) -> str | None:
         """Which containers are given this GPU, and who uses it at the moment."""
         containers = self.containers(bdf)
-        message = [f"containers {', '.join(containers)} are given this GPU"] if containers else []
+        message = [f"containers {', '.join(containers)} have this GPU"] if containers else []
         users = self.users(bdf).value
         return "; ".join([*message, *([f"in use by {describe_users(users)}"] if users else [])]) or None
 
@@ -106,18 +106,18 @@ def require_one_version(host: Host, bdf: str, around: Surroundings) -> None:
     """Raises Refused where NVIDIA's driver and its libraries differ: the host waits for a reboot, and nobody could see
     with nvidia-smi what a write did to the GPU."""
     if around.mismatch is not None and read_driver(host, bdf) == "nvidia":
-        raise Refused(f"driver and libraries differ: {around.mismatch}", but_back=True)
+        raise Refused(f"driver/library version mismatch: {around.mismatch}", but_back=True)
 
 
 def _require_gpu(host: Host, bdf: str) -> None:
     class_ = read_id(host, bdf, "class", 6)
     if class_ is None or not class_.startswith(WRITABLE_CLASSES):
-        raise Refused(f"class {class_}: only GPUs are written, classes 03xx and 1200")
+        raise Refused(f"class {class_}: only GPUs are written to (classes 03xx and 1200)")
     if not bdf.endswith(".0"):
         raise Refused("not function 0 of its device")
     physical = host.link_name(f"{DEVICES}/{bdf}/physfn")
     if physical is not None:
-        raise Refused(f"a virtual function of {physical}: its MaxReadReq is the physical function's")
+        raise Refused(f"a virtual function of {physical}: MaxReadReq is set on the physical function")
 
 
 def _require_ours(host: Host, bdf: str, around: Surroundings) -> None:
@@ -126,10 +126,11 @@ def _require_ours(host: Host, bdf: str, around: Surroundings) -> None:
         raise Refused(f"{PASSED_THROUGH}: it is bound to {driver}")
     claimed = pve_guests.claims(around.guests, bdf)
     if not claimed.ok:
-        raise Refused(f"whether a VM claims it is unknown: {claimed.detail or claimed.status}")
+        raise Refused(f"whether it is assigned to a VM is unknown: {claimed.detail or claimed.status}")
     if claimed.value:
         raise Refused(f"{PASSED_THROUGH}: " + ", ".join(
-            f"VM {claim['vm']} names it ({claim['key']}: {claim['value']})" for claim in claimed.value))
+            f"VM {claim['vm']} has it in its configuration ({claim['key']}: {claim['value']})"
+            for claim in claimed.value))
     _require_no_guests_inside(host, bdf, around)
 
 
@@ -141,22 +142,22 @@ def _require_started(host: Host, bdf: str, around: Surroundings) -> None:
         raise Refused(obstacle)
     unusable = around.startup.why_unusable(bdf, bool(around.users(bdf).value)) if driver == "nvidia" else None
     if unusable is not None:
-        raise Refused(f"the GPU did not start: it is {unusable}")
+        raise Refused(f"the GPU is not usable: it is {unusable}")
 
 
 def _require_no_guests_inside(host: Host, bdf: str, around: Surroundings) -> None:
     """Virtual functions and mediated devices of a GPU are what guests get of it."""
     if any(_UUID.fullmatch(name) for name in host.list(f"{DEVICES}/{bdf}")):
-        raise Refused("it has mediated devices, which serve guests")
+        raise Refused("it has mediated devices, which guests use")
     count = host.read_int(f"{DEVICES}/{bdf}/sriov_numvfs").value or 0
     virtual = [one for one in list_addresses(host) if count and host.link_name(f"{DEVICES}/{one}/physfn") == bdf]
     for one in virtual:
         driver, claimed = read_driver(host, one), pve_guests.claims(around.guests, one)
         if driver is not None or claimed.value or not claimed.ok:
-            raise Refused(f"its virtual function {one} serves a guest: "
-                          + (f"bound to {driver}" if driver else "named by a VM"))
+            raise Refused(f"its virtual function {one} is used by a guest: "
+                          + (f"bound to {driver}" if driver else "assigned to a VM"))
     if len(virtual) < count:
-        raise Refused(f"it has {count} virtual functions, and {count - len(virtual)} of them cannot be seen")
+        raise Refused(f"it has {count} virtual functions, of which {count - len(virtual)} are not visible")
 
 
 def _require_not_hung(bdf: str, around: Surroundings) -> None:

@@ -72,7 +72,7 @@ class Sysctl(TextFile):
         ratio = next((ratio for ratio, alias in PAIRS if alias == self.key), None)
         if number == 0 and ratio is not None:
             if self.cleared_by is None:
-                raise expected_error(errno.EINVAL, f"0 means that sysctl:{ratio} counts: set that one")
+                raise expected_error(errno.EINVAL, f"0 means that sysctl:{ratio} applies: set that one")
             return CERTAIN
         if self.key not in RANGES:
             return KERNEL_DECIDES
@@ -147,8 +147,7 @@ class SysctlKind(Kind):
     def _pair(self, ratio: Sysctl, alias: Sysctl, wanted: dict[Tunable, Wanted]) -> Pair:
         if ratio in wanted and alias in wanted:
             if not _zero(str(wanted[ratio].value)) and not _zero(str(wanted[alias].value)):
-                raise ValueError(f"{ratio.key} and {alias.key} are two names of one setting (a ratio and a size): one "
-                                 "of them is 0")
+                raise ValueError(f"{ratio.key} and {alias.key} are a ratio/bytes alias pair: one of them must be 0")
             alias.cleared_by = ratio.key
         return Pair(self.host, ratio, alias, wanted)
 

@@ -24,7 +24,7 @@ PREFERENCE = "energy_performance_preference"
 MAXIMUM = "scaling_max_freq"
 MINIMUM = "scaling_min_freq"
 BOOST = "boost"
-# The kernel may set the limits anew when it switches boost (cpufreq_boost_set_sw() in drivers/cpufreq/cpufreq.c), so
+# The kernel may set the limits again when it switches boost (cpufreq_boost_set_sw() in drivers/cpufreq/cpufreq.c), so
 # that they come last.
 POLICY_FILES = (GOVERNOR, PREFERENCE, BOOST, MAXIMUM, MINIMUM)
 _OF_BOOST = (BOOST, MAXIMUM, MINIMUM)
@@ -133,7 +133,7 @@ class Attribute(TextFile):
             return
         governor = peers.get(f"sysfs:{self.folder}/{GOVERNOR}") or self._peer_value(GOVERNOR)
         if governor == "performance" and self._peer_value("scaling_driver") in _ACTIVE_DRIVERS:
-            raise expected_error(errno.EBUSY, "with the governor performance the driver takes no other preference")
+            raise expected_error(errno.EBUSY, "with the governor performance the driver accepts no other preference")
 
 
 class Policy(Group):
@@ -158,9 +158,9 @@ class Policy(Group):
 
 
 class Boost(Policy):
-    """Boost of all policies at once, and what is wanted of their limits, which the kernel may set anew with it.
+    """Boost of all policies at once, and what is wanted of their limits, which the kernel may reset with it.
 
-    Limits that somebody set are companions: recorded, and brought back with boost. Those that are the hardware's come
+    Limits that were set are companions: recorded, and restored with boost. Those that are the hardware's come
     back by themselves.
     """
 
@@ -169,7 +169,7 @@ class Boost(Policy):
 
     def foresee_side_effects(self, now: dict[Tunable, Any], target: dict[Tunable, Any]) -> dict[Tunable, Any]:
         # A driver with a register for it (acpi-cpufreq) leaves them alone, others give the policy new limits.
-        return dict.fromkeys(self.companions, "what the kernel makes of it")
+        return dict.fromkeys(self.companions, "chosen by the kernel")
 
 
 def _less(one: Any, other: Any) -> bool:

@@ -38,12 +38,12 @@ def read_nodes_inside(host: Host, root: Sysroot, path: str) -> Reading:
             seen = seen or names is not None
             wanted = [name for name in names or () if (_NAME if folder == "/dev" else _CAPABILITY).fullmatch(name)]
             if len(wanted) > NODE_LIMIT:
-                return Reading(UNPARSABLE, None, f"{folder} has more than {NODE_LIMIT} nodes of GPU drivers")
+                return Reading(UNPARSABLE, None, f"{folder} has more than {NODE_LIMIT} device nodes of GPU drivers")
             nodes = (_look(host, root, path, f"{folder}/{name}") for name in sorted(wanted))
             found += [node for node in nodes if node is not None]
         except OSError as error:
             return from_error(error)
-    return ok(found) if seen else Reading(ABSENT, None, "it has no /dev that can be seen")
+    return ok(found) if seen else Reading(ABSENT, None, "its /dev is not visible")
 
 
 def _names(host: Host, folder: str) -> set[str] | None:

@@ -151,7 +151,7 @@ def _read_nodes(host: Host, nodes: Reading) -> Reading:
 def read_peer_symbol(host: Host, rdma: bool) -> Reading:
     """Whether the kernel has the peer memory interface that nvidia_peermem needs (ib_core of MLNX_OFED or DOCA)."""
     if not rdma:
-        return Reading(ABSENT, None, "not looked for: no RDMA device")
+        return Reading(ABSENT, None, "not checked: no RDMA device")
     return host.contains("/proc/kallsyms", f" {PEER_SYMBOL}".encode())
 
 

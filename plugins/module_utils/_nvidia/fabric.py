@@ -42,7 +42,7 @@ def read(host: Host, users: Reading, gpus: Reading, smi: dict, nvswitches: list[
 def read_links(host: Host, gpus: Reading, smi: dict, nvswitches: list[str]) -> Reading:
     """The NVLinks of the GPUs on a fabric; nvidia-smi is asked for them only where it answers and there is one."""
     if smi["state"] != OK or not (nvswitches or any(gpu["fabric_state"] for gpu in smi["gpus"])):
-        return Reading(ABSENT, None, "not asked for: the host has no NVSwitch fabric")
+        return Reading(ABSENT, None, "not read: the host has no NVSwitch fabric")
     printed = host.run(["nvidia-smi", "nvlink", "--status"], TIME_LIMIT, recorded=RECORDED)
     modes = {gpu["bdf"]: gpu["mig"] for gpu in smi["gpus"]}
     return printed.map(lambda text: [{**gpu, "mig": modes.get(gpu["bdf"])}

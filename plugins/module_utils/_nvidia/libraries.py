@@ -51,13 +51,13 @@ def read_library_version(root: Sysroot, library: str) -> Reading:
             continue
         except OSError as error:
             return from_error(error)
-    return Reading(ABSENT, None, f"no file behind {library}.1 in the usual folders has a version in its name")
+    return Reading(ABSENT, None, f"no file behind {library}.1 in the usual directories has a version in its name")
 
 
 def read_mismatch(host: Host) -> str | None:
     """The versions in words where the loaded driver and a library of the host have different ones, else None.
 
-    All that is started then fails, while what runs goes on.
+    All that is started then fails, while what runs continues.
     """
     loaded = host.read("/proc/driver/nvidia/version").map(parse_version)
     if not loaded.ok:
@@ -127,7 +127,7 @@ def _look_inside(host: Host, name: str, pid: int) -> tuple[Reading, Reading]:
     path = f"/proc/{pid}/root"
     try:
         if container_name(parse_container(host.read(f"/proc/{pid}/cgroup").value or "") or "") != name:
-            return (Reading(ABSENT, None, "the container stopped meanwhile"),) * 2
+            return (Reading(ABSENT, None, "the container has stopped"),) * 2
         root = host.below(path)
     except NotRecorded as why:
         return (Reading(NOT_RECORDED, None, str(why)),) * 2
@@ -143,7 +143,7 @@ def _guarded(look: Callable[[], Reading]) -> Reading:
     except OSError as error:
         return from_error(error)
     except RecursionError:
-        return Reading(UNPARSABLE, None, "its links are nested too deep")
+        return Reading(UNPARSABLE, None, "too many levels of symbolic links")
 
 
 def _read_versions(root: Sysroot) -> Reading:

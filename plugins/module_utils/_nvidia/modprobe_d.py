@@ -22,14 +22,14 @@ _KEYWORDS = ("options", "blacklist", "install")
 # Debian and Ubuntu, Red Hat, SUSE.
 _INITRAMFS = ("/boot/initrd.img-{}", "/boot/initramfs-{}.img", "/boot/initrd-{}")
 
-# Parameters that decide something, read whether somebody set them or not. Those of nvidia itself are not in sysfs.
+# Parameters that decide something, read whether they are set or not. Those of nvidia itself are not in sysfs.
 _WATCHED = (("nvidia_uvm", "uvm_disable_hmm"), ("nvidia_drm", "modeset"))
 _OPTION = re.compile(r"(\w+)=")
 
 
 def read(host: Host, release: str | None, present: bool) -> dict:
     """The facts `modprobe`, `initramfs` and `module_parameters`; nothing is read where no NVIDIA GPU is present."""
-    nothing = Reading(ABSENT, None, "not looked for: no NVIDIA GPU")
+    nothing = Reading(ABSENT, None, "not checked: no NVIDIA GPU")
     lines = known(lambda: read_lines(host) if present else nothing)
     return settle({
         "modprobe": lambda: lines, "initramfs": lambda: read_initramfs(host, release) if present else nothing,
@@ -42,7 +42,7 @@ def read_lines(host: Host) -> Reading:
     found = []
     for path, text in find_drop_ins(host, _FOLDERS):
         if text.status == DENIED:
-            return Reading(DENIED, None, f"{path} may not be read: needs root")
+            return Reading(DENIED, None, f"{path} is not readable: needs root")
         for keyword, module, rest in parse_config(text.value or ""):
             found.append({"path": path, "modified": host.modified(path), "keyword": keyword, "module": module,
                           "text": rest})

@@ -32,7 +32,7 @@ def parse_version(text: str) -> DriverVersion:
         found = _VERSION.search(line)
         if found is not None:
             return DriverVersion(OPEN if found[1] else PROPRIETARY, found[2])
-    raise ValueError("no line names a kernel module and its version")
+    raise ValueError("no line with a kernel module and its version")
 
 
 def parse_parameters(text: str) -> list[dict]:

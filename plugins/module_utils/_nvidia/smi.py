@@ -53,15 +53,15 @@ def reason_not_to_run(state: str, control_node: bool, missing_nodes: list[str], 
     if state != "live":
         return f"the nvidia module is {state}"
     if not control_node:
-        return "/dev/nvidiactl is missing and nvidia-smi would make it"
+        return "/dev/nvidiactl is missing and nvidia-smi would create it"
     if gone:
         return f"{', '.join(gone)} reads all ones: nvidia-smi may hang"
     if hung:
-        return f"{', '.join(hung)} hung while it was measured: nvidia-smi may hang too"
+        return f"{', '.join(hung)} hung during a measurement: nvidia-smi may hang too"
     if asleep:
         return f"{', '.join(asleep)} is suspended and nvidia-smi would wake it"
     if missing_nodes:
-        return f"{', '.join(missing_nodes)} is missing and nvidia-smi would make it"
+        return f"{', '.join(missing_nodes)} is missing and nvidia-smi would create it"
     return None
 
 

@@ -39,19 +39,20 @@ def why_unusable(bdf: str, answer: dict, failure: dict | None, in_use: bool) -> 
 def _denied(bdf: str, answer: dict) -> str | None:
     """What nvidia-smi says against a GPU: it does not list it, finds none at all, or names this one in its error."""
     if answer["state"] == smi.OK:
-        return None if any(gpu["bdf"] == bdf for gpu in answer["gpus"]) else "with the driver and not in nvidia-smi"
+        listed = any(gpu["bdf"] == bdf for gpu in answer["gpus"])
+        return None if listed else "bound to the driver but missing in nvidia-smi"
     reason = answer["reason"] or ""
     named = re.search(rf"(?<![0-9a-f]){re.escape(bdf.partition(':')[2])}", reason, re.IGNORECASE)
     if answer["state"] == smi.FAILED and (_NO_DEVICES in reason or named):
-        return f"with the driver and cannot be used: {reason}"
+        return f"bound to the driver but not usable: {reason}"
     return None
 
 
 def _no_answer(answer: dict) -> str:
     reason = answer["reason"]
-    words = {smi.MISSING: "nvidia-smi gave no answer (not installed, or not recorded)",
-             smi.NOT_RUN: f"nvidia-smi was not run, {reason}"}
-    return f"with the driver and cannot be used: {words.get(answer['state'], reason)}"
+    words = {smi.MISSING: "no output of nvidia-smi (not installed, or not recorded)",
+             smi.NOT_RUN: f"nvidia-smi was not run: {reason}"}
+    return f"bound to the driver but not usable: {words.get(answer['state'], reason)}"
 
 
 class Startup:

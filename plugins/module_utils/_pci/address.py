@@ -75,7 +75,7 @@ def find_address(host: Host, text: Any) -> str:
     if not fits:
         raise LookupError(f"{text}: this host has no such PCI device")
     if len(fits) > 1:
-        raise ValueError(f"{text} fits several devices, name the domain: {', '.join(fits)}")
+        raise ValueError(f"{text} matches several devices, give the domain: {', '.join(fits)}")
     return fits[0]
 
 

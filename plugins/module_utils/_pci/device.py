@@ -124,7 +124,7 @@ def read_config(host: Host, address: str, known_power: dict | None = None) -> Re
     """
     sleeper = find_sleeper(host, address, known_power)
     if sleeper is not None:
-        return Reading(ASLEEP, None, f"{sleeper} is suspended and is not woken")
+        return Reading(ASLEEP, None, f"{sleeper} is suspended and was not woken")
     path = f"{DEVICES}/{address}/config"
     try:
         head = host.read_at(path, 0, PCI_CFG_SPACE_SIZE)
@@ -132,7 +132,7 @@ def read_config(host: Host, address: str, known_power: dict | None = None) -> Re
         if cut is not None and len(head) < PCI_CFG_SPACE_SIZE:
             return Reading(NOT_RECORDED, None, cut)
         if is_gone(head):
-            return Reading(GONE, None, "its config space reads all ones: the device does not answer")
+            return Reading(GONE, None, "its config space reads all ones: the device does not respond")
         if len(head) in (PCI_STD_HEADER_SIZEOF, _CARDBUS_HEADER_SIZEOF):
             return Reading(DENIED, None, f"only the first {len(head)} bytes: needs root")
         if len(head) < PCI_CFG_SPACE_SIZE:
@@ -199,7 +199,7 @@ def _decode_extended(config: Reading, parse: Callable[[bytes], Any], without: An
     if config.ok and len(config.value) <= PCI_CFG_SPACE_SIZE:
         if find_pcie_capability(config.value) is None:
             return ok(without)
-        return Reading(ABSENT, None, "this kernel cannot reach the extended config space")
+        return Reading(ABSENT, None, "this kernel cannot access the extended config space")
     return _decode(config, parse)
 
 

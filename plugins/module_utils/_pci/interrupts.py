@@ -22,7 +22,7 @@ def parse_mask(text: str) -> list[int]:
     """The CPUs of `ffff,00000003`: groups of 32 bits, the highest first. Raises ValueError."""
     groups = text.strip().split(",")
     if not all(re.fullmatch(r"[0-9a-f]{1,8}", group) for group in groups):
-        raise ValueError("no mask of CPUs")
+        raise ValueError("not a CPU mask")
     mask = int("".join(group.zfill(8) for group in groups), 16)
     return [cpu for cpu in range(32 * len(groups)) if mask >> cpu & 1]
 
@@ -41,7 +41,7 @@ def _numbers(host: Host, address: str) -> list[int]:
     if messages:
         return messages
     line = host.read_int(f"{DEVICES}/{address}/irq").value
-    # Without a driver the file holds what firmware wrote there, a number that may belong to somebody else.
+    # Without a driver the file holds what firmware wrote there, a number that may belong to something else.
     bound = host.exists(f"{DEVICES}/{address}/driver")
     return [line] if line and bound and host.is_dir(f"/proc/irq/{line}") else []
 

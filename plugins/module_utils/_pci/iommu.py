@@ -37,7 +37,7 @@ def _read_active(host: Host, groups: Reading) -> Reading:
 def common_type(types: list[Reading]) -> Reading:
     """The domain type that all groups share, `mixed` where they differ; absent without any."""
     if not types:
-        return Reading(ABSENT, None, "no GPU, so no group of one")
+        return Reading(ABSENT, None, "no GPU, so no IOMMU group")
     readable = sorted({reading.value for reading in types if reading.ok})
     if not readable:
         return types[0]

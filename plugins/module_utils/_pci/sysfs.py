@@ -50,7 +50,7 @@ def read_iommu(host: Host, address: str) -> tuple[Reading, Reading]:
     group = host.read_link(link).map(lambda target: int(target.rsplit("/", 1)[-1]))
     kind = host.read(f"{link}/type") if group.ok else group
     if group.ok and kind.status == ABSENT:
-        return group, Reading(UNPARSABLE, None, f"the device is in group {group.value}, whose type cannot be seen")
+        return group, Reading(UNPARSABLE, None, f"the device is in group {group.value}, whose type is not visible")
     return group, kind
 
 

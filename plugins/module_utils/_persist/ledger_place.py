@@ -4,7 +4,7 @@
 # Private to this collection: it may change at any time.
 """The place of the ledger: the folders around it come with it and go with it, in one step each.
 
-Before the ledger is there, and behind it, nobody knows what was made: a run that is killed there must leave nothing.
+Before the ledger is there, and behind it, it is not known what was made: a run that is killed there must leave nothing.
 """
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ def remove(host: Host, *, run_id: str, check_mode: bool = False) -> Persisted:
 # -- what is wanted ---------------------------------------------------------------------------------------------------
 
 def _leave_out(host: Host, wanted: ToPersist, override: list[str]) -> tuple[ToPersist, list[dict[str, str]]]:
-    """What is left out because somebody else sets it, by the user's word, and because there is no systemd."""
+    """What is left out because something else sets it, by the user's word, and because there is no systemd."""
     known = {f"{kind}:{name}" for kind, named in wanted.values.items() for name in named}
     strangers = sorted(set(override) - known)
     if strangers:

@@ -88,7 +88,7 @@ def parse_local(text: str) -> dict:
 def read_tasks(host: Host) -> Reading:
     """The tasks that run: `[{type, guest, user, started}]`, `started` in seconds since the epoch.
 
-    A task that died without a word stays in the file for ten seconds at most: pvestatd cleans it.
+    A task that died silently stays in the file for ten seconds at most: pvestatd cleans it.
     """
     return _or_nothing(host.read(_TASKS).map(parse_tasks), [])
 

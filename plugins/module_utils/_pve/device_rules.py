@@ -66,17 +66,17 @@ def _unquoted(value: str) -> str:
 def _parse_numbers(text: str) -> tuple[str, int | None, int | None, str]:
     """`c 195:* rwm` as c, 195, None and `rwm`. ValueError: LXC gives up here, and why."""
     if text[:1] not in ("a", "b", "c"):
-        raise ValueError("it begins with none of a, b and c")
+        raise ValueError("it does not begin with a, b or c")
     if not text[1:2].isspace():
-        raise ValueError(f"no blank behind {text[0]}")
+        raise ValueError(f"no space after {text[0]}")
     if text[2:3].isspace():
-        raise ValueError(f"more than one blank behind {text[0]}")
+        raise ValueError(f"more than one space after {text[0]}")
     major, rest = _parse_number(text[2:], "major")
     if rest[:1] != ":":
         raise ValueError(f"the major {text[2:].partition(':')[0]!r} is not a decimal number")
     minor, rest = _parse_number(rest[1:], "minor")
     if not rest[:1].isspace():
-        raise ValueError("no blank and no access (of r, w and m) behind the minor")
+        raise ValueError("no space and access letters (r, w, m) after the minor")
     return text[0], major, minor, rest[1:]
 
 
@@ -91,7 +91,7 @@ def _parse_number(text: str, name: str) -> tuple[int | None, str]:
     try:
         number = int(digits, 8) if digits[0] == "0" and digits != "0" else int(digits)
     except ValueError:
-        raise ValueError(f"the {name} {word!r} begins with 0, so it is octal, and no octal number") from None
+        raise ValueError(f"the {name} {word!r} begins with 0 but is not an octal number") from None
     if number > 0x7FFFFFFF:
         raise ValueError(f"the {name} {word!r} is too large")
     return number, text[len(digits):]
@@ -101,7 +101,7 @@ def _parse_access(text: str) -> tuple[str, str | None]:
     """The letters, and the text behind them: LXC looks at three characters and no further."""
     wrong = next((sign for sign in text[:3] if sign not in _ACCESS), None)
     if wrong is not None:
-        raise ValueError(f"the access {text!r} has more than the letters r, w and m")
+        raise ValueError(f"the access {text!r} has letters other than r, w and m")
     return text[:3], text[3:].strip() or None
 
 
@@ -110,7 +110,7 @@ def _parse_path(key: str, value: str, text: str) -> Rule:
     path, _blank, rest = text.partition(" ")
     access, _blank, ignored = rest.strip().partition(" ")
     if not access or not _ACCESS.issuperset(access[:3]):
-        return Rule(key, value, None, None, None, "", path, "no access (of r, w and m) behind the path", None)
+        return Rule(key, value, None, None, None, "", path, "no access letters (r, w, m) after the path", None)
     return Rule(key, value, None, None, None, access[:3], path, None, ignored.strip() or None)
 
 

@@ -28,11 +28,11 @@ def container_prefix(host: Host, container: str, *, keep: bool = False) -> list[
     if colon:
         return _engine_prefix(engine, name, keep)
     if not _NAME.fullmatch(container):
-        raise ValueError(f"container {container!r} is no id or name of a container, such as 101")
+        raise ValueError(f"container {container!r} is not the id or name of a container, such as 101")
     running = read_running_containers(host)
     # Only the containers of Proxmox VE can be told to run; they have numbers.
     if container.isdecimal() and running.ok and container not in running.value:
-        raise ValueError(f"container {container} is not running: start it, or name another one (running: "
+        raise ValueError(f"container {container} is not running: start it, or choose another one (running: "
                          f"{', '.join(sorted(running.value, key=int)) or 'none'})")
     # By their paths: the environment may hold a PATH that is the container's.
     pct, attach = (shutil.which(name, path=PATH) for name in ("pct", "lxc-attach"))
@@ -46,13 +46,13 @@ def container_prefix(host: Host, container: str, *, keep: bool = False) -> list[
 def _engine_prefix(engine: str, name: str, keep: bool) -> list[str]:
     """`-i` keeps standard input open; no terminal is made."""
     if engine not in ENGINES or not _NAME.fullmatch(name):
-        raise ValueError(f"container {engine}:{name} is none: wanted the number of a container, or docker: or podman: "
-                         "and a name or id")
+        raise ValueError(f"container {engine}:{name} is not valid: wanted the id of a container, or docker: or "
+                         "podman: and a name or id")
     program = shutil.which(engine, path=PATH)
     if program is None:
         raise ValueError(f"container {engine}:{name} cannot be entered: {engine} is not installed on this host")
     if keep:
-        raise ValueError(f"container {engine}:{name}: {engine} does not hand on an environment: leave it out")
+        raise ValueError(f"container {engine}:{name}: {engine} does not pass an environment: omit it")
     return [program, "exec", "-i", name]
 
 

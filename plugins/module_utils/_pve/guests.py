@@ -65,14 +65,14 @@ def read_status(host: Host) -> Reading:
     names = host.read_list("/etc/pve")
     if names.status == ABSENT:
         if host.exists(_PROGRAM) or host.exists("/etc/pve"):
-            return Reading(UNPARSABLE, None, f"Proxmox VE is installed but /etc/pve is no folder: {names.detail}")
+            return Reading(UNPARSABLE, None, f"Proxmox VE is installed but /etc/pve is not a directory: {names.detail}")
         return ok(NONE)
     if not names.ok:
         return names if names.status == NOT_RECORDED else Reading(names.status, None, f"/etc/pve: {names.detail}")
     node = read_node(host)
     if not any(host.read_list(folder).status != ABSENT for kind in ("lxc", "qemu-server")
                for folder in _folders(node, kind)):
-        return Reading(UNPARSABLE, None, f"/etc/pve holds no guests' folder of node {node}: pmxcfs may not be mounted")
+        return Reading(UNPARSABLE, None, f"/etc/pve has no guest directory for node {node}: pmxcfs may not be mounted")
     return ok(PROXMOX)
 
 
@@ -186,7 +186,8 @@ def _running(containers: Reading, vms: Reading) -> Reading:
         return lacking
     guests = containers.value + vms.value
     if any(guest["running"] is None for guest in guests):
-        return Reading(UNPARSABLE, None, "which guests run cannot be told: neither sockets nor control groups")
+        return Reading(UNPARSABLE, None, "which guests are running is not known: neither sockets nor control groups "
+                                         "are readable")
     return ok([guest for guest in guests if guest["running"]])
 
 
@@ -208,6 +209,6 @@ def claims(guests: dict, bdf: str) -> Reading:
                 found.append(claim)
     if untold and not found:
         one = untold[0]
-        return Reading(UNPARSABLE, None, f"VM {one['vm']}: {one['key']}: {one['value']}: which devices that names "
-                                         "cannot be told")
+        return Reading(UNPARSABLE, None, f"VM {one['vm']}: {one['key']}: {one['value']}: the devices could not be "
+                                         "determined")
     return Reading(OK, found)

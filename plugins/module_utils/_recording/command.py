@@ -47,7 +47,7 @@ def main(words: list[str] | None = None) -> int:
         return _fail(f"standard output is a terminal, and the recording is an archive: {NAME} > FILE.tar.gz", MISUSED)
     _say(f"reading {'this machine' if options.sysroot == '/' else options.sysroot}, nothing is changed")
     if os.geteuid() != 0:
-        _say("not root: what only root may read will be missing, and the recording says so")
+        _say("not root: files that only root can read will be missing, and the recording lists them")
     # Python cannot answer a signal while it waits for a file system: by itself the signal ends the process.
     signal.setitimer(signal.ITIMER_REAL, options.timeout)
     try:
@@ -71,15 +71,15 @@ def _parse(words: list[str] | None) -> argparse.Namespace:
         prog=NAME, formatter_class=argparse.RawDescriptionHelpFormatter,
         description=_ABOUT % {"name": NAME, "collection": COLLECTION}, epilog=_STATUSES % (128 + signal.SIGALRM))
     parser.add_argument("--anonymise", action="store_true",
-                        help="replace names of hosts and guests, addresses, serial numbers and UUIDs by stand-ins "
+                        help="replace names of hosts and guests, addresses, serial numbers and UUIDs "
                              "that mean nothing in another recording")
     parser.add_argument("--tunable", action="append", default=[], metavar="ADDRESS",
-                        help="read this one too, such as sysctl:vm.laptop_mode; may be given several times")
-    parser.add_argument("--sysroot", default="/", metavar="FOLDER", help="read a folder that mirrors a machine")
+                        help="read this tunable too, for example sysctl:vm.laptop_mode; can be repeated")
+    parser.add_argument("--sysroot", default="/", metavar="FOLDER", help="read a directory that mirrors a machine")
     parser.add_argument("--max-bytes", type=int, default=MAX_BYTES, metavar="N",
-                        help="fail where the files have more bytes together (default: %(default)s)")
+                        help="fail if all files together have more bytes (default: %(default)s)")
     parser.add_argument("--timeout", type=float, default=120.0, metavar="SECONDS",
-                        help="give up after this time, 0 for never (default: %(default)g)")
+                        help="timeout in seconds, 0 for none (default: %(default)g)")
     parser.add_argument("--version", action="version", version=f"{NAME} {VERSION}")
     return parser.parse_args(words)
 
@@ -88,7 +88,7 @@ def _tell(recording: Recording, anonymised: bool) -> None:
     _say(f"{recording.files} files and links, {len(recording.archive)} bytes, SHA-256 {recording.sha256}")
     if recording.denied:
         more = len(recording.denied) - _SHOWN
-        _say(f"not allowed to read {len(recording.denied)} of them: {', '.join(recording.denied[:_SHOWN])}"
+        _say(f"permission denied for {len(recording.denied)} of them: {', '.join(recording.denied[:_SHOWN])}"
              + (f" and {more} more" if more > 0 else ""))
     _say("secrets are masked" + ("" if anonymised else "; names, addresses and serial numbers are not (--anonymise)"))
 

@@ -114,7 +114,7 @@ def read_headroom(host: Host, cpus: list[int], switches: tuple[Reading, ...]) ->
     Documentation/admin-guide/acpi/cppc_sysfs.rst. Only asked where a switch of boost is off: two reads a policy.
     """
     if all(switch.value not in (0, "0") for switch in switches):
-        return Reading(ABSENT, None, "boost is not switched off")
+        return Reading(ABSENT, None, "boost is not disabled")
     for cpu in cpus:
         highest, nominal = (host.read_int(f"{CPU}/cpu{cpu}/acpi_cppc/{name}") for name in ("highest_perf",
                                                                                            "nominal_perf"))
@@ -122,7 +122,7 @@ def read_headroom(host: Host, cpus: list[int], switches: tuple[Reading, ...]) ->
             return nominal if highest.ok else highest
         if nominal.value:
             return ok(round(100 * (highest.value - nominal.value) / nominal.value, 1))
-    return Reading(ABSENT, None, "firmware says nothing of the performance levels")
+    return Reading(ABSENT, None, "firmware does not provide performance levels")
 
 
 def read_kernel_has_amd_pstate(host: Host, release: Reading) -> Reading:
@@ -144,7 +144,7 @@ def read_kernel_has_amd_pstate(host: Host, release: Reading) -> Reading:
         return builtin
     if builtin.ok and "/amd-pstate.ko" in builtin.value:
         return ok(True)
-    return Reading(ABSENT, None, f"no configuration of kernel {release.value} is installed")
+    return Reading(ABSENT, None, f"the configuration of kernel {release.value} is not installed")
 
 
 def parse_has_amd_pstate(config: str) -> bool:

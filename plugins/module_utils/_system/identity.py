@@ -104,17 +104,18 @@ def judge_machine(cpuinfo: Reading, firmware: dict, hypervisor: Reading) -> tupl
     names = f"{vendor} {product}".strip()
     technology, word = find_hypervisor(names)
     if "hypervisor" in flags:
-        return VM, technology, "the CPUs have the flag hypervisor" + (f" and the firmware names {word}" if word else "")
+        named = f" and the firmware reports {word}" if word else ""
+        return VM, technology, f"the CPUs have the flag hypervisor{named}"
     if technology and not product.endswith(".metal"):       # EC2 names its machines without a hypervisor so
-        return VM, technology, f"the firmware names {word}"
+        return VM, technology, f"the firmware reports {word}"
     # The flag is one of x86: on other processors its absence tells nothing (arch/x86/kernel/cpu/hypervisor.c).
     if flags and cpuinfo.value.vendor not in (None, _S390):
         named = NOT_RECORDED not in [firmware[name].status for name in ("system_vendor", "product_name")]
         return BARE_METAL, None, "the CPUs do not have the flag hypervisor" + (
-            " and the firmware names none" if named else "; the recording does not have what the firmware names")
+            " and the firmware reports none" if named else "; the recording does not have what the firmware names")
     if names:
-        return BARE_METAL, None, f"the firmware names {names}, which is no hypervisor"
-    return UNKNOWN, None, "neither the flags of the CPUs nor the firmware's tables could be read"
+        return BARE_METAL, None, f"the firmware reports {names}, which is not a hypervisor"
+    return UNKNOWN, None, "neither the CPU flags nor the firmware tables could be read"
 
 
 def find_hypervisor(names: str) -> tuple[str, str] | tuple[None, None]:

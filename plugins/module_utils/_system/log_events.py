@@ -22,7 +22,7 @@ AMDGPU_UNCORRECTABLE, AMDGPU_RESET, AMDGPU_INIT = "amdgpu_uncorrectable", "amdgp
 NVME = "nvme"
 AER_CORRECTED, AER_LIMIT = "aer_corrected", "aer_limit"
 
-LIMIT = 1000        # kinds and subjects; every container that starts anew has another control group
+LIMIT = 1000        # kinds and subjects; every container that starts again has another control group
 
 SEEN = 500          # characters of a line; what is looked for stands at its beginning
 

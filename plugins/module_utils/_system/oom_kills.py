@@ -24,7 +24,7 @@ _MEMCG = "CONSTRAINT_MEMCG"
 def find_oom_kills(lines: list[dict]) -> Iterator[tuple[str, str | None, str, dict]]:
     """`(kind, group, process, line)` of every kill in log lines `[{seconds, text}]`.
 
-    `group` is the control group whose limit was met (`/lxc/101`), None for the host's memory or where nobody says.
+    `group` is the control group whose limit was met (`/lxc/101`), None for the host's memory or if it is not known.
     """
     group = None
     for line in lines:

@@ -34,7 +34,7 @@ def read_controllers(host: Host) -> Reading:
     """
     names = [name for name in host.list(CONTROLLERS) if re.fullmatch(r"mc\d{1,4}", name)]
     if not names:
-        return Reading(ABSENT, None, "no driver of EDAC watches a memory controller")
+        return Reading(ABSENT, None, "no EDAC driver is loaded for a memory controller")
     return ok([_read_controller(host, name) for name in sorted(names, key=lambda name: int(name[2:]))])
 
 

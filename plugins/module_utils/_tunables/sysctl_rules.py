@@ -11,23 +11,23 @@ from .._redaction.names import CERTAIN, secrecy
 
 # Neither read nor written: what is read goes into records, and what is written into the journal.
 _SECRETS = (
-    ("net.ipv4.tcp_fastopen_key", "it is a secret: whoever knows it can forge TCP Fast Open cookies"),
-    ("net.ipv6.conf.*.stable_secret", "it is a secret: the host's addresses are made from it"),
-    ("net.core.netdev_rss_key", "it is a secret: it tells which packets meet in one queue"),
+    ("net.ipv4.tcp_fastopen_key", "it is a secret: with it TCP Fast Open cookies can be forged"),
+    ("net.ipv6.conf.*.stable_secret", "it is a secret: the host's addresses are derived from it"),
+    ("net.core.netdev_rss_key", "it is a secret: it determines which packets share a queue"),
 )
 
 # A read tells nothing, fails, or does something.
 NEVER_READ = (
-    ("kernel.random.uuid", "every read gives another value"),
-    ("kernel.random.entropy_avail", "it changes by itself"),
-    ("kernel.ns_last_pid", "it changes by itself"),
-    ("fs.file-nr", "it changes by itself"),
-    ("fs.inode-nr", "it changes by itself"),
-    ("fs.inode-state", "it changes by itself"),
-    ("fs.dentry-state", "it changes by itself"),
-    ("fs.aio-nr", "it changes by itself"),
-    ("kernel.pty.nr", "it changes by itself"),
-    ("vm.stat_refresh", "a read of it makes every CPU fold its counters"),
+    ("kernel.random.uuid", "every read returns another value"),
+    ("kernel.random.entropy_avail", "the kernel changes it"),
+    ("kernel.ns_last_pid", "the kernel changes it"),
+    ("fs.file-nr", "the kernel changes it"),
+    ("fs.inode-nr", "the kernel changes it"),
+    ("fs.inode-state", "the kernel changes it"),
+    ("fs.dentry-state", "the kernel changes it"),
+    ("fs.aio-nr", "the kernel changes it"),
+    ("kernel.pty.nr", "the kernel changes it"),
+    ("vm.stat_refresh", "reading it makes every CPU fold its counters"),
     ("vm.drop_caches", "a write drops caches, and there is nothing to read"),
     ("vm.compact_memory", "a write compacts memory, and there is nothing to read"),
     ("net.ipv4.route.flush", "a write flushes routes, and there is nothing to read"),
@@ -38,22 +38,22 @@ NEVER_READ = (
 
 # A write cannot be taken back, or hands over the host.
 NEVER_WRITTEN = (
-    ("kernel.modules_disabled", "once set it stays until the next boot"),
-    ("kernel.kexec_load_disabled", "once set it stays until the next boot"),
+    ("kernel.modules_disabled", "once set it cannot be changed until the next boot"),
+    ("kernel.kexec_load_disabled", "once set it cannot be changed until the next boot"),
     ("kernel.kexec_load_limit_*", "it can only be lowered"),
-    ("kernel.unprivileged_bpf_disabled", "the value 1 stays until the next boot"),
-    ("kernel.yama.ptrace_scope", "the value 3 stays until the next boot"),
-    ("kernel.cad_pid", "it names the process that Ctrl-Alt-Del signals"),
-    ("kernel.modprobe", "it names a program that the kernel runs as root"),
-    ("kernel.hotplug", "it names a program that the kernel runs as root"),
-    ("kernel.poweroff_cmd", "it names a program that the kernel runs as root"),
-    ("kernel.core_pattern", "it may name a program that the kernel runs as root"),
-    ("kernel.usermodehelper.*", "it bounds programs that the kernel runs as root, and can only be narrowed"),
+    ("kernel.unprivileged_bpf_disabled", "the value 1 cannot be changed until the next boot"),
+    ("kernel.yama.ptrace_scope", "the value 3 cannot be changed until the next boot"),
+    ("kernel.cad_pid", "it sets the process that Ctrl-Alt-Del signals"),
+    ("kernel.modprobe", "it sets a program that the kernel runs as root"),
+    ("kernel.hotplug", "it sets a program that the kernel runs as root"),
+    ("kernel.poweroff_cmd", "it sets a program that the kernel runs as root"),
+    ("kernel.core_pattern", "it can set a program that the kernel runs as root"),
+    ("kernel.usermodehelper.*", "it limits programs that the kernel runs as root, and can only be reduced"),
     ("kernel.cap_last_cap", "it is a constant of the kernel"),
     ("kernel.random.*", "it belongs to the random number generator"),
     ("kernel.ftrace_*", "it belongs to tracing"),
     ("kernel.stack_tracer_enabled", "it belongs to tracing"),
-    ("fs.binfmt_misc.*", "it makes the kernel run interpreters"),
+    ("fs.binfmt_misc.*", "it registers interpreters that the kernel runs"),
     *_SECRETS,
 )
 
@@ -123,4 +123,4 @@ def never_written(key: str) -> str | None:
 
 def _first(rules: tuple[tuple[str, str], ...], key: str) -> str | None:
     named = next((why for pattern, why in rules if fnmatch.fnmatchcase(key, pattern)), None)
-    return named or ("its name says that it is a secret" if secrecy(key) == CERTAIN else None)
+    return named or ("its name indicates a secret" if secrecy(key) == CERTAIN else None)

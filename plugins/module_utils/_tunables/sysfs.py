@@ -18,7 +18,7 @@ def check_path(path: Any) -> None:
     if not isinstance(path, str) or not path.startswith("/"):
         raise ValueError(f"{path!r} is not an absolute path, as in /sys/kernel/mm/ksm/run")
     if any(part in ("", ".", "..") for part in path[1:].split("/")) or "\0" in path:
-        raise ValueError(f"{path!r} is not spelled plainly: no empty parts, no . and no ..")
+        raise ValueError(f"{path!r} is not normalised: no empty components, no . and no ..")
 
 
 def read(host: Host, path: str) -> Reading:

@@ -46,7 +46,7 @@ RULES = (
     Rule(rf"{_CPU}/intel_pstate/no_turbo", NUMBER, choices=_SWITCH,
          inexact=(f"sysfs:{CPUFREQ}/policy*/scaling_max_freq",)),
     Rule(rf"{_CPU}/cpu\d+/cpuidle/state\d+/disable", NUMBER, choices=_SWITCH),
-    # A toggle makes the kernel compute min_free_kbytes anew (set_recommended_min_free_kbytes() in mm/khugepaged.c).
+    # A toggle makes the kernel compute min_free_kbytes again (set_recommended_min_free_kbytes() in mm/khugepaged.c).
     Rule(rf"{_THP}/enabled", BRACKETED, inexact=("sysctl:vm.min_free_kbytes",)),
     Rule(rf"{_THP}/defrag", BRACKETED),
     Rule(rf"{_THP}/shmem_enabled", BRACKETED),
@@ -73,17 +73,18 @@ NEVER = (
     (r".*/numa_node", "a write of it taints the kernel"),
     (r".*/(sriov_numvfs|sriov_drivers_autoprobe|msi_bus|enable|d3cold_allowed|broken_parity_status)",
      "it changes a device under its driver"),
-    (r".*/power/(control|autosuspend_delay_ms)", "it makes a device sleep or wakes it"),
-    (r".*/(online|offline|probe)", "it takes processors or memory away from what runs"),
-    (r".*/smt/(control|active)", "it takes processors away from what runs"),
+    (r".*/power/(control|autosuspend_delay_ms)", "it suspends or resumes a device"),
+    (r".*/(online|offline|probe)", "it takes processors or memory offline"),
+    (r".*/smt/(control|active)", "it takes processors offline"),
     (r"/sys/power/.*", "it suspends the machine"),
-    (r"/sys/kernel/iommu_groups/.*", "the type of an IOMMU group belongs to boot"),
+    (r"/sys/kernel/iommu_groups/.*", "the type of an IOMMU group is set at boot"),
     (r"/sys/firmware/.*", "it is firmware"),
     (r"/sys/fs/.*", "it belongs to control groups and file systems"),
     (r"/sys/kernel/(debug|tracing)(/.*)?", "it belongs to debugging and tracing"),
-    (r"/(sys|dev)/(.*/)?watchdog\d*(/.*)?", "it may reboot the machine"),
-    (r"/(proc/driver|sys/class|sys/module)/nvidia.*", "settings of the NVIDIA driver, MIG and ECC belong to its tools"),
-    (r".*/uevent", "it makes events for udev"),
+    (r"/(sys|dev)/(.*/)?watchdog\d*(/.*)?", "it can reboot the machine"),
+    (r"/(proc/driver|sys/class|sys/module)/nvidia.*", "settings of the NVIDIA driver, MIG and ECC are changed with "
+                                                      "its tools"),
+    (r".*/uevent", "it triggers udev events"),
 )
 
 # What is read on request: the kernel's memory, nothing that wakes a device or does something.
@@ -102,7 +103,7 @@ def never_written(path: str) -> str | None:
     if find_rule(path) is not None:
         return None
     forbidden = next((why for pattern, why in _NEVER if pattern.fullmatch(path)), None)
-    return forbidden or "it is not among the files that may be written"
+    return forbidden or "it is not on the list of files that may be written"
 
 
 def never_read(path: str) -> str | None:
@@ -110,5 +111,5 @@ def never_read(path: str) -> str | None:
     if find_rule(path) is None and not path.startswith(READABLE):
         return never_written(path)
     if "/../" in f"{path}/":
-        return "it leads through .."
-    return "its name says that it is a secret" if secrecy(path.rpartition("/")[2]) == CERTAIN else None
+        return "it contains .."
+    return "its name indicates a secret" if secrecy(path.rpartition("/")[2]) == CERTAIN else None

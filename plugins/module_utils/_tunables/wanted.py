@@ -17,7 +17,7 @@ class Wanted(NamedTuple):
     at_least: bool = False
     only_from: Any = None           # write only where this, or one of these in a tuple, is the current value
     identity: str | None = None     # write only to the device that says so
-    restores: bool = False          # brings back what a run changed: never the beginning of a new baseline
+    restores: bool = False          # restores what a run changed: never the beginning of a new baseline
 
     def asked(self) -> Any:
         """The value in the shape of `values`, without its guards."""
@@ -72,7 +72,7 @@ def _at_least(spec: dict, numbers: bool) -> Wanted:
     if not numbers:
         raise ValueError("at_least is for sysctls that hold one number")
     if len(spec) > 1:
-        raise ValueError(f"at_least stands alone, not beside {', '.join(sorted(set(spec) - {'at_least'}))}")
+        raise ValueError(f"at_least cannot be combined with {', '.join(sorted(set(spec) - {'at_least'}))}")
     text = scalar(spec["at_least"])
     try:
         return Wanted(int(text), at_least=True)

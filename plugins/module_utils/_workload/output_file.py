@@ -26,9 +26,9 @@ class OutputFile:
         """The last `limit` bytes, and whether there are more. ValueError where the file was not written meanwhile."""
         now = self._state()
         if now is None:
-            raise ValueError(f"it wrote no file {self.path}: see what it said, or correct output")
+            raise ValueError(f"it did not write {self.path}: see its output, or correct output")
         if now == self._before:
-            raise ValueError(f"it did not write {self.path}: what is there is from before, and would be counted twice")
+            raise ValueError(f"it did not write {self.path}: the existing file is from before")
         try:
             data = self._inside("tail", "-c", str(limit + 1)) if self._prefix else self._last(limit + 1)
         except OSError as error:
@@ -51,7 +51,7 @@ class OutputFile:
         with open(handle, "rb") as file:
             seen = os.fstat(handle)
             if not stat.S_ISREG(seen.st_mode):
-                raise ValueError(f"{self.path} is no regular file")
+                raise ValueError(f"{self.path} is not a regular file")
             file.seek(max(0, seen.st_size - size))
             return file.read(size)
 

@@ -24,7 +24,7 @@ from .process_tree import Process, read_family, send, still_alive
 OUTPUT_LIMIT = 4 << 20      # bytes kept of each stream: one half from its start, one from its end
 TERM_GRACE = 10.0           # seconds to end after SIGTERM
 KILL_GRACE = 2.0            # and after SIGKILL, before it is abandoned
-PIPE_GRACE = 1.0            # for what is left in a pipe that somebody else holds open
+PIPE_GRACE = 1.0            # for what is left in a pipe that something else holds open
 SECRET_LENGTH = 8           # shorter values, `8` or `true`, are no secrets and occur everywhere
 _POLL = 0.05
 _LOOK = 0.5                 # seconds between two looks at whether a signal came
@@ -82,7 +82,7 @@ def _start(argv: Sequence[str], prefix: list[str], chdir: str | None, environmen
         words = [*prefix, *(["env", f"--chdir={chdir}"] if chdir else []), *words]
         surroundings["PATH"] = environment.get("PATH", PATH)
     elif chdir is not None and not os.path.isdir(chdir):
-        raise ValueError(f"{argv[0]} was not started: chdir {chdir} is not a folder")
+        raise ValueError(f"{argv[0]} was not started: chdir {chdir} is not a directory")
     try:
         return subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                 cwd=None if prefix else chdir, env=surroundings, start_new_session=True,
@@ -91,7 +91,7 @@ def _start(argv: Sequence[str], prefix: list[str], chdir: str | None, environmen
         if os.path.exists(os.path.join(chdir or "", words[0])):
             raise ValueError(f"{argv[0]} could not be started: the interpreter of its first line is missing") from None
         raise ValueError(f"{argv[0]} was not found, neither as a path nor in PATH ({surroundings.get('PATH', '')}): "
-                         "install it or write its whole path") from None
+                         "install it or use an absolute path") from None
     except OSError as error:
         raise ValueError(f"{argv[0]} could not be started: {error.strerror}") from None
 
@@ -186,7 +186,7 @@ def _end(host: Host, child: subprocess.Popen, waiter: _Waiter) -> list[dict[str,
     return told or [{"pid": child.pid, "command": str(child.args[0])}]
 
 
-# -- what became of it ------------------------------------------------------------------------------------------------
+# -- outcome ---------------------------------------------------------------------------------------------------------
 
 def _problem(name: str, result: Mapping[str, Any], timeout: float) -> str | None:
     if result["timed_out"]:

@@ -34,7 +34,7 @@ class GuardedAction(ActionBase):
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         self.console = Console()
         self.seconds = _seconds(self._variable("gpuhost_timeout", task_vars))      # for one reading of a host
-        failure: AnsibleError = AnsibleActionFail("the task ended without an answer")
+        failure: AnsibleError = AnsibleActionFail("the task ended without a result")
         try:
             modes.choose(survey.or_default(self._variable("gpuhost_report_mode", task_vars), None))
             with time_limit(self.seconds if self.READS else 0):
@@ -48,11 +48,11 @@ class GuardedAction(ActionBase):
             failure = AnsibleActionFail(_shown(bad))
         except OutOfTime:
             failure = AnsibleActionFail(
-                f"the host did not answer within {self.seconds:g} s (gpuhost_timeout): something on it hangs, or it is "
-                "far slower than others. Nothing was made of its answer")
+                f"the host did not respond within {self.seconds:g} s (gpuhost_timeout): something on it hangs, or it "
+                "is very slow. Its data was not used")
         except MemoryError:
-            failure = AnsibleActionFail(f"what the host answered needs more than {bounds.MEMORY_BYTES >> 20} MiB of "
-                                        "memory: nothing was made of its answer")
+            failure = AnsibleActionFail(f"evaluating the host's data needs more than {bounds.MEMORY_BYTES >> 20} MiB "
+                                        "of memory: its data was not used")
         # Outside of the handlers: Ansible shows the errors behind an error, and they have the host's own text.
         raise failure
 
@@ -74,7 +74,7 @@ class GuardedAction(ActionBase):
         try:
             return untag(self._templar.template(task_vars[name]))
         except AnsibleError as error:
-            raise AnsibleActionFail(f"{name} is set, but its value cannot be had: {_shown(error)}") from None
+            raise AnsibleActionFail(f"{name} is set, but its value cannot be resolved: {_shown(error)}") from None
 
 
 def failure_of(answer: Mapping[str, Any], otherwise: str) -> dict[str, Any]:

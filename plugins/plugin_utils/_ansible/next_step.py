@@ -19,7 +19,7 @@ _COLLECTION = "gpuhost.tuning."
 _TAKEN = ("-i", "--inventory", "--inventory-file", "-l", "--limit", "-u", "--user")
 _TAKEN_ALONE = ("-K", "--ask-become-pass", "-k", "--ask-pass", "-b", "--become")
 _VARIABLES = ("-e", "--extra-vars")
-_WIDTH = 97     # with the sign that goes on
+_WIDTH = 97     # with the continuation sign
 _OF_THIS_RUN = ("gpuhost_run_id", "gpuhost_fail_on")
 
 # What Ansible says where sudo or its like is not there, or wants a password.
@@ -30,8 +30,8 @@ def become_hint(message: str) -> str | None:
     """What to do about an error of becoming root; None for another error."""
     if not _NO_BECOME.search(message):
         return None
-    return ("Only root may read all of a host: give the password with --ask-become-pass, come as root with -u root, or "
-            "audit without root and see less: -e gpuhost_become=false")
+    return ("Only root can read everything on a host: use --ask-become-pass, connect as root with -u root, or audit "
+            "without root and get fewer results: -e gpuhost_become=false")
 
 
 def command(playbook: str, *words: str, argv: Sequence[str] | None = None) -> str:

@@ -68,11 +68,11 @@ def answer(status: int, output: str, errors: str) -> dict[str, Any]:
     if refused is not None:
         return {"failed": True, "msg": refused}
     if status == 128 + signal.SIGALRM:
-        return {"failed": True, "msg": "the host did not answer within its time (gpuhost_timeout): something hangs"}
+        return {"failed": True, "msg": "the host did not respond in time (gpuhost_timeout): something hangs"}
     message = (errors or output)[-_TAIL:].strip().splitlines()[-3:]
     return {"failed": True, "stderr": errors[-_TAIL:],
             "msg": f"the host could not be read, its Python ended with status {status}: "
-                   f"{' / '.join(message) or 'it said nothing'}"}
+                   f"{' / '.join(message) or 'no output'}"}
 
 
 def _refusal(output: str) -> str | None:

@@ -23,9 +23,9 @@ def problem(patterns: Sequence[str], limit: str | None, sources: Iterable[str], 
         if missing:
             return f"no hosts: the inventory {missing[0]} does not exist"
         if not hosts:
-            return f"no hosts: the inventory {', '.join(sources) or '(none given)'} has none; name one with -i FILE"
+            return f"no hosts: the inventory {', '.join(sources) or '(none given)'} has none; give one with -i FILE"
         return f"no hosts: {wanted} matches none of the {hosts} of the inventory; see gpuhost_hosts and -i"
     # A limit in a file (@retry) has been read by Ansible, which ends where nothing of it is known.
     if limit and "@" not in limit and not set(matched) & set(matching([limit])):
-        return f"no hosts: of {wanted} none is left by --limit {limit!r}; see gpuhost_hosts and -l"
+        return f"no hosts: --limit {limit!r} leaves none of {wanted}; see gpuhost_hosts and -l"
     return None

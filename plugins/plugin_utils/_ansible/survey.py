@@ -2,8 +2,8 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Answers of a survey, which are texts: an empty field is a variable that nobody set, a list has a line for each entry,
-a mapping is YAML."""
+"""Answers of a survey, which are texts: an empty field is a variable that is not set, a list has one line per entry, a
+mapping is YAML."""
 from __future__ import annotations
 
 from collections.abc import Mapping

@@ -88,7 +88,7 @@ TYPES = {
 def problem(word: str, value: Any) -> str | None:
     """Why a value cannot be meant, as `wanted ..., found ...`; None where it can, or where any value can.
 
-    An empty text and null stand for a variable that nobody set, as surveys and templates hand them over.
+    An empty text and null stand for a variable that was not set, as surveys and templates hand them over.
     """
     type_ = TYPES.get(word)
     if type_ is None or survey.is_empty(value):

@@ -4,7 +4,7 @@
 # Private to this collection: it may change at any time.
 """The variables by which users set what holds for every role: they exist, and what they say can be had.
 
-Roles take them with Jinja's `default()`, for which a variable that does not resolve is one that nobody set. A tune
+Roles take them with Jinja's `default()`, for which a variable that does not resolve is one that was not set. A tune
 that was told `gpuhost_skip: "{{ misspelt }}"` would so change what it was told to leave alone.
 """
 from __future__ import annotations
@@ -79,7 +79,7 @@ def check(variables: Mapping[str, Any], resolve: Resolve, roles: Collection[str]
                 raise ValueError(f"{name}: {wrong}")
         elif word in FORMER:
             _resolved(name, variables, resolve)
-            warnings.append(f"{name} is called {PREFIX}{FORMER[word]} now; the old name holds until version 2.0.0")
+            warnings.append(f"{name} is called {PREFIX}{FORMER[word]} now; the old name works until version 2.0.0")
         elif word not in KNOWN | _LEFT:
             warnings.append(_unknown(name, word))
     return warnings
@@ -112,7 +112,7 @@ def check_role(role: str, options: Collection[str], variables: Mapping[str, Any]
         if near and name in passed:
             raise ValueError(f"the role {role} has no option {name}: did you mean {near[0]}?")
         if near:
-            warnings.append(f"{name} is no option of the role {role} and sets nothing: did you mean {near[0]}?")
+            warnings.append(f"{name} is not an option of the role {role} and has no effect: did you mean {near[0]}?")
     return warnings
 
 
@@ -126,7 +126,7 @@ class Chosen(NamedTuple):
 def options(named: Any, variables: Mapping[str, Any], resolve: Resolve) -> dict[str, Chosen]:
     """The options that `named`, `{option: [names of variables]}`, yields: the first variable that is set gives it."""
     if not isinstance(named, Mapping) or not all(isinstance(names, list) for names in named.values()):
-        raise ValueError("variables: wanted is a mapping from options to lists of names of variables, found "
+        raise ValueError("variables: wanted a mapping from options to lists of variable names, found "
                          f"{named!r}: write for example {{profile: [my_profile, gpuhost_profile]}}")
     found = {option: _first_set(names, variables, resolve) for option, names in named.items()}
     return {option: Chosen(*chosen) for option, chosen in found.items() if chosen is not None}
@@ -144,13 +144,13 @@ def _resolved(name: str, variables: Mapping[str, Any], resolve: Resolve) -> Any:
     except AnsibleValueOmittedError:
         return _UNSET
     except AnsibleError as error:
-        raise ValueError(f"{name} is set, but its value cannot be had: {error}") from error
+        raise ValueError(f"{name} is set, but its value cannot be resolved: {error}") from error
 
 
 def _unknown(name: str, word: str) -> str:
     """What is nearly one of ours is a mistake; anything else may be the user's own, of which ours are made."""
     near = difflib.get_close_matches(word, KNOWN, 1, _NEAR)
     if near:
-        raise ValueError(f"there is no variable {name}: did you mean {PREFIX}{near[0]}? A variable of your own "
-                         "needs a name that is less like ours")
-    return f"{name} is none of the variables of gpuhost.tuning: by itself it sets nothing"
+        raise ValueError(f"there is no variable {name}: did you mean {PREFIX}{near[0]}? Choose a less similar name "
+                         "for your own variable")
+    return f"{name} is not a variable of gpuhost.tuning: it has no effect"

@@ -20,4 +20,4 @@ MEMORY_BYTES = 256 << 20    # that a worker may take beyond what it has once the
 
 def too_much(what: str, found: int | str, limit: int) -> str:
     """The one message of every bound."""
-    return f"the host answered with {found} {what}, at most {limit} are taken: nothing was made of its answer"
+    return f"the host returned {found} {what}, at most {limit} are accepted: its data was not used"

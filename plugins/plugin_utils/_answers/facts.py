@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The facts of a host as they are taken: bounded, of the known version, cleaned, and held against their schema."""
+"""The facts of a host as they are taken: bounded, of the known version, cleaned, and compared with their schema."""
 from __future__ import annotations
 
 import base64
@@ -18,13 +18,13 @@ from .shape import compile_schema, describe
 SCHEMA = "gpuhost.facts/1"
 # Once, when the plugin is imported: workers are forks.
 _FITS = compile_schema("facts.json")
-_TOO_DEEP = "host_info answered with facts that are nested too deep"
+_TOO_DEEP = "host_info returned facts that are nested too deep"
 
 
 def take_packed(packed: Any) -> dict[str, Any]:
     """The facts that host_info packed. ValueError says in one line what is wrong with them."""
     if not isinstance(packed, str):
-        raise ValueError(f"host_info answered with facts that are no text but {type(packed).__name__}")
+        raise ValueError(f"host_info returned facts that are not text but {type(packed).__name__}")
     if len(packed) > bounds.ANSWER_BYTES:
         raise ValueError(too_much("bytes", len(packed), bounds.ANSWER_BYTES))
     text = _unpack(packed)
@@ -37,17 +37,17 @@ def take_packed(packed: Any) -> dict[str, Any]:
     except RecursionError:
         raise ValueError(_TOO_DEEP) from None
     except json.JSONDecodeError as error:
-        raise ValueError(f"host_info answered with facts that are no JSON: {error}") from None
+        raise ValueError(f"host_info returned facts that are not JSON: {error}") from None
     except UnicodeDecodeError:
-        raise ValueError("host_info answered with facts that are not ASCII") from None
+        raise ValueError("host_info returned facts that are not ASCII") from None
 
 
 def take(facts: Any, odd: bool = True) -> dict[str, Any]:
     """Facts that are plain JSON types already; `odd`: whether a text may hold what no terminal should get."""
     found = facts.get("schema") if isinstance(facts, dict) else None
     if found != SCHEMA:
-        raise ValueError(f"host_info answered with the schema {found!r:.80}, wanted {SCHEMA!r}: the collection on the "
-                         "controller is another than that which read the host")
+        raise ValueError(f"host_info returned the schema {found!r:.80}, wanted {SCHEMA!r}: the collection on the "
+                         "controller and the one that read the host have different versions")
     try:
         if odd:
             facts = clean_all(facts)
@@ -55,7 +55,7 @@ def take(facts: Any, odd: bool = True) -> dict[str, Any]:
     except RecursionError:
         raise ValueError(_TOO_DEEP) from None
     if misfit is not None:
-        raise ValueError(f"host_info answered with facts of another shape than {SCHEMA}: {clean(describe(misfit))}")
+        raise ValueError(f"host_info returned facts that do not match {SCHEMA}: {clean(describe(misfit))}")
     _require_few(facts)
     return facts
 
@@ -65,16 +65,16 @@ def _unpack(packed: str) -> bytes:
     try:
         text = stream.decompress(base64.b64decode(packed, validate=True), bounds.ANSWER_BYTES)
     except (zlib.error, ValueError) as error:
-        raise ValueError(f"host_info answered with facts that cannot be unpacked: {error}") from None
+        raise ValueError(f"host_info returned facts that cannot be unpacked: {error}") from None
     if not stream.eof:
         more = len(text) >= bounds.ANSWER_BYTES
         raise ValueError(too_much("bytes", f"more than {len(text)}", bounds.ANSWER_BYTES) if more else
-                         "host_info answered with facts that cannot be unpacked: they are cut off")
+                         "host_info returned facts that cannot be unpacked: they are truncated")
     return text
 
 
 def _no_constant(name: str) -> Any:
-    raise ValueError(f"host_info answered with {name}, which is no number of JSON")
+    raise ValueError(f"host_info returned {name}, which is not a JSON number")
 
 
 def _require_few(facts: dict[str, Any]) -> None:

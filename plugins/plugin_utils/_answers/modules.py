@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Answers of the modules that the controller looks into, held against schemas/answers.json first."""
+"""Answers of the modules that the controller looks into, compared with schemas/answers.json first."""
 from __future__ import annotations
 
 from typing import Any
@@ -18,5 +18,5 @@ def take_answer(kind: str, answer: Any) -> dict[str, Any]:
     answer = clean_all(answer)
     misfit = _FITS[kind](answer)
     if misfit is not None:
-        raise ValueError(f"the host answered with something else than the module does: {clean(describe(misfit))}")
+        raise ValueError(f"the module's result is invalid: {clean(describe(misfit))}")
     return answer

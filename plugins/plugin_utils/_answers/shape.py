@@ -80,11 +80,11 @@ class _Compiler:
         if node is True:
             return lambda _value: None
         if node is False:
-            return lambda _value: ([], "wanted nothing here")
+            return lambda _value: ([], "no value is allowed here")
         parts: list[Fits] = []
         for keyword in node:
             if keyword not in _ONLY_WORDS and keyword not in _KEYWORDS:
-                raise ValueError(f"schemas/{file}: the keyword {keyword!r} is not known to {__name__}")
+                raise ValueError(f"schemas/{file}: the keyword {keyword!r} is not supported by {__name__}")
         for keyword, make in _KEYWORDS.items():
             if keyword in node:
                 part = make(self, node, file)
@@ -143,7 +143,7 @@ def _type(_compiler: _Compiler, node: Mapping[str, Any], _file: str) -> Fits:
         for test in tests:
             if test(value):
                 if isinstance(value, str) and len(value) > CHARACTERS:
-                    return [], f"a text of {len(value)} characters, at most {CHARACTERS} are taken"
+                    return [], f"a text of {len(value)} characters, at most {CHARACTERS} are accepted"
                 return None
         return [], f"wanted {wanted}, found {_kind(value)}"
     return fits
@@ -151,7 +151,7 @@ def _type(_compiler: _Compiler, node: Mapping[str, Any], _file: str) -> Fits:
 
 def _kind(value: Any) -> str:
     if type(value) in (int, float) and not -NUMBER < value < NUMBER:
-        return "a number beyond all that a kernel has"
+        return "a number out of range"
     return {dict: "object", list: "array", str: "string", bool: "boolean", type(None): "null", int: "integer",
             float: "number"}[type(value)]
 
@@ -170,7 +170,7 @@ def _choices(_compiler: _Compiler, node: Mapping[str, Any], _file: str) -> Fits:
 def _pattern(_compiler: _Compiler, node: Mapping[str, Any], _file: str) -> Fits:
     pattern = re.compile(node["pattern"])
     return lambda value: None if not isinstance(value, str) or pattern.search(value) else (
-        [], f"{value!r:.80} has not the form {pattern.pattern}")
+        [], f"{value!r:.80} does not match {pattern.pattern}")
 
 
 def _range(_compiler: _Compiler, node: Mapping[str, Any], _file: str) -> Fits:
@@ -186,7 +186,7 @@ def _items(compiler: _Compiler, node: Mapping[str, Any], file: str) -> Fits:
         if not isinstance(value, list):
             return None
         if len(value) > ENTRIES:
-            return [], f"{len(value)} entries, at most {ENTRIES} are taken"
+            return [], f"{len(value)} entries, at most {ENTRIES} are accepted"
         for position, item in enumerate(value):
             misfit = inner(item)
             if misfit is not None:
@@ -206,7 +206,7 @@ def _properties(compiler: _Compiler, node: Mapping[str, Any], file: str) -> Fits
         if not isinstance(value, dict):
             return None
         if len(value) > ENTRIES:
-            return [], f"{len(value)} keys, at most {ENTRIES} are taken"
+            return [], f"{len(value)} keys, at most {ENTRIES} are accepted"
         for name in required:
             if name not in value:
                 return [], f"the key {name} is missing"
@@ -218,7 +218,7 @@ def _properties(compiler: _Compiler, node: Mapping[str, Any], file: str) -> Fits
                     misfit[0].append(name)
                     return misfit
             elif more is False and name not in known:
-                return [], f"there is no key {name!r:.80} in it"
+                return [], f"unknown key {name!r:.80}"
         return None
     return fits
 
@@ -239,7 +239,7 @@ def _any_of(compiler: _Compiler, node: Mapping[str, Any], file: str) -> Fits:
 
 def _not(compiler: _Compiler, node: Mapping[str, Any], file: str) -> Fits:
     inner = compiler.compile(node["not"], file)
-    return lambda value: None if inner(value) is not None else ([], "it is what it must not be")
+    return lambda value: None if inner(value) is not None else ([], "the value is not allowed")
 
 
 def _if(compiler: _Compiler, node: Mapping[str, Any], file: str) -> Fits:

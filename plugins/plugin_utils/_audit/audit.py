@@ -127,7 +127,7 @@ class Audit:
         self.note(state, reasons=reasons, sysroot=self.arguments["sysroot"])
 
     def note(self, state: str, **more: Any) -> None:
-        """Put down what became of the host, where the run is part of a rollout."""
+        """Record the outcome of the host, where the run is part of a rollout."""
         rollout.note(self.arguments["report_dir"], self.run_id, self.host, state, **more)
 
     def _write_after(self) -> dict[str, Any]:
@@ -155,7 +155,7 @@ class Audit:
         if harm:
             state, more = rollout.HARMED, {"reasons": [f"{entry['device']}: {entry['what']}" for entry in harm]}
         elif refused:
-            # Why a node is left alone was put down before.
+            # Why a node is left alone was recorded before.
             alone = all(change["reason"] == pve_busy.REASON for change in refused)
             state, more = rollout.REFUSED, {} if alone else {"reasons": change_lines(refused)}
         self.note(state, changed={change["address"]: change["after"] for change in changed}, **more)
@@ -191,5 +191,5 @@ class Audit:
 
 def _refuse_container(identity: dict[str, Any]) -> None:
     if identity["kind"] == "container":
-        raise ValueError(f"the target is a container ({identity['evidence']}): its host decides about these settings, "
-                         "run this on the host")
+        raise ValueError(f"the target is a container ({identity['evidence']}): these settings belong to its host, run "
+                         "this on the host")

@@ -56,7 +56,7 @@ def began() -> str:
 
 
 def note(report_dir: str, run: str, hosts: Sequence[str], host: str, state: str, at: str, begun: str) -> None:
-    """Put down how the audit of `host` ended. A `run` begins the file anew, with what other runs have put down since it
+    """Record how the audit of `host` ended. A `run` begins the file again, with what other runs have record since it
     was `begun`.
 
     Any number of workers, on any number of controllers that share the folder, may do so at once. Raises RecordError.
@@ -100,7 +100,7 @@ def _others(folder: pathlib.Path, path: pathlib.Path, ours: Mapping[str, Any]) -
 
 
 def _read(path: pathlib.Path) -> dict[str, Any] | None:
-    """What a run has put down; None where it has nothing yet."""
+    """What a run has record; None where it has nothing yet."""
     try:
         document = host_folder.read_json(path)
         whole = isinstance(document["hosts"], dict) and isinstance(document["began"], str)

@@ -45,7 +45,7 @@ def write_row(path: pathlib.Path, document: dict[str, Any], shown: Iterable[Sect
 
 
 def write_outcome(folder: host_folder.HostFolder, run: dict[str, Any]) -> None:
-    """outcome.json of a run: what became of every change of its plan, and what the guard saw."""
+    """outcome.json of a run: the outcome of every change of its plan, and what the guard saw."""
     planned_out = [change for change in run["planned"] if change["outcome"] == "skipped"]
     host_folder.write_json(folder.run(run["run_id"]) / host_folder.OUTCOME, {
         "schema": host_folder.SCHEMA_OUTCOME, "host": folder.path.name, "run_id": run["run_id"],

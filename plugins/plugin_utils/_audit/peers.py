@@ -21,7 +21,7 @@ FOLDER = ".clusters"
 
 
 def note_peer(folder: HostFolder, facts: Mapping[str, Any]) -> None:
-    """Put down what other nodes ask of this one; call it once its audit.json is written."""
+    """Record what other nodes ask of this one; call it once its audit.json is written."""
     guests = facts["guests"]
     node = value(guests["node"])
     if node is not None and set(value(guests["cluster_nodes"], [])) - {node}:
@@ -57,7 +57,7 @@ def _facts_of(folder: HostFolder, cluster: list[str], node: str) -> dict[str, An
     try:
         kept = read_json(_path(folder, cluster, node))
         audit = HostFolder(str(folder.path.parent), kept["host"]).path / "audit.json"
-        # A record that was copied or written anew is asked itself.
+        # A record that was copied or written again is asked itself.
         peer = kept["facts"] if kept["of"] == identity(audit) else _asked(read_json(audit)["facts"])
         ours = peer["guests"]["node"] == node and peer["guests"]["cluster_nodes"] == cluster
     except (RecordError, OSError, KeyError, TypeError, AttributeError):

@@ -39,4 +39,4 @@ def tell(record: dict[str, Any], first: Mapping[str, Any]) -> dict[str, Any]:
 def _told(one: dict[str, Any], before: Mapping[str, Any] | None) -> dict[str, Any]:
     if before is None or one["verdict"] == SLOW:
         return one
-    return {**one, "said": f"{one['said']}; at first it was slow: {before['said']}"}
+    return {**one, "said": f"{one['said']}; the first measurement was slow: {before['said']}"}

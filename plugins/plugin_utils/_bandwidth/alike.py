@@ -9,7 +9,7 @@ import statistics
 from collections.abc import Hashable, Mapping
 from typing import Any, NamedTuple
 
-FEWEST = 6                  # that can be compared: of fewer nobody can tell which are the odd ones
+FEWEST = 6                  # that can be compared: of fewer it cannot be determined which are the odd ones
 MOST_SLOW = 4               # one part of so many: if more are slow there are two kinds of them
 AGREE_PERCENT = 10          # by which the others differ from their middle at most
 

@@ -12,7 +12,7 @@ carries 24 bytes (framing 4 with the sequence number, header 16, LCRC 4), a comp
 R. Neugebauer et al., Understanding PCIe performance for end host networking, SIGCOMM 2018. What acknowledgements, flow
 control and the latency of reads take is not in it: it differs from host to host, and this is what none can exceed.
 
-Nothing is expected where nobody can know: links between processors have no register that tells their speed, the ports
+Nothing is expected if it is not known: links between processors have no register that tells their speed, the ports
 that a virtual machine sees are made up, and what NVLink carries is none of PCI Express.
 """
 from __future__ import annotations
@@ -39,7 +39,7 @@ PATHS = {"same_switch": "same switch", "same_root_complex": "same root complex",
 
 
 class Expected(NamedTuple):
-    """GB/s (1e9 bytes a second) of one direction, None where nobody can know; `why` says then why, else over what."""
+    """GB/s (1e9 bytes a second) of one direction, None if it is not known; `why` says then why, else over what."""
 
     gb_s: float | None
     why: str
@@ -82,7 +82,7 @@ def of_pairs(gpus: list[dict], facts: dict[str, Any]) -> dict[tuple[str, str], P
     """Every ordered pair of `gpus` by (from, to): `from` writes to the memory of `to`, or reads from it."""
     ports = ports_of(facts)
     found = peer_to_peer(gpus, facts)
-    nothing = "NVLink joins the GPUs: PCI Express says nothing about it" if found["nvlink"] else (
+    nothing = "the GPUs are connected by NVLink: PCI Express gives no expected value" if found["nvlink"] else (
         next(filter(None, map(coherent, gpus)), None) or unknowable(facts))
     by_address = {gpu["bdf"]: gpu for gpu in gpus}
     pairs = {}
@@ -113,9 +113,9 @@ def _reaches_root(pair: dict) -> bool:
 
 def _between(pair: dict, ends: tuple[dict, dict], ports: dict[str, dict]) -> Expected:
     if pair["relation"] == "across":
-        return Expected(None, "it passes the link between two processors, whose speed nothing on the host tells")
+        return Expected(None, "it crosses the socket interconnect, whose speed is not known")
     if pair["relation"] == "unknown":
-        return Expected(None, "no NUMA node is known, so it may pass the link between two processors")
+        return Expected(None, "no NUMA node is known, so it may cross the socket interconnect")
     # A port that redirects, or may, sends up to the root what could stay below it: then the shared links count too.
     whole = _reaches_root(pair)
     hops, devices = [], []
@@ -138,7 +138,7 @@ def _over(hops: list[Hop], max_payload: int | None, header: int) -> Expected:
     if max_payload is None:
         return Expected(None, "the registers of a device on its path could not be read")
     if not hops:
-        return Expected(None, "no link above it is known")
+        return Expected(None, "the link above it is not known")
     slowest = min(hops, key=lambda hop: payload_gb_s(hop.speed_gts, hop.width, max_payload, header))
     return Expected(payload_gb_s(slowest.speed_gts, slowest.width, max_payload, header),
                     f"{slowest.speed_gts:g} GT/s x{slowest.width} at {slowest.bdf}, MaxPayload {max_payload}")
@@ -152,7 +152,7 @@ def smallest_payload(devices: Iterable[dict]) -> int | None:
 
 def unknowable(facts: dict[str, Any]) -> str | None:
     if facts["identity"]["kind"] == "vm":
-        return "the ports that a virtual machine sees are made up"
+        return "the ports of a virtual machine are emulated"
     return None
 
 

@@ -70,11 +70,11 @@ def _nothing(flow: tuple[str, str], facts: Mapping[str, Any], pairs: Mapping[tup
         return next(filter(None, own), None) or unknowable(facts)
     pair = pairs.get(flow)
     if pair is None:
-        return "the host has no such pair any more"
+        return "the host no longer has this pair"
     if pair.expected.gb_s is None:
         return pair.expected.why
     if pair.through_intel and pair.path != "same switch":
-        return "nobody has published what root ports of an Intel processor carry between GPUs at once"
+        return "there is no published figure for concurrent copies between root ports of Intel processors"
     return None
 
 

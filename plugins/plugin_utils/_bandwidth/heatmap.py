@@ -15,7 +15,7 @@ HOST = "host"
 _CELL, _ROW, _LABEL, _TOP, _GAP, _EDGE = 58, 26, 106, 62, 36, 14
 _NARROWEST = 390           # pixels: what the heading of a matrix of one GPU takes
 _HEATS = 5
-_LEGEND = "GB/s: the stronger the blue, the faster. In a frame: slow, or not sound (!). Grey: not measured."
+_LEGEND = "GB/s: darker blue is faster. Framed: slow, or faulty (!). Grey: not measured."
 
 
 class Cell(NamedTuple):
@@ -133,4 +133,4 @@ def _describe(records: Sequence[Mapping[str, Any]]) -> str:
     copies = [gpu[way]["gb_s"] for gpu in newest["gpus"] for way in ("h2d", "d2h") if gpu[way]]
     parts = [f"{what} from {min(found):.1f} to {max(found):.1f} GB/s" for what, found in (
         ("copies to and from the host", copies), ("transfers between GPUs", figures)) if found]
-    return f"{'; '.join(parts) or 'no figures'}. The tables beside it have every value."
+    return f"{'; '.join(parts) or 'no figures'}. All values are in the tables."

@@ -22,10 +22,10 @@ def of_gpu(one: Mapping[str, Any], gpu: Mapping[str, Any] | None, reads: bool) -
     if not registers or not reads:
         return hints
     if registers["extended_tags_supported"] and not registers["extended_tags"]:
-        hints.append("it is kept to 32 reads under way (check pcie_extended_tags)")
+        hints.append("it is limited to 32 outstanding reads (check pcie_extended_tags)")
     size = registers["max_read_request"]
     if size is not None and size < _FEW_BYTES:
-        hints.append(f"it asks for {size} bytes in a read (check pcie_maxreadreq)")
+        hints.append(f"MaxReadReq is {size} bytes (check pcie_maxreadreq)")
     return hints
 
 
@@ -33,9 +33,9 @@ def of_pair(pair: Pair) -> list[str]:
     hints = []
     # Transfers of those that share no switch go up to the root anyway.
     if pair.redirect and (pair.path == _WITHIN_A_SWITCH or pair.translated):
-        hints.append(f"transfers are redirected up to the root at {', '.join(pair.redirect)} (check iommu_acs)")
+        hints.append(f"transfers are redirected to the root complex at {', '.join(pair.redirect)} (check iommu_acs)")
     if pair.translated:
         hints.append("the IOMMU translates them (check iommu_acs)")
     if pair.path != _WITHIN_A_SWITCH:
-        hints.append("they pass the processor, which may carry less than the links")
+        hints.append("they go through the root complex, which may be slower than the links")
     return hints

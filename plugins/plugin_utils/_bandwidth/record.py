@@ -62,7 +62,7 @@ def _compared(made: list[dict[str, Any]], find: Callable[..., dict[Any, alike.Ou
     """Those that are sound by what is expected of them, and far below all that are alike, are slow."""
     low: dict[str, list[str]] = {}
     for (*ends, way), found in find([one for one in made if one["verdict"] == HEALTHY], percent).items():
-        others = f"the {found.others} that are alike, which reach {found.gb_s:.1f} GB/s"
+        others = f"the {found.others} similar ones, which reach {found.gb_s:.1f} GB/s"
         low.setdefault(" -> ".join(ends), []).append(f"{_DIRECTIONS.get(way, way)} less than {others}")
     return [{**one, "verdict": SLOW, "said": one_line(f"{one['said']}; {', '.join(low[name_of(one)])}")}
             if name_of(one) in low else one for one in made]
@@ -74,7 +74,7 @@ def _gpu(one: Mapping[str, Any], gpu: Mapping[str, Any] | None, facts: Mapping[s
     expected = of_gpu(gpu, facts) if gpu else {}
     figures, message, slow = {}, [], []
     for direction, words in _DIRECTIONS.items():
-        wanted = expected.get(direction, Expected(None, "the host has no such GPU any more"))
+        wanted = expected.get(direction, Expected(None, "the host no longer has this GPU"))
         figures[direction] = one[direction] and {**_kept(one[direction], "gb_s"), "expected_gb_s": wanted.gb_s}
         if one[direction]:
             slow += [direction] if is_slow(one[direction]["gb_s"], wanted.gb_s, percent) else []
@@ -85,7 +85,7 @@ def _gpu(one: Mapping[str, Any], gpu: Mapping[str, Any] | None, facts: Mapping[s
 
 
 def _pair(one: Mapping[str, Any], pair: Pair | None, percent: float) -> dict[str, Any]:
-    pair = pair or Pair("unknown", Expected(None, "the host has no such pair any more"), None, [])
+    pair = pair or Pair("unknown", Expected(None, "the host no longer has this pair"), None, [])
     message, slow = [], False
     for way in ("write", "read"):
         if one[way]:
@@ -120,10 +120,10 @@ def _judged(one: Mapping[str, Any], message: list[str], slow: bool, hints: list[
     """Only what was sound can be slow: a copy with wrong data is wrong, however fast it was."""
     verdict = SLOW if slow and one["verdict"] == HEALTHY else one["verdict"]
     if verdict not in VERDICTS:
-        raise ValueError(f"gpu_bandwidth answered with the verdict {verdict!r}, wanted one of {', '.join(VERDICTS)}")
+        raise ValueError(f"gpu_bandwidth returned the verdict {verdict!r}, wanted one of {', '.join(VERDICTS)}")
     # What the module says of a sound one only repeats the figures.
     texts = message if one["verdict"] == HEALTHY and message else [one["said"] or verdict.replace("_", " "), *message]
-    seen = f"; to look at: {', '.join(hints)}" if verdict == SLOW and hints else ""
+    seen = f"; possible causes: {', '.join(hints)}" if verdict == SLOW and hints else ""
     return {"verdict": verdict, "said": one_line(", ".join(texts) + seen)}
 
 

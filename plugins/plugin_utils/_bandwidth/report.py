@@ -24,7 +24,7 @@ FILE = "bandwidth.svg"
 _SHOWN = 8
 _TOOLS = {"driver": "the driver library", "nvbandwidth": "nvbandwidth"}
 _GPU_HEAD = ["GPU", "model", "NUMA node", "from host", "to host", "within", "link under load", "verdict"]
-_GROUP_HEAD = ["copies at once", "together", "slowest", "verdict"]
+_GROUP_HEAD = ["concurrent copies", "together", "slowest", "verdict"]
 _PATH_HEAD = ["path", "pairs", "expected", "writes", "reads", "latency, us"]
 
 
@@ -65,12 +65,12 @@ def _notes(record: Mapping[str, Any], older: Mapping[str, Any] | None) -> list[s
              f"{' and '.join(parts)}: {message or 'nothing'}."]
     notes += _unsound(record)
     if record["stopped"]:
-        notes.append(f"It was stopped: {record['stopped']}")
+        notes.append(f"The measurement stopped: {record['stopped']}")
     notes += [f"Not measured: {one['subject']}: {one['reason']}" for one in record["not_measured"]]
     if older:
         notes.append(f"Before and after: run {older['run_id']} of {older['measured_at']} beside this one.")
-    return [*notes, "Expected is what the narrowest link on the way can carry at most, by its speed, lanes and "
-                    f"MaxPayload; what reaches less than {record['slow_below_percent']:g} % of it is slow."]
+    return [*notes, "Expected values are the maximum of the narrowest link on the path, by its speed, lanes and "
+                    f"MaxPayload; results below {record['slow_below_percent']:g} % of it are slow."]
 
 
 def _unsound(record: Mapping[str, Any]) -> list[str]:
@@ -87,7 +87,7 @@ def _stale(record: Mapping[str, Any], facts: Mapping[str, Any]) -> list[str]:
     found = []
     boot = value(facts["identity"].get("boot_id"))
     if boot and record["boot_id"] and boot != record["boot_id"]:
-        found.append("The host was restarted since: measure again before you rely on it.")
+        found.append("The host was rebooted since: measure again.")
     now = {gpu["bdf"]: gpu for gpu in facts["gpus"] if gpu["vendor"] == "10de"}
     then = {gpu["bdf"]: gpu["uuid"] for gpu in record["gpus"]}
     known = {*then, *(one["subject"] for one in record["not_measured"])}
@@ -96,7 +96,7 @@ def _stale(record: Mapping[str, Any], facts: Mapping[str, Any]) -> list[str]:
     changed += [f"{bdf} is another card" for bdf, uuid in then.items()
                 if bdf in now and uuid and value(now[bdf].get("uuid"), uuid) != uuid]
     if changed:
-        found.append(f"The hardware was changed since: {', '.join(changed)}. Measure again.")
+        found.append(f"The hardware has changed since: {', '.join(changed)}. Measure again.")
     return found
 
 
@@ -104,7 +104,7 @@ def _tables(record: Mapping[str, Any]) -> Iterable[Table]:
     rows = [[gpu["bdf"], gpu["name"] or "-", _number(gpu["numa_node"]), _copy(gpu["h2d"]), _copy(gpu["d2h"]),
              _copy(gpu["d2d"]), _link(gpu["link"]), gpu["verdict"].replace("_", " ")] for gpu in record["gpus"]]
     if rows:
-        yield Table("Copies of each GPU, GB/s (of what is expected)", _GPU_HEAD, rows)
+        yield Table("Copies of each GPU, GB/s (of expected)", _GPU_HEAD, rows)
     pairs = record["pairs"]
     if not pairs:
         return
@@ -120,7 +120,7 @@ def _groups(record: Mapping[str, Any]) -> Iterable[Table]:
     rows = [[one["name"], _copy(one if one["gb_s"] is not None else None), _slowest(one),
              one["verdict"].replace("_", " ")] for one in record.get("concurrent", [])]
     if rows:
-        yield Table("Copies at once, GB/s (of what is expected)", _GROUP_HEAD, rows)
+        yield Table("Concurrent copies, GB/s (of expected)", _GROUP_HEAD, rows)
 
 
 def _slowest(group: Mapping[str, Any]) -> str:

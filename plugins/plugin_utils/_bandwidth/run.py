@@ -86,7 +86,7 @@ class Measurement:
         if len(self.devices) < 2:
             return False
         reason = scope_module.pairs_risk(self.expected, self.arguments["despite"]) if self.arguments["pairs"] else (
-            "they were not asked for (gpuhost_bandwidth_pairs)")
+            "not requested (gpuhost_bandwidth_pairs)")
         if reason:
             self.not_measured = [*self.not_measured, {"subject": "transfers between GPUs", "reason": reason}]
         return reason is None
@@ -121,11 +121,11 @@ class Measurement:
         return record.harm(self.record)
 
     def lost(self, message: str) -> None:
-        """Put down that the connection to the host ended while it was measured."""
+        """Record that the connection to the host ended while it was measured."""
         container = self.arguments["container"]
         nothing = {"where": place_of(container), "tool": self.arguments["tool"], "sizes": [], "gpus": [], "pairs": [],
                    "not_measured": []}
-        stopped = f"the connection to the host ended while it was measured: {one_line(message)}"
+        stopped = f"the connection to the host was lost during the measurement: {one_line(message)}"
         self.record = self._make({**(self.answer or nothing), "stopped": stopped}, self.expected)
         self._write()
 
@@ -151,7 +151,7 @@ class Measurement:
                            for verdict, number in record.tally(self.record).items())
         what = f"{count(len(self.record['gpus']), 'GPU')}, {count(len(self.record['pairs']), 'ordered pair')}"
         groups = len(self.record.get("concurrent", []))
-        what += f", {count(groups, 'group')} of copies at once" if groups else ""
+        what += f", {count(groups, 'group')} of concurrent copies" if groups else ""
         notable = [f"{record.name_of(one)}: {one['verdict'].replace('_', ' ')}: {one['said']}"
                    for one in record.every(self.record) if one["verdict"] != record.HEALTHY]
         more = [f"and {len(notable) - _SHOWN} more"] if len(notable) > _SHOWN else []

@@ -45,7 +45,7 @@ def choose(facts: Mapping[str, Any], devices: Sequence[str], container: str | No
         elif gpu["bdf"] in devices:
             raise Refused(f"{gpu['bdf']} cannot be measured: {reason}")
         else:
-            left_out.append({"subject": gpu["bdf"], "reason": reason or "not among the devices that were named"})
+            left_out.append({"subject": gpu["bdf"], "reason": reason or "not in the list of devices"})
     unknown = [bdf for bdf in devices if bdf not in {gpu["bdf"] for gpu in gpus}]
     if unknown:
         there = ", ".join(gpu["bdf"] for gpu in facts["gpus"]) or "none"
@@ -57,14 +57,14 @@ def _why_not(gpu: Mapping[str, Any], container: str | None) -> str | None:
     if gpu["derived"]["left_alone"]:
         return gpu["derived"]["left_alone"]
     if gpu["driver"] != "nvidia":
-        return f"its driver is {gpu['driver'] or 'none'}, and the driver nvidia is needed"
+        return f"its driver is {gpu['driver'] or 'none'}, and the nvidia driver is needed"
     if gpu["derived"]["unusable"]:
-        return f"it did not start: it is {gpu['derived']['unusable'].partition(';')[0]}"
+        return f"it is not usable: it is {gpu['derived']['unusable'].partition(';')[0]}"
     if gpu["virtual_functions"]:
         return "it has virtual functions, whose guests share its link"
     # What containers of Docker and Podman are given, no fact tells: the driver's library in there does.
     if container is not None and ":" not in container and container not in gpu["containers"]:
-        return f"container {container} is not given it"
+        return f"container {container} does not have it"
     return None
 
 
@@ -73,11 +73,11 @@ def require_safe(facts: Mapping[str, Any], despite: Sequence[str]) -> None:
     opened: the state of the host has to change first."""
     hung = facts["nvidia"]["hung"]
     if hung["status"] != "ok":
-        raise Refused("whether a GPU hung in this boot cannot be told: /run/gpuhost/hung.json: "
+        raise Refused("whether a GPU hung since boot is not known: /run/gpuhost/hung.json: "
                       f"{hung['status'].replace('_', ' ')}")
     gone = [gpu["bdf"] for gpu in facts["gpus"] if gpu["vendor"] == _NVIDIA and gpu["state"] == "gone"]
     for reason in (facts["derived"]["container"], facts["derived"]["hung"], facts["derived"]["library_mismatch"],
-                   gone and f"{', '.join(gone)} reads all ones: whatever asks the driver may hang with it"):
+                   gone and f"{', '.join(gone)} reads all ones: any call of the driver may hang"):
         if reason:
             raise Refused(reason)
     for name, reason in ((XID, _hardware_errors(facts)), (HA, _kept_guests(facts))):
@@ -95,30 +95,30 @@ def pairs_risk(pairs: Mapping[tuple[str, str], Pair], despite: Sequence[str]) ->
         return (f"the IOMMU translates and {', '.join(ports)} redirect{'s' if len(ports) == 1 else ''} (check "
                 f"iommu_acs): transfers between GPUs may hang the host. {_opened_by(P2P_RISK)}")
     if any(pair.at_risk is None for pair in pairs.values()):
-        return ("whether the IOMMU translates and a port redirects cannot be told (check iommu_acs), and then "
-                f"transfers between GPUs may hang the host. {_opened_by(P2P_RISK)}")
+        return ("whether the IOMMU translates and a port redirects is not known (check iommu_acs); if so, transfers "
+                f"between GPUs may hang the host. {_opened_by(P2P_RISK)}")
     return None
 
 
 def _opened_by(name: str) -> str:
-    return (f"To measure all the same: {_VARIABLE}: [{name}]; to leave it out: gpuhost_bandwidth{_LEAVE_OUT[name]}: "
+    return (f"To measure anyway: {_VARIABLE}: [{name}]; to skip it: gpuhost_bandwidth{_LEAVE_OUT[name]}: "
             "false")
 
 
 def _hardware_errors(facts: Mapping[str, Any]) -> str | None:
     status = facts["nvidia"]["xids"]["status"]
     if status != "ok":
-        return f"whether the driver reported an error of a GPU in this boot cannot be told (kernel log: {status})"
+        return f"whether the driver reported an error of a GPU since boot is not known (kernel log: {status})"
     errors = [f"{device['bdf']}: {sentence}" for device in facts["derived"]["xids"] for sentence in device["broken"]]
     if not errors:
         return None
-    return f"the driver reported errors of a GPU in this boot (check nvidia_xid): {'; '.join(errors)}"
+    return f"the driver reported errors of a GPU since boot (check nvidia_xid): {'; '.join(errors)}"
 
 
 def _kept_guests(facts: Mapping[str, Any]) -> str | None:
     """A host that hangs is fenced, and its guests come up elsewhere, where their GPUs may not be."""
     guests = facts["guests"]
-    for reading, what in ((guests["status"], "guests"), (guests["ha"], "guests kept by high availability")):
+    for reading, what in ((guests["status"], "guests"), (guests["ha"], "guests managed by HA")):
         if reading["status"] not in ("ok", "absent"):
             return f"whether this node has {what} cannot be told ({reading['status'].replace('_', ' ')})"
     subjects = [f"{kind}:{guest['id']}" for kind, key in (("lxc", "containers"), ("vm", "vms"))
@@ -126,5 +126,5 @@ def _kept_guests(facts: Mapping[str, Any]) -> str | None:
     kept = [subject for subject in subjects if managed(facts, subject)]
     if not kept:
         return None
-    return (f"high availability keeps {count(len(kept), 'guest')} of this node ({', '.join(kept)}): if a GPU hangs the "
+    return (f"Proxmox VE HA manages {count(len(kept), 'guest')} of this node ({', '.join(kept)}): if a GPU hangs the "
             "host, the cluster fences it")

@@ -27,7 +27,7 @@ SLOW_BELOW_PERCENT_TOGETHER = 50
 
 _BEYOND = (PATHS["across"], PATHS["unknown"])
 # Their packets are as large as what a thread stores, not as large as a link allows.
-_OF_KERNELS = Expected(None, "nothing is expected of copies by kernels")
+_OF_KERNELS = Expected(None, "no value is expected for copies by a kernel")
 
 
 class Host(NamedTuple):
@@ -67,8 +67,8 @@ def _figures(made: Mapping[str, Any]) -> str:
     if made["kind"] == BY_KERNEL:
         return f"by a kernel {together}"
     slowest = min(made["flows"], key=lambda flow: flow["gb_s"])
-    return f"{count(len(made['flows']), 'copy', 'copies')} at once {together}, the slowest {slowest['from']} -> " \
-           f"{slowest['to']} {slowest['gb_s']:.1f}"
+    copies = count(len(made["flows"]), "concurrent copy", "concurrent copies")
+    return f"{copies} {together}, the slowest {slowest['from']} -> {slowest['to']} {slowest['gb_s']:.1f}"
 
 
 def _slow(made: Mapping[str, Any], host: Host) -> tuple[list[str], list[str]]:
@@ -79,23 +79,24 @@ def _slow(made: Mapping[str, Any], host: Host) -> tuple[list[str], list[str]]:
             return collapsed, []
         low = [flow for flow in made["flows"]
                if is_slow(flow["gb_s"], flow["expected_gb_s"], SLOW_BELOW_PERCENT_TOGETHER)]
-        return [f"{flow['from']} -> {flow['to']} {flow['gb_s']:.1f} of {flow['expected_gb_s']:.1f} GB/s that its share "
-                "of the links is" for flow in low], []
+        return [f"{flow['from']} -> {flow['to']} {flow['gb_s']:.1f} of {flow['expected_gb_s']:.1f} GB/s, its share of "
+                "the links" for flow in low], []
     both = made["kind"] == BOTH_WAYS
     if not is_slow(made["gb_s"], made["expected_gb_s"], host.percent if both else SLOW_BELOW_PERCENT_TOGETHER):
         return [], []
     if both:
         return _of_both_ways(made, host.pairs[tuple(made["gpus"])])
-    return ["the way between the GPU and the host's memory carries less than half of what its links do, both ways"], []
+    return ["the path between the GPU and the host's memory carries less than half of its links' bandwidth in both "
+            "directions"], []
 
 
 def _of_both_ways(made: Mapping[str, Any], pair: Pair) -> tuple[list[str], list[str]]:
     if pair.path != "same switch":
         checks = [PEER_CHECK] if pair.translated else []
         return [f"the IOMMU translates them (check {PEER_CHECK})" if checks else
-                "they pass the processor, which may carry less than the links"], checks
+                "they go through the root complex, which may be slower than the links"], checks
     where = f", as {', '.join(pair.redirect)} redirect{'s' if len(pair.redirect) == 1 else ''}" if pair.redirect else ""
-    return [f"a detour: both ways go up over the link above the switch and down again{where} (check {PEER_CHECK})"], [
+    return [f"a detour: both directions go up and down the link above the switch{where} (check {PEER_CHECK})"], [
         PEER_CHECK]
 
 
@@ -119,8 +120,8 @@ def _collapsed(made: Mapping[str, Any], host: Host) -> list[str]:
             continue
         together = sum(rate for _source, _target, rate in flows)
         if together < min(alone) * host.percent / 100 / _sharing(root, leaving, gpus, host.pairs):
-            found.append(f"writes collapse: {len(flows)} GPUs below {root} write behind {len(targets)} other root "
-                         f"ports at once and reach {together:.1f} GB/s together, where the slowest of them alone "
+            found.append(f"writes collapse: {len(flows)} GPUs below {root} write to GPUs behind {len(targets)} other "
+                         f"root ports at once and reach {together:.1f} GB/s together; the slowest of them alone "
                          f"reaches {min(alone):.1f}")
     return found
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The user's own benchmark: what `gpuhost_benchmark` may say, held against its schema, and ready to be run."""
+"""The user's own benchmark: what `gpuhost_benchmark` may say, compared with its schema, and ready to be run."""
 from __future__ import annotations
 
 import os
@@ -36,7 +36,7 @@ class Limits(NamedTuple):
 
 
 class Restart(NamedTuple):
-    """The user's own way to start the server anew, and to learn that it answers again."""
+    """The user's own way to start the server again, and to learn that it answers again."""
 
     argv: list[str]
     where: str
@@ -94,7 +94,7 @@ class Benchmark(NamedTuple):
 
     def described(self) -> str:
         """`1 run to warm up and 5 that count of "vllm bench serve" in lxc:101, at most 600 s each`."""
-        warm = {0: "", 1: "1 run to warm up and "}.get(self.warm_up, f"{self.warm_up} runs to warm up and ")
+        warm = {0: "", 1: "1 warm-up run and "}.get(self.warm_up, f"{self.warm_up} warm-up runs and ")
         place = {HOST: "on the host", CONTROLLER: "on the controller"}.get(self.where, f"in {self.where}")
         many = "1 run that counts" if self.repetitions == 1 else f"{self.repetitions} that count"
         return f"{warm}{many} of {self.name!r} {place}, at most {self.timeout:g} s each"
@@ -136,15 +136,15 @@ def _benchmark(given: Mapping[str, Any], origin: str) -> Benchmark:
 
 
 def _check_paths(benchmark: Benchmark, origin: str) -> None:
-    """On a host nobody knows from where a relative path would be taken."""
+    """On a host it is not known from where a relative path would be taken."""
     if benchmark.where == CONTROLLER:
         return
     if benchmark.chdir is not None and not os.path.isabs(benchmark.chdir):
-        raise ValueError(f"{origin}: chdir: {benchmark.chdir!r} is not absolute: on a host or in a container it has to "
+        raise ValueError(f"{origin}: chdir: {benchmark.chdir!r} is not absolute: on a host or in a container it must "
                          "begin with /")
     if benchmark.output not in STREAMS and not os.path.isabs(os.path.join(benchmark.chdir or "", benchmark.output)):
-        raise ValueError(f"{origin}: output: {benchmark.output!r} is neither stdout nor stderr nor an absolute path: "
-                         "write one that begins with /, or give chdir")
+        raise ValueError(f"{origin}: output: {benchmark.output!r} is not stdout, stderr or an absolute path: use an "
+                         "absolute path, or set chdir")
 
 
 def _restart(given: Mapping[str, Any] | None, where: str) -> Restart | None:

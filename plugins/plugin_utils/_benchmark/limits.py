@@ -28,8 +28,8 @@ def _too_hot(limits: Limits, before: Mapping[str, Any], after: Mapping[str, Any]
     for when, state in (("before", before), ("after", after)):
         for gpu in state.get("gpus") or []:
             if gpu["temperature_c"] is not None and gpu["temperature_c"] > limits.temperature_c:
-                return (f"{gpu['bdf']} had {gpu['temperature_c']:g} degrees {when} it, "
-                        f"at most {limits.temperature_c:g} count")
+                return (f"{gpu['bdf']} had {gpu['temperature_c']:g} degrees {when} it, the limit is "
+                        f"{limits.temperature_c:g}")
     return None
 
 
@@ -37,14 +37,14 @@ def _too_loaded(limits: Limits, before: Mapping[str, Any]) -> str | None:
     load = before.get("load1")
     if limits.load1 is None or load is None or load <= limits.load1:
         return None
-    return f"the load was {load:g} before it, at most {limits.load1:g} counts"
+    return f"the load was {load:g} before it, the limit is {limits.load1:g}"
 
 
 def _slowed(limits: Limits, after: Mapping[str, Any]) -> str | None:
     for gpu in after.get("gpus") or []:
         found = [name for name in gpu["throttle"] or [] if name in limits.throttle]
         if found:
-            return f"{gpu['bdf']} was slowed down after it: {', '.join(found)}"
+            return f"{gpu['bdf']} was throttled after it: {', '.join(found)}"
     return None
 
 
@@ -56,7 +56,7 @@ def _not_alone(limits: Limits, before: Mapping[str, Any], after: Mapping[str, An
         # Nobody is new where nobody could be seen before.
         others = [] if before.get("users") is None else \
             [user for user in later if (user["command"], user["container"]) not in known]
-        message = "began to use a GPU meanwhile"
+        message = "started to use a GPU meanwhile"
     else:
         allowed = {name[:15] for name in limits.users}      # the kernel cuts the name of a command
         others = [user for user in [*earlier, *later] if user["command"] not in allowed]

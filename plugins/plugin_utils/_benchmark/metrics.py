@@ -58,7 +58,7 @@ def check_metric(metric: Metric, origin: str) -> Metric:
     except (re.error, RecursionError, OverflowError) as error:
         raise ValueError(f"{place}: {metric.pattern!r} is not a regular expression: {error}") from None
     if "value" not in groups:
-        raise ValueError(f"{place}: {metric.pattern!r} has no group of the name value: put the number into "
+        raise ValueError(f"{place}: {metric.pattern!r} has no group named value: capture the number with "
                          "(?P<value>...)")
     return metric
 
@@ -68,7 +68,7 @@ def check_expression(query: str | None, place: str) -> str | None:
     if query is None:
         return None
     if jmespath is None:
-        raise MissingPackage("jmespath", "find the figures of a benchmark")
+        raise MissingPackage("jmespath", "extract metrics of a benchmark")
     try:
         jmespath.compile(query)
     except (JMESPathError, ValueError, IndexError, KeyError, AttributeError, RecursionError) as error:
@@ -96,7 +96,7 @@ class Output:
         asked = f"valid: wanted true by json {query!r}"
         found = self._search(query, asked)
         if found is not True:
-            raise self._error(asked, one_line(json.dumps(found))[:_SHOWN], "See why this run is not one to be counted")
+            raise self._error(asked, one_line(json.dumps(found))[:_SHOWN], "Find out why this run is not valid")
 
     def _error(self, asked: str, found: str, remedy: str) -> MetricError:
         start = one_line(self._text[:_SHOWN * 2])[:_SHOWN]
@@ -107,8 +107,8 @@ class Output:
         if self._documents is None:
             self._documents = json_values(self._text)
         if not self._documents:
-            message = "It was too long and its middle is missing: let the command print less" if self._cut else \
-                "Let the command print JSON, or find the figure by a pattern"
+            message = "It was too long and its middle is missing: reduce the output of the command" if self._cut else \
+                "Let the command print JSON, or use a pattern"
             raise self._error(asked, "no JSON", message)
         return self._documents if self._every else self._documents[-1]
 
@@ -127,18 +127,18 @@ class Output:
         if found is None:
             raise self._error(asked, "nothing (null)", f"There is {_there(metric.query, self._document(asked))}")
         shown = one_line(json.dumps(found))[:_SHOWN]
-        message = "Write an expression that takes one of its elements, by [0] for example" if isinstance(found, list) \
-            else "Write an expression that yields a number, by to_number(...) for example"
+        message = "Use an expression that selects one element, for example with [0]" if isinstance(found, list) \
+            else "Use an expression that yields a number, for example with to_number(...)"
         raise self._error(asked, f"{in_words([kind(found)])}, {shown}", message)
 
     def _by_pattern(self, metric: Metric) -> float:
         asked = f"metric {metric.name}: wanted a number by pattern {metric.pattern!r}"
         found = self._last_match(metric.pattern, asked)
         if found is None:
-            raise self._error(asked, "no match", "Correct the pattern, or let the command print the figure")
+            raise self._error(asked, "no match", "Correct the pattern, or let the command print the value")
         if not _NUMBER.fullmatch(found.strip()):
             raise self._error(asked, f"the text {one_line(found)[:_SHOWN]!r}",
-                              "Let the group value hold the digits alone")
+                              "Let the group value match only the number")
         return self._finite(float(found), asked)
 
     def _last_match(self, pattern: str, asked: str) -> str | None:
@@ -146,11 +146,11 @@ class Output:
             answer = subprocess.run([sys.executable, "-I", str(_MATCH)], timeout=MATCH_SECONDS, check=True, text=True,
                                     encoding="utf-8", input=json.dumps([pattern, self._text]), capture_output=True)
         except subprocess.CalledProcessError as error:
-            raise self._error(asked, f"an error: {one_line(error.stderr)[-_SHOWN:]}", "Write a simpler pattern") \
+            raise self._error(asked, f"an error: {one_line(error.stderr)[-_SHOWN:]}", "Use a simpler pattern") \
                 from None
         except subprocess.TimeoutExpired:
-            raise self._error(asked, f"no answer within {MATCH_SECONDS:g} s",
-                              "Write a pattern without repetitions inside repetitions") from None
+            raise self._error(asked, f"no response within {MATCH_SECONDS:g} s",
+                              "Use a pattern without nested repetitions") from None
         return json.loads(answer.stdout)
 
     def _finite(self, number: float, asked: str) -> float:
@@ -159,8 +159,8 @@ class Output:
         except OverflowError:
             number = math.inf
         if not math.isfinite(number):
-            raise self._error(asked, "not a number (NaN)" if math.isnan(number) else "a number without end",
-                              "See why the benchmark could not measure it")
+            raise self._error(asked, "not a number (NaN)" if math.isnan(number) else "infinity",
+                              "Find out why the benchmark could not measure it")
         return number
 
 

@@ -36,7 +36,7 @@ def _notes(document: Mapping[str, Any]) -> list[str]:
     notes = [f"Run {document['run_id']} of {document['measured_at'] or 'an unknown time'}, {where}: "
              f"{one_line(' '.join(document['argv']))}"]
     if document["stopped"]:
-        notes.append(f"It did not come to its end: {one_line(document['stopped'])}")
+        notes.append(f"It did not finish: {one_line(document['stopped'])}")
     return notes + discarded(document)
 
 
@@ -68,7 +68,7 @@ def terminal(document: Mapping[str, Any], path: str) -> str:
     widths = [max(len(clean(row[column])) for row in rows) for column in range(len(_HEAD))]
     warm = sum(run["warm_up"] for run in document["runs"])
     lines = [one_line(f"{document['host']}: {document['name']}, {count(len(document['runs']) - warm, 'run')} and "
-                      f"{warm} to warm up")]
+                      f"{warm} for warm-up")]
     if len(rows) > 1:
         lines += ["  " + "  ".join(clean(cell).ljust(width) for cell, width in zip(row, widths)).rstrip()
                   for row in rows]

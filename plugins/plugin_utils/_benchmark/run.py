@@ -51,7 +51,7 @@ def measure_once(execute: Execute, benchmark: Benchmark, number: int, folder: pa
     if result.get("failed") or result.get("skipped"):
         raise RunFailed(redact_output(f"{named}: {result.get('msg') or 'it failed without a message'}", secrets), run)
     if None not in (boots := (_boot(run, "before"), _boot(run, "after"))) and boots[0] != boots[1]:
-        raise RunFailed(f"{named}: the host was rebooted while it ran, so that it measured nothing: run it again", run)
+        raise RunFailed(f"{named}: the host was rebooted during the run: run it again", run)
     try:
         run["values"] = benchmark.values(result)
     except MetricError as error:
@@ -62,10 +62,10 @@ def measure_once(execute: Execute, benchmark: Benchmark, number: int, folder: pa
 
 
 def restart(execute: Execute, benchmark: Benchmark, folder: pathlib.Path, number: int) -> None:
-    """Start the user's server anew in the user's own way, and wait until it answers. RunFailed where it does not."""
+    """Start the user's server again in the user's own way, and wait until it answers. RunFailed where it does not."""
     wanted = benchmark.restart
     if wanted is None:
-        raise ValueError(f"the benchmark {benchmark.name!r} does not say how its server is restarted: give it restart")
+        raise ValueError(f"the benchmark {benchmark.name!r} has no restart command for its server: set restart")
     _ask(execute, wanted.module_arguments(), f"the restart before run {number}", folder, f"{number:03d}.restart")
     if wanted.ready is None:
         return
@@ -110,8 +110,8 @@ def same_boot(runs: Sequence[Mapping[str, Any]]) -> str | None:
     known = [(run["number"], _boot(run, "before")) for run in runs if _boot(run, "before")]
     for (earlier, before), (later, after) in zip(known, known[1:]):
         if before != after:
-            return (f"the host was rebooted between run {earlier} and run {later}: what was measured before and after "
-                    "cannot be compared, run it again")
+            return (f"the host was rebooted between run {earlier} and run {later}: the runs before and after cannot "
+                    "be compared, run it again")
     return None
 
 

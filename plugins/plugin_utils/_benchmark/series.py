@@ -15,7 +15,7 @@ from .definition import Benchmark
 from .report import number, terminal
 from .run import BENCHMARK, Execute, RunFailed, document, measure_once, same_boot, write_newest, write_run
 
-UNFINISHED = "it was still running when this was written"
+UNFINISHED = "still running"
 
 
 class Series:
@@ -65,7 +65,7 @@ class Series:
     def _line(self, run: dict[str, Any]) -> str:
         figures = ", ".join(f"{metric.name} {number(run['values'][metric.name])} {metric.unit}".rstrip()
                             for metric in self.benchmark.metrics)
-        notes = ["to warm up"] * run["warm_up"] + [f"does not count: {run['discarded']}"] * bool(run["discarded"])
+        notes = ["warm-up"] * run["warm_up"] + [f"does not count: {run['discarded']}"] * bool(run["discarded"])
         return one_line(f"{self.folder.name}: run {run['number']}: {figures}{''.join(f' ({note})' for note in notes)}")
 
     def _write(self, stopped: str | None) -> None:
@@ -81,6 +81,6 @@ class Series:
                   "runs": len(self.runs), "discarded": discarded}
         if discarded == self.benchmark.repetitions:
             reasons = dict.fromkeys(run["discarded"] for run in self.runs if run["discarded"] and not run["warm_up"])
-            return {**answer, "failed": True, "msg": f"no run of {self.benchmark.name!r} counts: {'; '.join(reasons)}. "
-                                                     "Wait, or set other limits"}
+            return {**answer, "failed": True, "msg": f"no run of {self.benchmark.name!r} counts: "
+                                                     f"{'; '.join(reasons)}. Wait, or change the limits"}
         return answer

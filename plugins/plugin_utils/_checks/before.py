@@ -12,7 +12,7 @@ from .desired_state import form
 
 
 def before(address: str, facts: Mapping[str, Any], actual: Any) -> Any:
-    """What the tunable is, in its kind's own form; None where nobody knows."""
+    """What the tunable is, in its kind's own form; None if not known."""
     kind, _colon, name = address.partition(":")
     found = _in_facts(kind, name, address, facts)
     try:

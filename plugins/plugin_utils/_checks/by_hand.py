@@ -28,7 +28,7 @@ def command(address: str, value: Any) -> str:
 
 
 def undo(address: str, facts: Mapping[str, Any], actual: Any) -> str | None:
-    """The command that brings back what was read; None where that is not known."""
+    """The command that restores what was read; None where that is not known."""
     was = before(address, facts, actual)
     kind, _colon, name = address.partition(":")
     if was is None:

@@ -44,8 +44,9 @@ def load(paths: Iterable[str] = ()) -> list[Check]:
     for path in _files(paths):
         for check in load_file(path):
             if check.id in known:
-                raise CatalogueError(check.file, check.id, "id", f"is taken by {known[check.id]}: choose another id, "
-                                     "or change the value or priority of that one with gpuhost_overrides")
+                raise CatalogueError(check.file, check.id, "id", f"is already used by {known[check.id]}: choose "
+                                                                 "another id, or change that check's value or "
+                                                                 "priority with gpuhost_overrides")
             known[check.id] = check.file
             checks.append(check)
     return checks
@@ -59,7 +60,7 @@ def shipped() -> tuple[Check, ...]:
 
 
 def load_file(path: pathlib.Path) -> list[Check]:
-    """The checks of a user's file, held against the schemas of checks and facts."""
+    """The checks of a user's file, compared with the schemas of checks and facts."""
     checks = [build(data, str(path)) for data in read_own(path, "check.schema.json")]
     for check in checks:
         check_names(check)
@@ -98,11 +99,11 @@ def _profile(given: str, beside: pathlib.Path, extended_by: tuple[str, ...]) -> 
     if not own and given not in _PROFILES:
         names = profile_names()
         raise CatalogueError(extended_by[-1] if extended_by else "gpuhost_profile", None, None,
-                             f"there is no profile {given!r} (shipped: {', '.join(names)}; your own is named by "
-                             f"the path of its file){nearest(given, names)}")
+                             f"there is no profile {given!r} (shipped: {', '.join(names)}; for your own use the path "
+                             f"of its file){nearest(given, names)}")
     path = beside / pathlib.Path(given).expanduser() if own else FOLDER / "profiles" / f"{given}.yml"
     if str(path) in extended_by:
-        raise CatalogueError(str(path), None, "extends", f"goes in a circle: {' -> '.join((*extended_by, str(path)))}")
+        raise CatalogueError(str(path), None, "extends", f"is circular: {' -> '.join((*extended_by, str(path)))}")
     data = read_own(path, "profile.schema.json") if own else _PROFILES[given]
     base = Profile("")
     if "extends" in data:
@@ -128,7 +129,7 @@ def _files(paths: Iterable[str]) -> list[pathlib.Path]:
         if path.is_dir():
             inside = sorted(file for file in path.iterdir() if file.suffix in _YAML_ENDINGS)
             if not inside:
-                raise CatalogueError(str(path), None, None, "the folder holds no .yml file")
+                raise CatalogueError(str(path), None, None, "the directory has no .yml file")
             found += inside
         else:
             found.append(path)

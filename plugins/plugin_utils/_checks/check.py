@@ -233,4 +233,5 @@ class _Builder:
         if fix.tunable is None or fix.value is not None:
             return
         if op not in _WRITABLE_OPS or (op == "at_least" and not fix.tunable.text.startswith("sysctl:")):
-            raise self.error("fix.value", f"the op {op} does not say what to write to {fix.tunable.text}: name it here")
+            raise self.error("fix.value", f"the op {op} does not determine the value to write to {fix.tunable.text}: "
+                                          "set it here")

@@ -67,7 +67,7 @@ def refuse_pairs(sysctls: Mapping[str, Any]) -> None:
     for one, other in PAIRS:
         if one in sysctls and other in sysctls and not (is_zero(sysctls[one]) or is_zero(sysctls[other])):
             raise CatalogueError(_ORIGIN, None, "sysctl", f"{one} and {other} exclude each other: one of them must be "
-                                 "0 or left out")
+                                                          "0 or omitted")
 
 
 def is_zero(value: Any) -> bool:

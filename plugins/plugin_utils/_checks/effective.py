@@ -27,7 +27,7 @@ class EffectiveCheck(NamedTuple):
     wanted: Any                     # the same, parsed
     source: Expression | None       # or the expression that yields it
     priority: str
-    escalates: bool                 # nobody set another priority
+    escalates: bool                 # no other priority was set
     left_out: str | None            # why a change is not planned by choice; None: it may be planned
     origin: str                     # who wants the value, for whoever meets it later
 
@@ -91,7 +91,7 @@ def _origin(check: Check, profile: Profile, override: Mapping[str, Any], include
     if check.id in profile.values:
         return named
     if included:
-        return f"check {check.id}, which gpuhost_include plans"
+        return f"check {check.id}, planned by gpuhost_include"
     if override.get("plan"):
         return f"check {check.id}, which {_OVERRIDES} plans"
     return f"check {check.id}" + (f", which {named} plans" if check.id in profile.plan else "")
@@ -102,21 +102,21 @@ def _left_out(check: Check, profile: Profile, override: Mapping[str, Any], inclu
     if check.fix.kind != "runtime":
         if included or override.get("plan"):
             raise CatalogueError("gpuhost_include" if included else _OVERRIDES, check.id, None,
-                                 f"its fix is of the class {check.fix.kind}: a tune only makes run-time changes")
+                                 f"its fix has the class {check.fix.kind}: a tune only makes runtime changes")
         return None
     if "plan" in override:
         return None if override["plan"] else f"{_OVERRIDES} says plan: false"
     if included or "value" in override or check.id in profile.plan:
         return None
     if profile.only and check.id not in profile.only:
-        return f"the profile {profile.name} does not judge it"
+        return f"not in the profile {profile.name}"
     if check.id in profile.leave:
-        return f"the profile {profile.name} leaves it alone"
+        return f"not planned by the profile {profile.name}"
     if check.contested:
-        return f"it is contested and the profile {profile.name} does not name it: gpuhost_include does"
+        return f"it is contested and not listed in the profile {profile.name}: use gpuhost_include"
     if not check.plan:
-        return "it is planned only for those who name it: gpuhost_include, or a value in gpuhost_values"
+        return "it is planned only on request: use gpuhost_include, or a value in gpuhost_values"
     if profile.evidence is not None and check.evidence not in profile.evidence:
         grades = " and ".join(sorted(profile.evidence))
-        return f"its evidence is {check.evidence}, and the profile {profile.name} plans what is graded {grades}"
+        return f"its evidence is {check.evidence}, and the profile {profile.name} only plans {grades}"
     return None

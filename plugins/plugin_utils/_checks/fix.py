@@ -14,7 +14,7 @@ from .._expressions.template import Template
 from .by_hand import command, printable, undo
 from .desired_state import form
 from .effective import EffectiveCheck
-from .forbidden import forbidden
+from .forbidden import forbidden, read_only
 from .reasons import of_nothing
 
 Show = Callable[["Template | None", dict[str, Any]], "str | None"]
@@ -45,7 +45,8 @@ def _by_hand_now(effective: EffectiveCheck, change: dict[str, Any] | None, subje
     """`commands` and `undo_commands` for a shell, or why none of them can be run now."""
     fix = effective.check.fix
     if fix.kind == "runtime":
-        reason = _unmet(effective, scope, show)
+        by_hand = command(change["address"], change["value"]) if change is not None else ""
+        reason = _unmet(effective, scope, show) or read_only(by_hand, scope["host"])
     else:
         reason = forbidden(fix.how.show(scope, show) if fix.how else "", subject, scope["host"])
     if reason is not None:
@@ -78,7 +79,7 @@ def _value(effective: EffectiveCheck, scope: dict[str, Any]) -> Any:
         return {"at_least": wanted} if effective.check.expect.op == "at_least" else wanted
     follows = isinstance(fix.value, Template) and "recommended" in fix.value.roots
     if not follows and effective.value != effective.check.expect.value:
-        raise ValueError("the check writes one fixed value, and another one is wanted here: name it in gpuhost_values")
+        raise ValueError("the check writes a fixed value, and another one is wanted here: set it in gpuhost_values")
     return fix.value.render(scope) if isinstance(fix.value, Template) else fix.value
 
 
@@ -96,7 +97,7 @@ def _unmet(effective: EffectiveCheck, scope: dict[str, Any], show: Show) -> str 
         except ExpressionError as error:
             return of_nothing(condition.expression, scope) or error.message
         if answer is False:
-            return show(condition.otherwise, scope) or f"it is only planned where {condition.expression.text}"
+            return show(condition.otherwise, scope) or f"it is only planned if {condition.expression.text}"
         if answer is not True:
             return of_nothing(condition.expression, scope) or \
                 f"plan_if: {condition.expression.text} is neither true nor false"

@@ -57,7 +57,7 @@ def _without_unseen_gpus(facts: Mapping[str, Any]) -> Mapping[str, Any]:
     functions = facts.get("pcie", {}).get("functions", {"status": "ok"})      # a test's facts may lack it
     if functions["status"] in ("ok", NOT_RECORDED) or facts["derived"]["container"] is not None:
         return facts
-    unseen = {"status": "the PCI bus could not be seen (/sys/bus/pci/devices)", "value": None}
+    unseen = {"status": "the PCI bus is not visible (/sys/bus/pci/devices)", "value": None}
     empty = [name for name in _FROM_GPUS_AND_LOG if not facts["derived"][name]]
     return {**facts, "gpus": unseen, "derived": {**facts["derived"], **dict.fromkeys((*_FROM_GPUS, *empty), unseen)}}
 
@@ -134,7 +134,7 @@ class _Judge:
         return self._compare(it, actual)
 
     def _applies(self, it: Any) -> dict[str, Any] | None:
-        """The finding where the check does not apply or nobody can tell; None where it does apply."""
+        """The finding where the check does not apply or it is not known; None where it does apply."""
         try:
             answer = evaluate(self.check.applies, self._scope(it))
         except ExpressionError as error:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The names that a check asks for, held against the schema of the facts: a typo is found when the file is loaded."""
+"""The names that a check asks for, compared with the schema of the facts: a typo is found when the file is loaded."""
 from __future__ import annotations
 
 from .._expressions.errors import CatalogueError, ExpressionError, in_words
@@ -21,7 +21,7 @@ _HOST = {"allOf": [{"$ref": "facts.json"}, {"properties": {
         {"$ref": "facts/gpus.json#/items"},
         {"properties": {"derived": {"$ref": "facts/derived.json#/$defs/gpu"}}}]}},
 }}]}
-_OTHER_SYSCTL = '; a sysctl that host_info does not read by itself is host.tunables."sysctl:NAME"'
+_OTHER_SYSCTL = '; for a sysctl that host_info does not read by default use host.tunables."sysctl:NAME"'
 _YIELDS = {"applies": "boolean", "plan_if": "boolean", "escalate.if": "boolean", "subject": "string"}
 
 

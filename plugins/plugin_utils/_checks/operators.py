@@ -175,7 +175,7 @@ def parse_wanted(op: str, type_name: str, value: Any) -> Any:
     """The wanted side, parsed; BadType where it is not what the operator and the type need."""
     operator = OPERATORS[op]
     if type_name not in operator.types:
-        raise BadType(f"{op} does not take the type {type_name}, only {', '.join(sorted(operator.types))}")
+        raise BadType(f"{op} does not support the type {type_name}, only {', '.join(sorted(operator.types))}")
     if operator.wanted is None:
         return None
     parsed = _side(operator.wanted, type_name, value)

@@ -8,16 +8,16 @@ from __future__ import annotations
 from .._expressions.errors import STATUS_IN_WORDS
 
 _ADVICE = {
-    "denied": "Audit as root, or as a user who may use sudo.",
-    "read_only": "Audit the host itself, not a container or a chroot that sees it read-only.",
-    "asleep": "Use the device, so that it wakes, and audit again while it is in use.",
-    "gone": "Power the host off and on, and look for the reason in journalctl -k -b -1.",
-    "passed_through": "Audit inside the guest that has the device.",
+    "denied": "Audit as root, or as a user with sudo.",
+    "read_only": "Audit the host itself, not a container or a chroot with read-only file systems.",
+    "asleep": "Use the device to resume it, and audit again while it is in use.",
+    "gone": "Power-cycle the host, and look for the reason in journalctl -k -b -1.",
+    "passed_through": "Audit the guest that has the device.",
     "unparsable": "Report it with a recording of the host: ansible-playbook gpuhost.tuning.record.",
-    "absent": "The kernel or the driver does not offer it: see whether the driver is loaded and current.",
-    "not_recorded": "Take a record that has it, or audit the host itself.",
+    "absent": "The kernel or the driver does not provide it: check whether the driver is loaded and current.",
+    "not_recorded": "Use a recording that includes it, or audit the host itself.",
 }
-_OTHERWISE = "See the reason; if nothing on the host explains it, report it with a recording of the host."
+_OTHERWISE = "See the reason; if the host does not explain it, report it with a recording of the host."
 
 
 def advice(reason: str | None) -> str:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Users' own YAML: read without YAML's surprises, and held against a JSON schema in words a person can act on."""
+"""Users' own YAML: read without YAML's surprises, and compared with a JSON schema in words a person can act on."""
 from __future__ import annotations
 
 import json
@@ -135,5 +135,5 @@ def _explain_choice(error: Any) -> str:
     if not keys:
         return error.message
     if error.validator == "not":
-        return f"the key {next(name for name in keys if name in error.instance)!r} has no place here"
+        return f"the key {next(name for name in keys if name in error.instance)!r} is not allowed here"
     return f"exactly one of the keys {', '.join(keys)} is needed"

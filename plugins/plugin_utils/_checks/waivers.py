@@ -78,4 +78,4 @@ def _date(given: Any, check: str) -> datetime.date:
     try:
         return datetime.date.fromisoformat(given)
     except (TypeError, ValueError):
-        raise CatalogueError(_ORIGIN, check, "expires", f"{given!r} is not a day like 2026-12-31") from None
+        raise CatalogueError(_ORIGIN, check, "expires", f"{given!r} is not a date like 2026-12-31") from None

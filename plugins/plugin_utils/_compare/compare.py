@@ -131,11 +131,11 @@ def _grouped(differing: Mapping[Leaf, tuple[Any, Any]]) -> list[dict[str, Any]]:
 
 
 def _unread(facts: Mapping[Leaf, str], unknown: Iterable[Pair]) -> list[dict[str, Any]]:
-    """What nobody knows, as `{what, of, why}`, facts by their path and checks by their id."""
+    """What it is not known, as `{what, of, why}`, facts by their path and checks by their id."""
     groups: dict[tuple[str, str], list[str]] = {}
     for leaf, why in facts.items():
         groups.setdefault((leaf.fact, why), []).append(" ".join(leaf.entity))
     for pair in unknown:
         why = next(side["reason"] for side in (pair.here, pair.there) if side and side["verdict"] == "unknown")
-        groups.setdefault((pair.check, why or "could not be judged"), []).append(pair.subject or "")
+        groups.setdefault((pair.check, why or "unknown"), []).append(pair.subject or "")
     return [{"what": what, "of": [name for name in of if name], "why": why} for (what, why), of in groups.items()]

@@ -75,6 +75,6 @@ def _differs(pair: Pair) -> bool:
 
 
 def _is_unknown(pair: Pair) -> bool:
-    """One of the two could not be judged, so that nobody knows whether they differ."""
+    """One of the two could not be judged, so that it is not known whether they differ."""
     verdicts = {side["verdict"] for side in (pair.here, pair.there) if side}
     return UNKNOWN in verdicts and verdicts != {UNKNOWN, "not_applicable"}

@@ -15,8 +15,8 @@ from .reading import known, lost, value
 _GRUBBY = ("fedora", "rhel", "centos", "rocky", "almalinux", "ol")
 _DEBIAN = ("debian", "ubuntu")
 _RELEASE_OF_ENTRY = re.compile(r"(?:Linux |gnulinux-)(\d+\.\d+[\w.+-]*?)(?:-(?:advanced|recovery)\b|[ >)]|$)")
-_MAJORS = ("A reboot hands out the device majors of nvidia-uvm and nvidia-caps anew: containers that have them written "
-           "down as numbers lose CUDA although nvidia-smi works, so give them their nodes by devN before.")
+_MAJORS = ("A reboot reassigns the device majors of nvidia-uvm and nvidia-caps: containers that allow them by number "
+           "lose CUDA although nvidia-smi works, so use devN for their device nodes first.")
 
 
 def boot(facts: dict[str, Any]) -> dict[str, Any]:
@@ -57,14 +57,14 @@ def _place(facts: dict[str, Any], loader: str | None) -> dict[str, str | None]:
         apply = ("proxmox-boot-tool refresh" if tool else "update-grub" if debian
                  else "grub-mkconfig -o /boot/grub/grub.cfg")
         return {"file": file, "edit": f"edit GRUB_CMDLINE_LINUX_DEFAULT in {file}, then run {apply}"}
-    return {"file": None, "edit": "edit it where the boot loader of this host has it (the running command line does "
-                                  "not tell which loader that is)"}
+    return {"file": None, "edit": "edit it in the configuration of this host's boot loader (the running command line "
+                                  "does not show which one is used)"}
 
 
 def _risk(facts: dict[str, Any], release: dict[str, Any]) -> str:
     running, coming = value(facts["kernel"]["release"]), value(release)
     other = running is not None and coming is not None and coming != running
-    return f"{_MAJORS} Kernel {coming} starts then, not {running}." if other else _MAJORS
+    return f"{_MAJORS} Kernel {coming} boots then, not {running}." if other else _MAJORS
 
 
 def next_kernel(facts: dict[str, Any]) -> tuple[dict[str, Any], str]:
@@ -78,7 +78,7 @@ def next_kernel(facts: dict[str, Any]) -> tuple[dict[str, Any], str]:
     for pin, why in (("pinned_once", "pinned for the next boot"), ("pinned", "pinned")):
         release = value(boot_facts[pin])
         if release is not None and release not in installed:
-            said = f"{release} is {why} by proxmox-boot-tool and is not installed{_newest(bootable)}"
+            said = f"{release} is {why} by proxmox-boot-tool but not installed{_newest(bootable)}"
             return lost("unparsable", said), said
         if boot_facts[pin]["status"] != "absent":
             return boot_facts[pin], f"{why} by proxmox-boot-tool{_newest(bootable, release)}"
@@ -88,7 +88,7 @@ def next_kernel(facts: dict[str, Any]) -> tuple[dict[str, Any], str]:
     chosen = value(grub["default"]) or "0"
     remembered = value(grub["entry"])
     if chosen == "saved" and remembered is None and grub["entry"]["status"] != "absent":
-        return lost(grub["entry"]["status"]), "the entry that GRUB remembers could not be read"
+        return lost(grub["entry"]["status"]), "the saved entry of GRUB could not be read"
     if chosen == "saved":
         chosen = remembered or "0"
     if chosen == "0" and grub["top_level"]:
@@ -102,19 +102,19 @@ def _of_entry(entry: str, bootable: list[str]) -> tuple[dict[str, Any], str]:
     if not bootable:
         return lost("absent"), "no kernel is installed here (/lib/modules with /boot/vmlinuz)"
     if entry == "0":
-        return known(max(bootable, key=version_key)), "the newest that is installed"
+        return known(max(bootable, key=version_key)), "the newest installed"
     named = [release for release in bootable if re.search(rf"(?<![\w.]){re.escape(release)}(?![\w.+])", entry)]
     if named:
         chosen = max(named, key=len)
         return known(chosen), f"the default entry of the boot loader ({entry}){_newest(bootable, chosen)}"
-    said = f"the default entry of the boot loader, {entry}, names no installed kernel{_newest(bootable)}"
+    said = f"the default entry of the boot loader, {entry}, does not refer to an installed kernel{_newest(bootable)}"
     return lost("unparsable", said), said
 
 
 def _newest(bootable: list[str], chosen: str | None = None) -> str:
     """`; the newest that is installed is 6.17.13-2-pve` where another one was chosen."""
     newest = max(bootable, key=version_key, default=None)
-    return f"; the newest that is installed is {newest}" if newest not in (None, chosen) else ""
+    return f"; the newest installed is {newest}" if newest not in (None, chosen) else ""
 
 
 def gone_kernel(facts: dict[str, Any]) -> str | None:

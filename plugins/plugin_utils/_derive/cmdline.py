@@ -31,11 +31,11 @@ _NAMES = (*_SINGLE, "iommu", "amd_iommu", "intel_iommu", "isolcpus", "nohz_full"
           "hugepages", "hugepagesz", "pci", "nosmt", "idle")
 # drivers/iommu/amd/init.c parse_amd_iommu_options(), drivers/pci/pci.c pci_setup()
 _NO_OPTION = {
-    ("amd_iommu", "on"): "no option of it: the IOMMU of AMD processors is on unless it is switched off",
-    ("iommu", "on"): "no option of it: the IOMMU is on unless it is switched off, on Intel with intel_iommu=on",
-    ("amd_iommu", "pt"): "no option of it: passthrough is iommu=pt",
-    ("intel_iommu", "pt"): "no option of it: passthrough is iommu=pt",
-    ("pci", "noacs"): "no option of it: ports are chosen with pci=disable_acs_redir= or pci=config_acs=",
+    ("amd_iommu", "on"): "not an option of it: the IOMMU of AMD processors is on by default",
+    ("iommu", "on"): "not an option of it: the IOMMU is on by default, on Intel with intel_iommu=on",
+    ("amd_iommu", "pt"): "not an option of it: for passthrough mode use iommu=pt",
+    ("intel_iommu", "pt"): "not an option of it: for passthrough mode use iommu=pt",
+    ("pci", "noacs"): "not an option of it: use pci=disable_acs_redir= or pci=config_acs= with ports",
 }
 
 
@@ -76,11 +76,11 @@ def _no_effect(name: str, message: str | None, vendor: str | None) -> str | None
         if (name, option) in _NO_OPTION:
             return _NO_OPTION[name, option]
     if name in _CHOICES and message not in _CHOICES[name]:
-        return f"it takes {', '.join(_CHOICES[name])} and nothing else"
+        return f"it only accepts {', '.join(_CHOICES[name])}"
     if name == "elevator":
-        return "without effect since Linux 5.4: block devices have a scheduler each (/sys/block/*/queue/scheduler)"
+        return "no effect since Linux 5.4: each block device has its own scheduler (/sys/block/*/queue/scheduler)"
     if (name, message) == ("intel_idle.max_cstate", "0"):
-        return "it takes the driver intel_idle away, not the idle states: acpi_idle offers those of the firmware then"
+        return "it disables the driver intel_idle, not the idle states: acpi_idle then uses those of the firmware"
     return None
 
 
@@ -89,7 +89,7 @@ def _of_x86_alone(name: str, message: str | None, cpu: dict[str, Any]) -> str | 
     if name != "iommu" or cpu["vendor"] is not None or cpu["model_name"] is None:
         return None
     instead = {"pt": "1", "nopt": "0"}.get(message or "")
-    return "a parameter of x86 alone" + (f": here it is iommu.passthrough={instead}" if instead else "")
+    return "a parameter for x86 only" + (f": here it is iommu.passthrough={instead}" if instead else "")
 
 
 def _overruled(parameters: list[dict[str, Any]]) -> dict[str, str]:
@@ -98,10 +98,10 @@ def _overruled(parameters: list[dict[str, Any]]) -> dict[str, str]:
     for entry in parameters:
         name, message = entry["name"], entry["value"]
         if name in _SINGLE and message != last[name]:
-            found[f"{name}={message}"] = f"{name}={last[name]} comes later and wins"
+            found[f"{name}={message}"] = f"{name}={last[name]} overrides it"
     off = next((f"{name}=off" for name in ("iommu", "amd_iommu", "intel_iommu") if last.get(name) == "off"), None)
     if off and any((entry["name"], entry["value"]) == ("iommu", "pt") for entry in parameters):
-        found["iommu=pt"] = f"there is no IOMMU to pass anything through with {off}"
+        found["iommu=pt"] = f"passthrough mode needs an IOMMU, which is disabled by {off}"
     return found
 
 
@@ -109,12 +109,12 @@ def _unknown(word: str) -> str | None:
     """Why a word is a mistake that the kernel does not know; None where it may be meant for user space."""
     name = word.partition("=")[0]
     if name in ("amd_iommu", "intel_iommu", "pci"):
-        return "the kernel says that it does not know the option"
+        return "the kernel reports an unknown option"
     if name == "pcie_acs_override":
-        return "this kernel lacks the patch that it belongs to"
+        return "this kernel does not have the patch for it"
     near = difflib.get_close_matches(name.replace("-", "_"), _NAMES, 1, 0.85)
     if near and near[0] != name.replace("-", "_"):
-        return f"the kernel does not know it; {near[0]} is meant?"
+        return f"not a kernel parameter; did you mean {near[0]}?"
     return None
 
 
@@ -134,7 +134,7 @@ def configured(facts: dict[str, Any], loader: str | None) -> dict[str, Any]:
     elsewhere = [word for word in _missing(value(other[1]), running) if word not in waiting]
     if own[1]["status"] == "absent" and not elsewhere:
         return lost("absent")       # a file that is not there says nothing of what is configured
-    says = ([f"{' '.join(waiting)} in {own[0]} waits for a reboot"] if waiting else []) + (
+    says = ([f"{' '.join(waiting)} in {own[0]} takes effect at the next boot"] if waiting else []) + (
         [f"{' '.join(elsewhere)} in {other[0]} is never used"] if elsewhere else [])
     return known({"waiting": waiting, "elsewhere": elsewhere, "says": "; ".join(says)})
 

@@ -52,7 +52,7 @@ def _how_far(policies: list[dict[str, Any]]) -> str:
         limits = " and ".join(f"{khz} kHz ({number})" for khz, number in clocks)
     else:
         limits = f"{clocks[0][0]} to {clocks[-1][0]} kHz, each to its own"
-    return f"{count(len(policies), 'policy', 'policies')} may go up to {limits}"
+    return f"{count(len(policies), 'policy', 'policies')} have a maximum of {limits}"
 
 
 def _ceiling(policy: dict[str, Any], highest: dict[str, Any] | None) -> dict[str, Any]:
@@ -101,7 +101,7 @@ def _differences(policies: list[dict[str, Any]], fact: str, name: str) -> list[s
     if len(counts) < 2:
         return []
     usual, odd = counts[0], counts[1:]
-    most = f"{_shown(usual[0])} on {usual[1]} others" if usual[1] > counts[1][1] else "the others do not agree"
+    most = f"{_shown(usual[0])} on {usual[1]} others" if usual[1] > counts[1][1] else "the others differ too"
     return [f"{name} is {_shown(seen)} on {_cpus(policies, fact, seen)}, {most}" for seen, _count in odd]
 
 

@@ -41,7 +41,7 @@ def scaling_driver(cpu: dict[str, Any], kernel: dict[str, Any]) -> dict[str, str
 
 
 def generic_only(cpu: dict[str, Any]) -> str | None:
-    """Why acpi-cpufreq is the driver that the processor has; None where there is another one, or nobody can tell.
+    """Why acpi-cpufreq is the driver that the processor has; None where there is another one, or it is not known.
 
     amd_cppc_supported() in drivers/cpufreq/amd-pstate.c rules out family 17h below model 30h, and nothing older has
     CPPC; intel_pstate_cpu_ids in drivers/cpufreq/intel_pstate.c begins with Sandy Bridge (family 6, model 2Ah).
@@ -52,12 +52,12 @@ def generic_only(cpu: dict[str, Any]) -> str | None:
     if vendor == "AuthenticAMD":
         if family > _ZEN_FAMILY or (family == _ZEN_FAMILY and model >= _FIRST_CPPC_MODEL):
             return None
-        return f"AMD family {family:x}h model {model:x}h has no CPPC: acpi-cpufreq is the driver it has"
+        return f"AMD family {family:x}h model {model:x}h has no CPPC: its driver is acpi-cpufreq"
     if vendor == "GenuineIntel":
         if family != 6 or model in _SINCE_SANDY_BRIDGE or model > _LAST_BEFORE_SANDY_BRIDGE:
             return None
-        return f"intel_pstate does not know a processor as old as family 6 model {model:x}h"
-    return f"the kernel has no frequency driver made for processors of {vendor}"
+        return f"intel_pstate does not support processors as old as family 6 model {model:x}h"
+    return f"the kernel has no dedicated frequency driver for processors of {vendor}"
 
 
 def has_die_controllers(cpu: dict[str, Any]) -> bool:
@@ -69,7 +69,7 @@ def _amd_cause(cpu: dict[str, Any], kernel: dict[str, Any], parameters: dict[str
     release = value(kernel["release"])
     version = kernel_version(release) or (0, 0)
     if not cpu["acpi_cppc"]:
-        return "no_cppc", "the firmware offers no CPPC (no _CPC objects): enable CPPC in the BIOS"
+        return "no_cppc", "the firmware does not provide CPPC (no _CPC objects): enable CPPC in the BIOS"
     if value(cpu["frequency"]["kernel_has_amd_pstate"]) is False:
         return "kernel_lacks_it", f"kernel {release} is built without CONFIG_X86_AMD_PSTATE: another kernel is needed"
     wanted = parameters.get("amd_pstate")
@@ -80,19 +80,19 @@ def _amd_cause(cpu: dict[str, Any], kernel: dict[str, Any], parameters: dict[str
     if version < (6, 5):
         return "parameter_missing", f"kernel {release} loads amd-pstate only with amd_pstate=active on its command line"
     if version < (6, 13):
-        return "kernel_default", (f"default of kernel {release}: up to 6.12 amd-pstate does not load by itself on "
-                                  "servers; amd_pstate=active on the command line loads it")
+        return "kernel_default", (f"default of kernel {release}: up to 6.12 amd-pstate is not loaded automatically on "
+                                  "servers; amd_pstate=active on the kernel command line loads it")
     if (cpu["family"] or 0) < _TURIN_FAMILY:
-        return "kernel_default", (f"default of kernel {release}: on servers older than family 1Ah amd-pstate does not "
-                                  "load by itself; amd_pstate=active on the command line loads it")
-    return "refused", f"kernel {release} should have loaded amd-pstate by itself on this processor: see its log"
+        return "kernel_default", (f"default of kernel {release}: on servers older than family 1Ah amd-pstate is not "
+                                  "loaded automatically; amd_pstate=active on the kernel command line loads it")
+    return "refused", f"kernel {release} should have loaded amd-pstate automatically on this processor: see its log"
 
 
 def _intel_cause(cpu: dict[str, Any], _kernel: dict[str, Any], parameters: dict[str, str | None]) -> tuple[str, str]:
     if parameters.get("intel_pstate") == "disable":
         return "disabled", "intel_pstate=disable is on the kernel command line"
     if value(cpu["frequency"]["intel_pstate"]) == "off":
-        return "disabled", "intel_pstate is switched off (/sys/devices/system/cpu/intel_pstate/status)"
+        return "disabled", "intel_pstate is disabled (/sys/devices/system/cpu/intel_pstate/status)"
     return "refused", "the processor's own driver did not load: see the kernel log"
 
 

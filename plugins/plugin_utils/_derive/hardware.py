@@ -49,7 +49,7 @@ def firmware_settings(facts: dict[str, Any]) -> dict[str, Any]:
     starts = [region["start"] for gpu in facts["gpus"] for region in value(gpu["bars"]) or [] if region["size"]]
     seen = [
         f"SMT {value(cpu['smt']['control']) or 'unknown'}",
-        f"nodes for each socket {_shown(per_socket)}",
+        f"nodes per socket {_shown(per_socket)}",
         f"IOMMU {_shown_iommu(value(facts['iommu']['active']))}",
         f"CPPC {'on' if cpu['acpi_cppc'] else 'off' if hidden_cppc else 'unknown'}",
         f"boost {_switch(frequency)}",
@@ -57,7 +57,7 @@ def firmware_settings(facts: dict[str, Any]) -> dict[str, Any]:
         f"BARs above 4 GiB {_shown(any(start >= 1 << 32 for start in starts) if starts else None)}",
         f"Secure Boot {_shown(value(facts['boot']['secure_boot']))}",
     ]
-    hinders = known(["CPPC is off: the processor has it and the firmware does not describe it (_CPC)"]
+    hinders = known(["CPPC is off: the processor supports it but the firmware does not provide it (_CPC)"]
                     if hidden_cppc else [])
     # Without folders of CPUs a processor that is described cannot be told from one that is not.
     told = any(not entry.endswith("unknown") for entry in seen) and (not hidden_cppc or cpu["online"] is not None)
@@ -66,14 +66,14 @@ def firmware_settings(facts: dict[str, Any]) -> dict[str, Any]:
 
 
 def _shown_iommu(active: bool | None) -> str:
-    return "unknown" if active is None else "on" if active else "off, or switched off at boot"
+    return "unknown" if active is None else "on" if active else "off, or disabled at boot"
 
 
 def _switch(frequency: dict[str, Any]) -> str:
     boost, no_turbo = value(frequency["boost"]), value(frequency["no_turbo"])
     if boost is None and no_turbo is None:
         return "unknown"
-    return "on as far as the kernel knows" if boost == 1 or no_turbo == 0 else "off"
+    return "on according to the kernel" if boost == 1 or no_turbo == 0 else "off"
 
 
 def _shown(seen: int | bool | None) -> str:

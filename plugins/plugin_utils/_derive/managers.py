@@ -17,24 +17,24 @@ _PERSISTED = "/etc/sysctl.d/90-gpuhost.conf"    # of persist.yml alone
 
 # What each service sets that is judged here. One that acts at boot and ends is active when it is enabled.
 _TUNERS = {
-    "tuned": "governors, sysctls and huge pages as its profile says",
+    "tuned": "governors, sysctls and huge pages according to its profile",
     "power-profiles-daemon": "the energy preference, and on some machines boost",
     "tlp": "governors, the energy preference, boost and the power management of devices",
     "auto-cpufreq": "governors, the energy preference and boost",
     "cpufrequtils": "governors and frequency limits",
     "cpupower": "governors and frequency limits",
     "ondemand": "governors",
-    "numad": "the NUMA nodes on which processes and their memory lie",
-    "saptune": "sysctls, huge pages, governors and the energy preference as its notes and solution say",
-    "sapconf": "sysctls, huge pages, governors and the energy preference as its profile says",
+    "numad": "the NUMA nodes of processes and their memory",
+    "saptune": "sysctls, huge pages, governors and the energy preference according to its notes and solution",
+    "sapconf": "sysctls, huge pages, governors and the energy preference according to its profile",
     "laptop-mode": "writeback of dirty pages, governors and the power management of devices",
     "powertop": "the power management of devices, and the watchdog of the kernel",
 }
 _ACT_ONCE = ("tlp", "cpufrequtils", "cpupower", "ondemand", "saptune", "sapconf", "laptop-mode", "powertop")
 # tuned sets these files again after its profile; a file of /usr is not among them.
 _REAPPLIED = ("/etc/", "/run/")
-_TUNED_REAPPLIES = ("governors, huge pages and other files of sysfs as its profile says, and those sysctls that no "
-                    "file of /etc/sysctl.d sets")
+_TUNED_REAPPLIES = ("governors, huge pages and other sysfs files according to its profile, and sysctls that no file "
+                    "in /etc/sysctl.d sets")
 
 # The value at run time is not what was written: the kernel, or whoever starts guests, adds to it.
 _ADDED_TO = ("vm.nr_hugepages", "vm.min_free_kbytes")
@@ -131,5 +131,5 @@ def _state(service: dict[str, Any], facts: dict[str, Any]) -> str:
     if service["running"]:
         return f"{name} runs{with_profile}"
     if _active(service):
-        return f"{name} is started at boot{with_profile}"
-    return f"{name} is installed and does not run"
+        return f"{name} is enabled at boot{with_profile}"
+    return f"{name} is installed but not running"

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The host's memory without that of GPUs, the huge page that programs get, shares that somebody set aside."""
+"""The host's memory without that of GPUs, the huge page that programs get, shares that were set aside."""
 from __future__ import annotations
 
 from typing import Any

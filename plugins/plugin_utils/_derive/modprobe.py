@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What is written in modprobe.d held against what runs: options that are not in force, modules that are barred."""
+"""What is written in modprobe.d compared with what runs: options that are not in force, modules that are barred."""
 from __future__ import annotations
 
 import re
@@ -37,10 +37,10 @@ def modprobe(facts: dict[str, Any]) -> dict[str, Any]:
         "options": len(wanted),
         "not_live": [message for (module, name), (text, line) in wanted.items()
                      if (message := _not_live(module, name, text, line, nvidia, initramfs))],
-        "barred": [f"{module} is loaded although {_place(line)} bars it{_because(line, initramfs)}"
+        "barred": [f"{module} is loaded although {_place(line)} blocks it{_because(line, initramfs)}"
                    for module, line in barred.items() if module == "nouveau" and states.get(module) == "live"],
         "barred_modules": sorted(barred),
-        "nvidia_barred": f"{_place(barred['nvidia'])} bars it." if "nvidia" in barred else None,
+        "nvidia_barred": f"{_place(barred['nvidia'])} blocks it." if "nvidia" in barred else None,
         "registry": _registry(nvidia),
     }
 
@@ -74,13 +74,13 @@ def _because(line: dict[str, Any], initramfs: dict[str, Any] | None) -> str:
         return ""
     made = f"{initramfs['path']} ({initramfs['modified']})"
     if initramfs["modified"] < line["modified"]:
-        return f": {made} is older and does not know of it"
-    return f": {made} was made after it, so a reboot is missing, or something loads it by name"
+        return f": {made} is older and does not include it"
+    return f": {made} is newer, so a reboot is pending, or something loads it by name"
 
 
 def _not_live(module: str, name: str, wanted: str, line: dict[str, Any], nvidia: dict[str, Any],
               initramfs: dict[str, Any] | None) -> str | None:
-    """The sentence for an option with another value than the running one; None where they agree or nobody can tell."""
+    """The sentence for an option with another value than the running one; None where they agree or it is not known."""
     runs = _running(module, name, nvidia)
     if runs is None or _plain(runs) == _plain(wanted):
         return None
@@ -112,7 +112,7 @@ def _registry(nvidia: dict[str, Any]) -> list[str]:
     know."""
     names = {one["name"] for one in value(nvidia["parameters"]) or []}
     keys = registry_keys(nvidia["parameters"])
-    message = [f"{key} is a parameter of the module and no registry key, so it has no effect here: write {_PREFIX}{key}"
+    message = [f"{key} is a module parameter, not a registry key, so it has no effect here: use {_PREFIX}{key}"
                for key in keys if key in names]
-    return message + [f"{key}={text} overrides what the driver found out about transfers between GPUs"
+    return message + [f"{key}={text} overrides the driver's detection of peer-to-peer support"
                       for key, text in keys.items() if key in _P2P_KEYS]

@@ -33,7 +33,7 @@ def expected_width(device: dict[str, Any]) -> int | None:
 
 
 def dropped_per_million(network: dict[str, Any]) -> float | None:
-    """Packets that found a CPU's queue full, of a million that came; None where nobody counts."""
+    """Packets that found a CPU's queue full, of a million that came; None if not known."""
     backlog = value(network["backlog"])
     if backlog is None:
         return None

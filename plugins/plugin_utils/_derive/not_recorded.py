@@ -88,7 +88,7 @@ def with_gaps(thing: Any) -> Any:
 
 
 def without_gaps(thing: Any) -> Any:
-    """The way back: plain JSON types."""
+    """The restore: plain JSON types."""
     if isinstance(thing, Gap):
         return {"status": STATUS, "value": None, "why": thing.why}
     if isinstance(thing, dict):

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 
 class Places(NamedTuple):
-    """The nodes of a host by their number, and how many sockets its CPUs are in; None where nobody tells."""
+    """The nodes of a host by their number, and how many sockets its CPUs are in; None if not known."""
 
     nodes: dict[int, dict[str, Any]]
     sockets: int | None

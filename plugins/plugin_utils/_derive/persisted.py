@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What became of each persisted value: in effect, overruled by whom, its file edited or missing, not there, failed."""
+"""The outcome of each persisted value: in effect, overruled by whom, its file edited or missing, not there, failed."""
 from __future__ import annotations
 
 from typing import Any
@@ -18,8 +18,8 @@ FINE = frozenset((APPLIED, DEVICE_ABSENT))
 LEDGER = "/var/lib/gpuhost/persisted.json"
 SYSCTLS = "/etc/sysctl.d/90-gpuhost.conf"
 UNIT = "gpuhost-boot.service"
-_NOT_THERE = {"absent": "this host does not have it now", "gone": "the device answers with all ones",
-              "passed_through": "the device belongs to a guest", "asleep": "the device is suspended and is not woken"}
+_NOT_THERE = {"absent": "this host does not have it now", "gone": "the device reads all ones",
+              "passed_through": "the device belongs to a guest", "asleep": "the device is suspended and was not woken"}
 
 
 def persisted_lines(section: dict[str, Any]) -> list[dict[str, Any]]:

@@ -4,8 +4,8 @@
 # Private to this collection: it may change at any time.
 """The ports of RDMA devices against others of their kind: what is down among what is up, and what is slow among equals.
 
-Nothing that Linux shows says how fast a card was sold, or whether a second port is meant to be used. Ports are held
-against those of the same model, on the same function and with the same lanes to the host.
+Linux does not show how fast a card was sold, or whether a second port is meant to be used. Ports are compared with
+those of the same model, on the same function and with the same lanes to the host.
 """
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _beside(port: dict[str, Any], alike: list[dict[str, Any]]) -> dict[str, Any]
     """Whether the port's state can be judged, what it should be, and how many of its kind are up."""
     up = sum(1 for one in alike if one["number"] in _ACTIVE)
     down = port["number"] in _DOWN
-    words = f"{up} of {len(alike)} ports of its kind are up"
+    words = f"{up} of {len(alike)} similar ports are up"
     # The subnet manager makes a port of InfiniBand active; without one it stays where the link left it.
     waits = port["infiniband"] and port["number"] in _CONFIGURING
     return {"up": up, "like": words, "judged": not down or up > 0, "waits_for_manager": waits,
@@ -85,7 +85,7 @@ def _rate(port: dict[str, Any], alike: list[dict[str, Any]]) -> dict[str, Any]:
     usual = max(counts, key=lambda gbps: (counts[gbps], gbps))
     slow = None
     if port["infiniband"] and port["lanes"] == 1:
-        slow = "one lane of four came up"
+        slow = "only one of four lanes is up"
     elif port["infiniband"] and port["generation"] == "SDR":
         slow = "it trained to the first generation of InfiniBand"
     elif port["gbps"] < usual:

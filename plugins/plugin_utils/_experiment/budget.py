@@ -31,9 +31,9 @@ def make_budget(runs: int, warm_up: int, timeout: float, seconds_a_run: float | 
 
 def describe_budget(budget: dict[str, Any]) -> str:
     """`96 runs and 1 to warm up, about 52 minutes (an earlier run took 29.0 s), at most 977; 8 GPUs blocked`."""
-    runs = count(budget["runs"], "run") + (f" and {budget['warm_up']} to warm up" if budget["warm_up"] else "")
+    runs = count(budget["runs"], "run") + (f" and {budget['warm_up']} for warm-up" if budget["warm_up"] else "")
     if budget["minutes"] is None:
-        time = f"at most {budget['minutes_at_most']:g} minutes, the time limit being {budget['timeout']:g} s a run"
+        time = f"at most {budget['minutes_at_most']:g} minutes, with a timeout of {budget['timeout']:g} s per run"
     else:
         time = f"about {budget['minutes']:g} minutes (an earlier run took {budget['seconds_a_run']:.1f} s), at most "\
                f"{budget['minutes_at_most']:g}"
@@ -50,6 +50,7 @@ def require_within(budget: dict[str, Any], limit: float | None) -> None:
         return
     hint = "fewer changes (gpuhost_experiment_changes) or blocks (gpuhost_experiment_blocks)"
     if budget["minutes"] is None:
-        hint += ", a shorter timeout, or one run of playbooks/benchmark.yml, after which it is known how long one takes"
-    raise ValueError(f"the experiment is not begun: {describe_budget(budget)}, and gpuhost_experiment_budget_minutes "
+        hint += ", a shorter timeout, or one run of playbooks/benchmark.yml to measure the duration of a run"
+    raise ValueError(f"the experiment was not started: {describe_budget(budget)}, and "
+                     "gpuhost_experiment_budget_minutes "
                      f"allows {limit:g}. Take {hint}")

@@ -33,11 +33,11 @@ def newcomer(run: Mapping[str, Any], first: Mapping[str, Any], chosen: bool) -> 
     if chosen or _users(first) is None or _users(run) is None:
         return None
     more = _users(run) - _users(first)
-    return f"since the first run {', '.join(sorted(more))} came to use a GPU" if more else None
+    return f"since the first run {', '.join(sorted(more))} started to use a GPU" if more else None
 
 
 def rebooted(run: Mapping[str, Any], first: Mapping[str, Any]) -> bool:
-    """Whether the host was booted anew since the first run: everything that was set ended with it."""
+    """Whether the host was booted again since the first run: everything that was set ended with it."""
     known = [boot for boot in (boot_of(run), boot_of(first)) if boot]
     return len(set(known)) > 1
 

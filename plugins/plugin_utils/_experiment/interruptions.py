@@ -2,11 +2,11 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Signals in a worker of Ansible while a host is not as it was found: first the way back, then what the signal asks.
+"""Signals in a worker of Ansible while a host is not as it was found: first the restore, then what the signal asks.
 
 ansible-playbook hands SIGINT and SIGTERM on to its workers, whose own handler ends them at once. A worker whose
 ansible-playbook was killed hears nothing, so a thread looks for that. A setter that was begun is waited for: it ends
-within seconds, and what it is about to write must not come after the way back.
+within seconds, and what it is about to write must not come after the restore.
 """
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class TimeLimitReached(Exception):
 
 @contextlib.contextmanager
 def at_most(seconds: int) -> Iterator[None]:
-    """Raises OutOfTime where the block takes longer. An alarm that was set before goes on behind it."""
+    """Raises OutOfTime where the block takes longer. An alarm that was set before continues behind it."""
     def ring(_number: int, _frame: FrameType | None) -> None:
         raise TimeLimitReached
 

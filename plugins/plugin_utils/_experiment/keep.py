@@ -28,9 +28,9 @@ _HEAD = """\
 """
 # What an experiment with that mode does not know.
 _COMPANY = {
-    "plan": "All changes were made together: which of them helped or hurt, this experiment does not know.",
-    "leave_one_out": "Each was measured beside all others: of two that do the same, neither seems to do anything. "
-                     "Where several are left out, compare again.",
+    "plan": "All changes were made together: this experiment cannot tell which of them helped or hurt.",
+    "leave_one_out": "Each was measured with all others in place: of two changes with the same effect, both appear to "
+                     "have none. If several are excluded, compare again.",
 }
 
 

@@ -36,24 +36,24 @@ class Machine:
             for kind, values in toggle.values.items():
                 settings.learn(toggle, kind, self._set(kind, values, check=True))
             if not settings.differ(toggle):
-                raise ExperimentError(f"{toggle.name} would change nothing: {', '.join(toggle.addresses)} is as wanted "
-                                      "already")
+                raise ExperimentError(f"{toggle.name} would change nothing: {', '.join(toggle.addresses)} already has "
+                                      "the wanted value")
         return settings
 
     def bring_about(self, settings: Settings, on: frozenset[str]) -> list[str]:
-        """Bring about the state in which these toggles are on; addresses that somebody else changed meanwhile."""
+        """Bring about the state in which these toggles are on; addresses that something else changed meanwhile."""
         # Back in the reverse of the order in which a tune makes changes.
         kinds = [kind for kind in MODULES if kind in settings.values(on)]
         found: list[str] = []
         for kind in kinds if not on else reversed(kinds):
             foreign, again = settings.take(self._set(kind, settings.values(on)[kind])["changes"])
             if again and settings.take(self._set(kind, settings.values(on)[kind])["changes"])[1]:
-                raise ConcurrentChange(f"somebody else keeps changing {', '.join(foreign)}")
+                raise ConcurrentChange(f"something else keeps changing {', '.join(foreign)}")
             found += foreign
         return found
 
     def way_back(self, settings: Settings | None) -> list[Mapping[str, Any]]:
-        """Bring back what the journal says this run changed; what could not be brought back."""
+        """Restore what the journal says this run changed; what could not be restored."""
         values = self.left_behind(self.run_id)
         left = []
         for kind in MODULES:
@@ -66,11 +66,11 @@ class Machine:
         return left
 
     def left_behind(self, run_id: str) -> dict[str, dict[str, Any]]:
-        """The values that would bring back what a run changed, by the journal of this boot."""
+        """The values that would restore what a run changed, by the journal of this boot."""
         return self._ask("gpuhost.tuning.journal_info", {"run_id": run_id})["restore_values"]
 
     def left_by_others(self, addresses: Iterable[str]) -> dict[str, list[str]]:
-        """Which of these an earlier run set and nobody brought back, with the ids of the runs."""
+        """Which of these an earlier run set and nobody restored, with the ids of the runs."""
         wanted = set(addresses)
         return {one["address"]: one["runs"] for one in self._ask("gpuhost.tuning.journal_info", {})["baselines"]
                 if one["address"] in wanted}

@@ -5,7 +5,7 @@
 """What an experiment compares with what, and in which order.
 
 Every arm is a question with two states: A without and B with what is asked about. An arm has its blocks, each one run
-in A and one in B next to each other. A round is one block of every arm, in an order drawn anew, so that whatever drifts
+in A and one in B next to each other. A round is one block of every arm, in a new random order, so that whatever drifts
 through the hours drifts through all arms alike.
 """
 from __future__ import annotations
@@ -60,7 +60,7 @@ def schedule(arms: Sequence[Arm], blocks: int, seed: int) -> list[Slot]:
 
 
 def count_restarts(slots: Sequence[Slot], arms: Sequence[Arm], slow: frozenset[str]) -> int:
-    """How often a workload is started anew that does not feel the toggles named `slow` while it runs."""
+    """How often a workload is started again that does not feel the toggles named `slow` while it runs."""
     by_name = {arm.name: arm for arm in arms}
     states = [by_name[slot.arm].on(slot.state) & slow for slot in slots]
     return sum(one != other for one, other in zip(states, states[1:])) + 1 if slow and states else 0

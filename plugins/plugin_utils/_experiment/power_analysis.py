@@ -36,12 +36,13 @@ def require_findable(blocks: int, comparisons: int) -> None:
     wanted = blocks_needed(comparisons)
     if blocks >= wanted:
         return
-    several = f"{comparisons} comparisons, judged together," if comparisons > 1 else "1 comparison"
+    several = f"{comparisons} comparisons, corrected together," if comparisons > 1 else "1 comparison"
     fewer = ", or fewer changes (gpuhost_experiment_changes) or metrics" if comparisons > 1 else ""
-    raise ValueError(f"the experiment is not begun: gpuhost_experiment_blocks is {blocks}, and with {several} no "
-                     f"difference could stand, however large: the smallest chance that {count(blocks, 'block')} can "
-                     f"give is {smallest_chance(blocks):.2g}, and {chance_needed(comparisons):.2g} or less is wanted. "
-                     f"gpuhost_experiment_blocks: {wanted} would do{fewer}")
+    raise ValueError(f"the experiment was not started: gpuhost_experiment_blocks is {blocks}, and with {several} no "
+                     "difference could be significant, however large: the smallest p-value that "
+                     f"{count(blocks, 'block')} can give is {smallest_chance(blocks):.2g}, and "
+                     f"{chance_needed(comparisons):.2g} or less is needed. Use gpuhost_experiment_blocks: "
+                     f"{wanted}{fewer}")
 
 
 def noise_by_metric(runs: Iterable[Mapping[str, Any]], metrics: Iterable[str]) -> dict[str, Noise]:
@@ -63,12 +64,12 @@ def one_state(runs: Iterable[Mapping[str, Any]], mode: str) -> list[Mapping[str,
 
 def power_lines(blocks: int, comparisons: int, known: Mapping[str, Noise], matters: float, when: str) -> list[str]:
     """What the plan can find; `when` says of which runs the noise is, as in `of 5 earlier runs`."""
-    together = ", judged together" if comparisons > 1 else ""
-    lines = [f"{count(comparisons, 'comparison')}{together}: the smallest chance that {count(blocks, 'block')} can "
-             f"give is {smallest_chance(blocks):.2g}, and {chance_needed(comparisons):.2g} or less stands"]
+    together = ", corrected together" if comparisons > 1 else ""
+    lines = [f"{count(comparisons, 'comparison')}{together}: the smallest p-value that {count(blocks, 'block')} can "
+             f"give is {smallest_chance(blocks):.2g}, and {chance_needed(comparisons):.2g} or less is significant"]
     if not known:
-        return [*lines, "how small an effect it would find is not known: nobody knows yet how noisy the runs are. "
-                        "playbooks/benchmark.yml tells that, and the first runs will"]
+        return [*lines, "the smallest detectable effect is not known, because the noise of the runs is not. It is "
+                        "measured by playbooks/benchmark.yml, or by the first runs"]
     return [*lines, *noise_lines(blocks, comparisons, known, matters, when)]
 
 
@@ -78,7 +79,7 @@ def noise_lines(blocks: int, comparisons: int, known: Mapping[str, Noise], matte
     for name, found in known.items():
         seen = effect_seen(blocks, comparisons, found.deviation)
         message = (f"{name}: the noise of a run is about {100 * found.deviation:.2g} % (of {found.runs} {when}), an "
-                   f"effect of about {seen:.2g} % would be found in 4 of 5 experiments")
+                   f"effect of about {seen:.2g} % would be detected in 4 of 5 experiments")
         if seen > matters:
             wanted = blocks_for(matters, comparisons, found.deviation)
             blocks_told = f"about {wanted}" if wanted else f"more than {MOST_BLOCKS}"

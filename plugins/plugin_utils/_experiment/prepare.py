@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""An experiment before its first run: what the user asked for, held against what is planned, and what it will cost."""
+"""An experiment before its first run: what the user asked for, compared with what is planned, and what it will cost."""
 from __future__ import annotations
 
 import random
@@ -41,12 +41,11 @@ class Prepared(NamedTuple):
 def prepare(folder: HostFolder, run_id: str, arguments: Mapping[str, Any]) -> Prepared:
     """ValueError or RecordError: the experiment is not begun, and why."""
     if arguments["left_alone"]:
-        raise ValueError("the experiment is not begun: " + "; ".join(arguments["left_alone"]))
+        raise ValueError("the experiment was not started: " + "; ".join(arguments["left_alone"]))
     if not arguments["benchmark"]:
-        raise ValueError("gpuhost_benchmark is not given: an experiment needs a command to measure with, see "
-                         "docs/evidence.md")
+        raise ValueError("gpuhost_benchmark is not set: an experiment needs a benchmark, see docs/evidence.md")
     if arguments["blocks"] < 1:
-        raise ValueError(f"gpuhost_experiment_blocks is {arguments['blocks']}: 1 or more are wanted, "
+        raise ValueError(f"gpuhost_experiment_blocks is {arguments['blocks']}: at least 1 is required, "
                          f"{blocks_needed(1)} for a verdict")
     before = read_before(folder, run_id)
     benchmark = load_benchmark(arguments["benchmark"])
@@ -66,7 +65,7 @@ def prepare(folder: HostFolder, run_id: str, arguments: Mapping[str, Any]) -> Pr
 
 
 def read_before(folder: HostFolder, run_id: str) -> dict[str, Any]:
-    """What the audit put down of the host before it is changed: `boot_id` and `guard` among other things."""
+    """What the audit recorded of the host before it is changed: `boot_id` and `guard` among other things."""
     return read_json(folder.run(run_id) / "before.json")
 
 
@@ -82,8 +81,8 @@ def schedule_lines(host: str, run_id: str, prepared: Prepared) -> list[str]:
     """What would be compared, at what cost and in which order."""
     lines = [f"{host}: experiment {run_id} with {prepared.benchmark.name!r}: {describe_budget(prepared.budget)}"]
     if prepared.budget["restarts"]:
-        lines.append(f"  the workload is restarted {count(prepared.budget['restarts'], 'time')}, which takes its own "
-                     "time")
+        lines.append(f"  the workload is restarted {count(prepared.budget['restarts'], 'time')}, which takes "
+                     "additional time")
     for arm in prepared.arms:
         values = [f"{change['address']} {show(change['before'])} -> {show(change['wanted'])}"
                   for toggle in arm.toggles for change in toggle.changes]

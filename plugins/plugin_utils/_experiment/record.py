@@ -26,7 +26,7 @@ from .toggles import LEAVE_ONE_OUT, PLAN, Excluded
 SCHEMA = "gpuhost.experiment/1"
 EXPERIMENT = "experiment.json"
 LOCK = ".experiment.lock"
-# What is said of several metrics together: the worst of what is known.
+# The report on several metrics together: the worst of what is known.
 _ORDER = (HURTS, HELPS, INCONCLUSIVE, NOTHING)
 
 
@@ -54,7 +54,7 @@ def _values(arm: Arm) -> dict[str, dict[str, Any]]:
 
 
 def evaluate(document: dict[str, Any], matters: float) -> None:
-    """Put down the effect of every arm on every metric, from the blocks that are whole, all judged together: what is
+    """Record the effect of every arm on every metric, from the blocks that are whole, all judged together: what is
     kept or acted on is what stands among all of them."""
     document["discarded"] = sum(run["discarded"] is not None for run in document["runs"])
     places = [(arm, metric) for arm in document["arms"] for metric in document["metrics"]]
@@ -103,8 +103,8 @@ def result_lines(document: Mapping[str, Any]) -> list[str]:
     reasons = [run["discarded"] for run in document["runs"] if run["discarded"] is not None]
     if reasons:
         lines.append(f"  {count(len(reasons), 'run')} did not count: {'; '.join(dict.fromkeys(reasons))}")
-    lines += [f"  {one['address']} was {one['before']} and is {one['after']}: the kernel computes it anew along with a "
-              "toggle, and it is not written back" for one in document["drift"]]
+    lines += [f"  {one['address']} was {one['before']} and is {one['after']}: the kernel recalculates it with a "
+              "change, and it is not written back" for one in document["drift"]]
     return [clean(line.replace("\n", " ")) for line in lines]
 
 
@@ -123,7 +123,7 @@ def cut_short(folder: HostFolder, boot_id: str | None,
               left_behind: Callable[[str], Mapping[str, Mapping[str, Any]]]) -> str | None:
     """What an experiment left changed that began in this boot and did not come to an end, None for nothing.
 
-    `left_behind` tells by the journal of the host what brings back what a run changed.
+    `left_behind` tells by the journal of the host what restores what a run changed.
     """
     earlier = unfinished(folder, boot_id)
     if earlier is None:
@@ -145,7 +145,7 @@ def unfinished(folder: HostFolder, boot_id: str | None) -> dict[str, Any] | None
         return None
     document = read_json(path)
     if not isinstance(document, dict) or document.get("schema") != SCHEMA:
-        raise RecordError(f"{path} is no record of an experiment: move it away")
+        raise RecordError(f"{path} is not the record of an experiment: move it away")
     return document if document["ended"] is None and document["boot_id"] == boot_id else None
 
 
@@ -162,7 +162,7 @@ def earlier_runs(folder: HostFolder, benchmark: Benchmark) -> list[dict[str, Any
 
 
 def seconds_a_run(folder: HostFolder, benchmark: Benchmark) -> float | None:
-    """What a run of this benchmark took on this host, the longest of those that count; None where nobody knows."""
+    """What a run of this benchmark took on this host, the longest of those that count; None if not known."""
     return max((run["seconds"] for run in earlier_runs(folder, benchmark) if run["seconds"]), default=None)
 
 
@@ -173,14 +173,14 @@ def hold(path: pathlib.Path, run_id: str, wait: bool = False) -> Iterator[None]:
         modes.make_folder(path.parent)
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, modes.of_file(path))
     except OSError as error:
-        raise RecordError(f"cannot write {path}: {error.strerror}. Choose another folder with "
-                          "gpuhost_report_dir") from error
+        raise RecordError(f"cannot write {path}: {error.strerror}. "
+                          "Choose another directory with gpuhost_report_dir") from error
     try:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
         except BlockingIOError:
             holder = one_line(os.pread(handle, 200, 0).decode(errors="replace"))
-            raise RecordError(f"an experiment on this host is under way: {holder}. Wait for it, or end it with "
+            raise RecordError(f"an experiment on this host is in progress: {holder}. Wait for it, or end it with "
                               "Ctrl-C where it was started") from None
         os.ftruncate(handle, 0)
         os.pwrite(handle, f"run {run_id}, process {os.getpid()}".encode(), 0)

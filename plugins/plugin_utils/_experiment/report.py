@@ -21,8 +21,8 @@ SCHEMA_EXPERIMENT = "gpuhost.experiment/1"
 HEADING = "Which changes help"
 _HEAD = ("change", "metric", "verdict", "effect (95 % interval)", "blocks", "chance", "to know")
 _MODES = {"plan": "all changes together", "one_at_a_time": "each change alone",
-          "leave_one_out": "all changes, and all but one"}
-_ENDS = {"before": "what was set before", "after": "all changes", "best": "the best of what was measured"}
+          "leave_one_out": "all changes, and all except one"}
+_ENDS = {"before": "its original settings", "after": "all changes", "best": "the changes that helped"}
 
 
 def read(folder: pathlib.Path, _facts: dict[str, Any]) -> Section | None:
@@ -46,15 +46,16 @@ def section(document: dict[str, Any]) -> Section:
 
 def _notes(document: dict[str, Any]) -> list[str]:
     notes = [f"Run {document['run_id']} of {document['measured_at']}: {_MODES[document['mode']]}; "
-             f"{count(len(_counted(document)), 'run')} in blocks of two, one before and one after the change in an "
-             "order drawn by chance."]
+             f"{count(len(_counted(document)), 'run')} in blocks of two, one before and one after the change, in "
+             "random order."]
     if document["ended"] is None:
-        notes.append("It has not ended: it is still running, or was killed. This is what was measured until then.")
+        notes.append("It has not finished: it is still running, or was killed. These are the measurements so far.")
     else:
         notes.append(f"{_sentence(document['ended'])} The host was left with {_ENDS[document['end_state']]}.")
     notes += _discarded(document) + _conditions(document) + _several(document)
     notes += [f"Not compared: {show(one['address'])}: {show(one['reason'])}" for one in document["left_out"]]
-    notes += [f"Not as it was before: {show(one.get('address'))}: {show(one.get('before'))} -> {show(one.get('after'))}"
+    notes += [f"Different from before: {show(one.get('address'))}: {show(one.get('before'))} -> "
+              f"{show(one.get('after'))}"
               for one in document["drift"]]
     return [one_line(note) for note in notes]
 
@@ -88,8 +89,8 @@ def _conditions(document: dict[str, Any]) -> list[str]:
     throttled = sorted({one_line(name) for gpu in gpus for name in gpu.get("throttle") or []})
     lines += [f"throttled: {', '.join(throttled)}"] if throttled else []
     others = sorted({one_line(user.get("command")) for end in ends for user in end.get("users") or []})
-    lines += [f"others that held a GPU: {', '.join(others)}"] if others else []
-    return [f"While it ran: {'; '.join(filter(None, lines))}."] if any(lines) else []
+    lines += [f"others that used a GPU: {', '.join(others)}"] if others else []
+    return [f"During the runs: {'; '.join(filter(None, lines))}."] if any(lines) else []
 
 
 def _range(name: str, numbers: Iterable[Any], unit: str) -> str:
@@ -107,15 +108,15 @@ def _several(document: dict[str, Any]) -> list[str]:
     if len(compared) < 2:
         return []
     by_chance = f"{len(compared) * (1 - CONFIDENCE):.2g}"
-    lines = [f"{len(compared)} comparisons: if nothing made any difference, about {by_chance} of them would be called "
-             "all the same."]
+    lines = [f"{len(compared)} comparisons: without any effect, about {by_chance} of them would be significant by "
+             "chance."]
     if called:
         stand = sum(stand_together([found["chance"] for found in compared]))
         if stand == len(called):
-            lines.append("Judged together (Holm), all that were called stand.")
+            lines.append("After Holm's correction all of them remain significant.")
         else:
-            lines.append(f"Judged together (Holm), {stand or 'none'} of the {len(called)} that were called stand: the "
-                         "others are worth an experiment of their own.")
+            lines.append(f"Judged together (Holm), {stand or 'none'} of {len(called)} remain significant: test the "
+                         "others in separate experiments.")
     return [" ".join(lines)]
 
 
@@ -137,11 +138,11 @@ def _effect_row(arm: dict[str, Any], metric: str, found: dict[str, Any], alone: 
 def _to_know(found: dict[str, Any], alone: bool) -> str:
     """What the numbers do not say. `alone`: it does not stand where all comparisons are judged together."""
     if found["verdict"] in (HELPS, HURTS):
-        return "one of several comparisons: may be chance, repeat it alone" if alone else "-"
+        return "one of several comparisons: may be chance, repeat it separately" if alone else "-"
     if _only_alone(found):
-        return f"{found['alone']} by itself, and does not stand among the others: worth an experiment of its own"
+        return f"{found['alone']} on its own, but not significant after correction: test it in a separate experiment"
     if found["more_runs"]:
         return f"needs {found['more_runs']} more runs, {found['blocks'] + found['more_blocks']} blocks in all"
     if found["smallest_seen"]:
-        return f"an effect beyond {found['smallest_seen']:.1f} % would have been seen"
+        return f"an effect beyond {found['smallest_seen']:.1f} % would have been detected"
     return found["said"]

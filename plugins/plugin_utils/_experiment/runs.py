@@ -66,7 +66,7 @@ class Experiment:
         unsure: tuple[Slot, Run] | None = None      # the last run, until the setters have looked behind it
         while queue or unsure:
             if queue and self._late(queue[0]):
-                ended = f"stopped: the time allowed is used up, with {count(len(queue), 'run')} not made"
+                ended = f"stopped: the time budget is used up, with {count(len(queue), 'run')} not made"
                 queue.clear()
                 continue
             foreign = self._switch(queue[0] if queue else unsure[0], unsure and unsure[1])
@@ -92,7 +92,7 @@ class Experiment:
         block = (slot.arm, slot.block)
         for other in self.runs:
             if (other["arm"], other["block"]) == block and other["discarded"] is None:
-                other["discarded"] = "its block was run again"
+                other["discarded"] = "its block was repeated"
         while queue and (queue[0].arm, queue[0].block) == block:
             queue.popleft()
         queue.extendleft(reversed([one for one in slots if (one.arm, one.block) == block]))
@@ -103,7 +103,7 @@ class Experiment:
         return self.deadline is not None and time.monotonic() > self.deadline and not begun
 
     def _switch(self, slot: Slot, unsure: Run | None) -> list[str]:
-        """Bring about the state of a run; what somebody else changed since the last one, which is discarded then."""
+        """Bring about the state of a run; what something else changed since the last one, which is discarded then."""
         on = self.arms[slot.arm].on(slot.state)
         try:
             foreign = self.machine.bring_about(self.settings, on)
@@ -111,7 +111,7 @@ class Experiment:
             self._discard(unsure, str(problem))
             raise
         if foreign:
-            self._discard(unsure, f"somebody else changed {', '.join(foreign)} while it ran")
+            self._discard(unsure, f"{', '.join(foreign)} was changed by something else during the run")
         stale, self.on = bool(self.slow & (on ^ self.on)), on
         if self.restarts and (stale or foreign or not self.runs):
             self.bench.restart(len(self.runs) + 1)
@@ -141,8 +141,8 @@ class Experiment:
         if wrong is not None:
             said = f"metric {wrong} is {run['values'][wrong]:g}"
             self._discard(run, said)
-            raise ExperimentError(f"run {run['number']}: {said}, and only of positive numbers can be said by how many "
-                                  "percent they differ. Leave the metric out")
+            raise ExperimentError(f"run {run['number']}: {said}, and only positive values can be compared in percent. "
+                                  "Remove the metric")
 
     def _attempt(self, slot: Slot | None, warm_up: bool) -> Run:
         """One run, kept whatever came of it."""
@@ -154,9 +154,9 @@ class Experiment:
                 self._keep(slot, failed)
             raise
         if rebooted(run, self.runs[0]):
-            self._discard(run, "the host was booted anew")
-            raise ExperimentError(f"the host was booted anew (boot {boot_of(self.runs[0])}, now {boot_of(run)}): what "
-                                  "was set ended with it. Begin again")
+            self._discard(run, "the host was rebooted")
+            raise ExperimentError(f"the host was rebooted (boot {boot_of(self.runs[0])}, now {boot_of(run)}), which "
+                                  "reset all settings. Start again")
         return run
 
     def _keep(self, slot: Slot | None, run: Run) -> Run:

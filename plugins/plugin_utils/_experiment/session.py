@@ -52,7 +52,7 @@ class Session:
         self.interruptions = Interruptions()
         self.noise_told = bool(prepared.noise)
         self.host = folder.path.name
-        self.changes: list[dict[str, Any]] = []     # what became of each setting, as setters tell it
+        self.changes: list[dict[str, Any]] = []     # the outcome of each setting, as setters tell it
         self.document = record.begin(
             self.host, machine.run_id, prepared.benchmark, prepared.arms, prepared.left_out,
             boot_id=prepared.boot_id, measured_at=_now(), mode=arguments["mode"], budget=prepared.budget,
@@ -63,7 +63,7 @@ class Session:
         settings = self.machine.learn(self.prepared.toggles)
         self._tell_of_others(settings)
         inexact = self.machine.read(settings.inexact)
-        self.say(f"{self.host}: Ctrl-C ends it: what it changed is brought back before ansible-playbook ends")
+        self.say(f"{self.host}: Ctrl-C ends it: all changes are restored before ansible-playbook exits")
         with self.interruptions:
             record.write(self.folder, self.document, newest=True)
             try:
@@ -75,8 +75,8 @@ class Session:
 
     def _tell_of_others(self, settings: Settings) -> None:
         for address, runs in self.machine.left_by_others(settings.all).items():
-            self.say(f"{self.host}: {address} was set by run {runs[-1]} before: that is the state that this experiment "
-                     "starts from and comes back to")
+            self.say(f"{self.host}: {address} was set by run {runs[-1]} before: this experiment starts from that "
+                     "state and restores it")
 
     # -- the runs -----------------------------------------------------------------------------------------------------
 
@@ -156,25 +156,25 @@ class Session:
     # -- the end ------------------------------------------------------------------------------------------------------
 
     def _end(self, settings: Settings, inexact: Mapping[str, Any]) -> None:
-        """Bring the settings to where they belong, and put down where they are."""
+        """Bring the settings to where they belong, and record where they are."""
         document = self.document
         complete = self._evaluate()
         try:
             with at_most(WAY_BACK_SECONDS):
                 left = self._leave(settings, self._wanted(complete))
-                # A boot, or somebody else, may have changed more than the way back could tell.
+                # A boot, or something else, may have changed more than the restore could tell.
                 settings.note_values(self.machine.read(settings.all))
                 now = self.machine.read(settings.inexact)
             document["drift"] = [{"address": address, "before": inexact.get(address), "after": value}
                                  for address, value in now.items() if value != inexact.get(address)]
         except TimeLimitReached:
-            left = [f"the way back took more than {WAY_BACK_SECONDS} s"]
+            left = [f"the restore took more than {WAY_BACK_SECONDS} s"]
         except Exception as problem:      # a lost connection, a full disk: whatever it is, it must be said
-            left = [f"the way back failed: {one_line(problem)}"]
+            left = [f"the restore failed: {one_line(problem)}"]
         self.changes = settings.outcomes()
         document["state"] = {address: one.seen for address, one in settings.all.items()}
         if left:
-            document["ended"] += f". Not brought back: {'; '.join(left)}. Run playbooks/restore.yml with -e "\
+            document["ended"] += f". Not restored: {'; '.join(left)}. Run playbooks/restore.yml with -e "\
                                  f"gpuhost_run_id={self.machine.run_id}"
             self.say(clean(f"{self.host}: {document['ended']}"))
         record.write(self.folder, document, newest=True)
@@ -184,8 +184,8 @@ class Session:
             write_overrides(self.folder, document, self.arguments["overrides"])
 
     def _evaluate(self) -> bool:
-        """Put down what came of it, as far as it came; whether it is complete. Nothing may come between the runs and
-        the way back."""
+        """Record what came of it, as far as it came; whether it is complete. Nothing may come between the runs and
+        the restore."""
         try:
             record.evaluate(self.document, self.arguments["matters"])
         except (ValueError, ArithmeticError) as problem:
@@ -221,8 +221,8 @@ class Session:
 def summary_line(host: str, document: Mapping[str, Any], changes: Iterable[Mapping[str, Any]]) -> str:
     """`pve1: experiment finished after 97 runs: every setting is back at what it was`."""
     away = [change["outcome"] for change in changes if change["outcome"] != "reverted"]
-    state = "every setting is back at what it was" if not away else \
-        f"{count(away.count('changed'), 'setting')} left as tried, {len(away) - away.count('changed')} left alone"
+    state = "all settings are restored" if not away else \
+        f"{count(away.count('changed'), 'setting')} left changed, {len(away) - away.count('changed')} not touched"
     return clean(f"{host}: experiment {document['ended']} after {count(len(document['runs']), 'run')}: {state}")
 
 

@@ -6,7 +6,7 @@
 that lead from one state to another.
 
 Every value that is given to a setter is guarded by what was seen last. So one call of a setter does three things: it
-tells whether somebody else changed something since the last one, it brings the state about, and it reads it back.
+tells whether something else changed something since the last one, it brings the state about, and it reads it back.
 """
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class ConcurrentChange(ExperimentError):
 
 
 class Setting:
-    """One tunable. A companion is one that the kernel changes along: it is brought back, never asked for."""
+    """One tunable. A companion is one that the kernel changes along: it is restored, never asked for."""
 
     def __init__(self, toggle: str, before: Any, after: Any, companion: bool) -> None:
         self.toggle = toggle
@@ -42,7 +42,7 @@ class Settings:
 
     def __init__(self) -> None:
         self.all: dict[str, Setting] = {}
-        self.inexact: list[str] = []        # addresses that the kernel computes anew along, and nobody brings back
+        self.inexact: list[str] = []        # addresses that the kernel recalculates too, and nobody restores
 
     def learn(self, toggle: Toggle, kind: str, answer: Mapping[str, Any]) -> None:
         """Take what a setter in check mode says of a toggle: its tunables, what they are, and what they would be.
@@ -80,7 +80,7 @@ class Settings:
     def take(self, changes: Iterable[Mapping[str, Any]]) -> tuple[list[str], bool]:
         """Take what a setter did: the addresses that were not as we left them, and whether it is to be asked again.
 
-        That is so where somebody else set one of our own two values, which a guard refused to go on from.
+        That is so where something else set one of our own two values, which a guard refused to go on from.
         SomebodyElse: a third value, which is left alone. ExperimentError: a refusal.
         """
         foreign, refused, third, again = [], [], [], False
@@ -100,9 +100,9 @@ class Settings:
             elif found in (setting.before, setting.after):
                 again = True
             else:
-                third.append(f"{change['address']}: we left {expected}, found {found}")
+                third.append(f"{change['address']}: set to {expected}, found {found}")
         if third:
-            raise ConcurrentChange("somebody else changed a setting of the experiment, and it is left alone: "
+            raise ConcurrentChange("a setting of the experiment was changed by something else and is left alone: "
                                    + "; ".join(third))
         # Of a group that goes together one refusal holds back the others.
         if refused and not again:
@@ -110,7 +110,7 @@ class Settings:
         return foreign, again
 
     def seen(self, changes: Iterable[Mapping[str, Any]]) -> None:
-        """Take what the way back read back."""
+        """Take what the restore read back."""
         for change in changes:
             if change["address"] in self.all and change["after"] is not None:
                 self.all[change["address"]].seen = change["after"]
@@ -122,7 +122,7 @@ class Settings:
                 self.all[address].seen = value
 
     def outcomes(self) -> list[dict[str, Any]]:
-        """What became of each setting, as setters tell it: changed where it is left with its toggle on."""
+        """The outcome of each setting, as setters tell it: changed where it is left with its toggle on."""
         return [{"address": address, "before": one.before, "wanted": one.after, "after": one.seen, **_became(one),
                  "error": None, "certainty": None, "inexact": []}
                 for address, one in self.all.items() if not one.companion]
@@ -132,5 +132,5 @@ def _became(setting: Setting) -> dict[str, str]:
     if setting.seen == setting.before:
         return {"outcome": REVERTED, "reason": "tried in an experiment"}
     if setting.seen == setting.after:
-        return {"outcome": CHANGED, "reason": "kept behind an experiment"}
-    return {"outcome": REFUSED, "reason": "changed by somebody else during an experiment, and left alone"}
+        return {"outcome": CHANGED, "reason": "kept after an experiment"}
+    return {"outcome": REFUSED, "reason": "changed by something else during an experiment, and left alone"}

@@ -75,7 +75,7 @@ def choose(planned: Iterable[Mapping[str, Any]], named: Sequence[str]) -> list[M
     for name in named:
         if not any(name in (change["check"], change["address"]) for change in changes):
             there = ", ".join(dict.fromkeys(change["check"] or change["address"] for change in changes))
-            raise ValueError(f"gpuhost_experiment_changes names {name}, which is not planned on this host. "
+            raise ValueError(f"gpuhost_experiment_changes lists {name}, which is not planned on this host. "
                              f"Planned: {there or 'nothing'}")
     return [change for change in changes if not named or change["check"] in named or change["address"] in named]
 
@@ -97,17 +97,17 @@ def make_toggles(changes: Iterable[Mapping[str, Any]], mode: str,
     if not fair:
         message = "; ".join(dict.fromkeys(f"{one.address}: {one.reason}" for one in left_out))
         raise ValueError("there is nothing to compare: " + (
-            message or "nothing would be changed on this host. Name values to try in gpuhost_values"))
+            message or "nothing would be changed on this host. Set values to test in gpuhost_values"))
     if mode != PLAN and len(fair) > MOST_TOGGLES:
-        raise ValueError(f"{count(len(fair), 'toggle')} are planned, and one by one at most {MOST_TOGGLES} can be "
-                         f"compared: {', '.join(toggle.name for toggle in fair)}. Name some of them in "
-                         f"gpuhost_experiment_changes, or compare the whole with gpuhost_experiment_mode: {PLAN}")
+        raise ValueError(f"{count(len(fair), 'toggle')} are planned, and at most {MOST_TOGGLES} can be compared "
+                         f"individually: {', '.join(toggle.name for toggle in fair)}. Select some of them with "
+                         f"gpuhost_experiment_changes, or compare the whole plan with gpuhost_experiment_mode: {PLAN}")
     return fair, left_out
 
 
 def _unfair(toggle: Toggle, mode: str, starts_anew: bool) -> str | None:
     if mode != PLAN and any(kind in _AS_A_WHOLE for kind in toggle.values):
-        return f"MaxReadReq and modules are compared only as a whole with the plan (gpuhost_experiment_mode: {PLAN})"
+        return f"MaxReadReq and modules are compared only as part of the whole plan (gpuhost_experiment_mode: {PLAN})"
     if toggle.takes_effect != AT_ONCE and not starts_anew:
         return f"cannot be compared fairly: it takes effect with {toggle.takes_effect}, and the benchmark only drives "\
                "a workload that runs already. Give gpuhost_benchmark the command that restarts it (restart)"

@@ -11,13 +11,13 @@ from typing import Any
 
 NOT_RECORDED = "not_recorded"
 STATUS_IN_WORDS = {
-    "absent": "this host has no such thing",
+    "absent": "not present on this host",
     "denied": "it needs root",
     "read_only": "it is read-only",
     "asleep": "the device is suspended and was not woken",
-    "gone": "the device is gone (it answers with all ones)",
+    "gone": "the device is gone (it reads all ones)",
     "passed_through": "the device belongs to a guest",
-    "unparsable": "what was read makes no sense",
+    "unparsable": "the content is not valid",
     "not_recorded": "the recording does not have it",
 }
 

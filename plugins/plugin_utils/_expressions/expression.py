@@ -135,7 +135,7 @@ def _check_call(name: str, arguments: list[dict]) -> None:
 
 def _check_finite(value: Any) -> None:
     if isinstance(value, float) and not math.isfinite(value):
-        raise BadExpression("a literal is not a number that JSON knows")
+        raise BadExpression("a literal is not a JSON number")
     for item in value if isinstance(value, list) else value.values() if isinstance(value, dict) else ():
         _check_finite(item)
 

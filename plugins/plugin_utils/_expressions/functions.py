@@ -39,7 +39,7 @@ class StrictFunctions(Functions):
         except (JMESPathError, TypeError, ValueError, ArithmeticError) as error:
             raise BadValue(f"{node.value}(): {str(error)[:200]}", node) from None
         if isinstance(result, float) and not math.isfinite(result):
-            raise BadValue(f"{node.value}(): the result is not a number that JSON knows", node)
+            raise BadValue(f"{node.value}(): the result is not a JSON number", node)
         return result
 
     @signature({"types": []})

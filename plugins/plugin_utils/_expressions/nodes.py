@@ -4,7 +4,7 @@
 # Private to this collection: it may change at any time.
 """The parts of an expression, each of which knows how to answer; expression.py says how they differ from jmespath's.
 
-jmespath parses an expression to a tree of mappings and walks that tree anew for every answer. A report needs more than
+jmespath parses an expression to a tree of mappings and walks that tree again for every answer. A report needs more than
 a thousand answers for every host of a fleet: objects that are made once give them sooner.
 """
 from __future__ import annotations

@@ -19,7 +19,7 @@ _KIND_OF_TYPE = {"integer": "number"}
 
 
 class Shape(NamedTuple):
-    """A place in a JSON schema. Types are tuples of shapes, one for each alternative; None is a type nobody knows."""
+    """A place in a JSON schema. Types are tuples of shapes, one for each alternative; None is an unknown type."""
 
     file: str                   # below SCHEMAS; $ref is relative to it
     node: Any

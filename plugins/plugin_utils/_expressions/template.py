@@ -98,7 +98,7 @@ def _split(text: str, where: str) -> Iterator[tuple[str, str | None]]:
             yield literal, text[position + 1:end]
             literal, position = "", end + 1
         elif sign == "}":
-            raise _stray(text, where, "a } stands alone: write }} for a brace")
+            raise _stray(text, where, "unmatched }: write }} for a literal brace")
         else:
             literal, position = literal + sign, position + 1
     yield literal, None
@@ -120,7 +120,7 @@ def _end(text: str, start: int, where: str) -> int:
             if not depth:
                 return position
         position += 1
-    raise _stray(text, where, "a { is not closed: write {{ for a brace")
+    raise _stray(text, where, "unclosed {: write {{ for a literal brace")
 
 
 def _stray(text: str, where: str, message: str) -> BadExpression:

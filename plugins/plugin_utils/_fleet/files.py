@@ -28,8 +28,8 @@ Summary: TypeAlias = Callable[[dict[str, dict[str, Any]], str], dict[str, Any]]
 
 
 def write_fleet(report_dir: str, tables: bool = False, summarise: Summary | None = None) -> dict[str, object]:
-    """Write them anew from what is there, with `tables` also findings.csv and facts.csv; return what a task says of it,
-    and what `summarise` makes of the rows of all hosts and the path of the page.
+    """Write them again from the records, with `tables` also findings.csv and facts.csv; return the task's message, and
+    what `summarise` makes of the rows of all hosts and the path of the page.
 
     Two plays may end at the same time. Each has written its hosts' files before it comes here, and whoever comes second
     waits and then sees the files of both: no line and no host is lost, whoever is last.

@@ -27,7 +27,7 @@ MEASURED = ("bandwidth.json", "benchmark.json", "experiment.json")
 
 
 class Fleet(NamedTuple):
-    """`hosts`: rows by name, each with `history` and `runs`. `checks`: what is said of each check. `problems`: records
+    """`hosts`: rows by name, each with `history` and `runs`. `checks`: the report on each check. `problems`: records
     that could not be used, by host. `rollout`: how the last one ended and who has which state; None without one."""
 
     hosts: dict[str, dict[str, Any]]
@@ -52,7 +52,7 @@ def collect(report_dir: str) -> Fleet:
                 checks.update(about_checks(host_folder.read_json(folder.path / "audit.json")))
         except (host_folder.RecordError, OSError, KeyError, TypeError, AttributeError, ValueError) as problem:
             ours = isinstance(problem, host_folder.RecordError)
-            problems[name] = clean(problem if ours else "its audit.json is not one of this collection "
+            problems[name] = clean(problem if ours else "its audit.json was not written by this collection "
                                                         f"({type(problem).__name__}: {problem})")
             continue
         history = records_history.read(folder.path / host_folder.HISTORY)

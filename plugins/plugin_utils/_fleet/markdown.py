@@ -56,7 +56,7 @@ def _unknown(fleet: Fleet) -> list[str]:
         for check, verdict, *_rest in row["findings"]:
             if verdict == "unknown":
                 hosts.setdefault(check, {})[name] = None
-    return _section("Could not be judged", ("check", "hosts", "which"), [
+    return _section("Unknown", ("check", "hosts", "which"), [
         [code(check), str(len(names)), _names(names)] for check, names in hosts.items()])
 
 
@@ -71,7 +71,7 @@ def _hosts(fleet: Fleet) -> list[str]:
 
 
 def _outliers(fleet: Fleet) -> list[str]:
-    return _section("The odd ones of a model", ("model", "what", "most have", "but"), [
+    return _section("Odd ones within a model", ("model", "what", "most have", "but"), [
         [escape(one["model"]), code(one["what"]), f"{code(one['majority'])} ({one['having']} of {one['hosts']})",
          _cut([f"{escape(host)}: {code(text)}" for host, text in one["odd"].items()])] for one in fleet.outliers])
 
@@ -90,7 +90,7 @@ def _numbers(nodes: list[int]) -> str:
 def _drift(fleet: Fleet) -> list[str]:
     rows = [[escape(name), code(one["check"]), escape(one["subject"]) or "host", _end(one["was"]), _end(one["now"])]
             for name, row in fleet.hosts.items() for one in row["drift"]]
-    return _section("Drift since the run before", ("host", "check", "where", "was", "is"), rows)
+    return _section("Drift since the previous run", ("host", "check", "where", "was", "is"), rows)
 
 
 def _end(end: list | None) -> str:
@@ -115,7 +115,7 @@ def _outcomes(run: dict[str, Any]) -> str:
 
 
 def _problems(fleet: Fleet) -> list[str]:
-    return _section("Records that could not be used", ("host", "why"), [
+    return _section("Unusable records", ("host", "why"), [
         [escape(name), escape(text)] for name, text in fleet.problems.items()])
 
 

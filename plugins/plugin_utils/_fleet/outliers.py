@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-# With two hosts that differ nobody can say which is the odd one.
+# With two hosts that differ it is not known which is the odd one.
 FEWEST = 3
 FACT = "fact"
 
@@ -48,7 +48,7 @@ def check_values(findings: list[list]) -> dict[str, str]:
     """What one host has of each check, in one text: `4096`, or `4096 (7), 512 (1)` where its devices differ."""
     counts: dict[str, Counter] = {}
     for check, verdict, _priority, actual, *_texts, subjects in findings:
-        text = {"unknown": "could not be judged", "not_applicable": "does not apply"}.get(verdict, actual)
+        text = {"unknown": "unknown", "not_applicable": "does not apply"}.get(verdict, actual)
         counts.setdefault(check, Counter())[text] += max(len(subjects), 1)
     return {check: next(iter(tally)) if len(tally) == 1 else
             ", ".join(f"{text} ({number})" for text, number in sorted(tally.items(), key=lambda one: (-one[1], one[0])))

@@ -43,7 +43,7 @@ def how_it_ended(rollout: rollout_state.Rollout) -> str:
         return f"stopped after batch {number}"
     if number and rollout.document["batches"][-1]["passed"] is None:
         return f"ended in batch {number}, before its gate"
-    return f"went over all {count(len(rollout.document['hosts']), 'host')}" if rollout.is_last \
+    return f"completed all {count(len(rollout.document['hosts']), 'host')}" if rollout.is_last \
         else f"ended after batch {number}"
 
 
@@ -65,7 +65,7 @@ def audit_table(hosts: Mapping[str, Mapping[str, Any] | str], every: bool = Fals
     rows = [row(host) for host in sorted(hosts, key=weight)]
     lacking = sum(isinstance(found, str) for found in hosts.values())
     return ["", *_table(("host", *PRIORITIES, "places", "unknown", ""), _shown(rows, fine, every)),
-            f"{count(len(hosts), 'host')}, {len(fine)} with nothing to improve, {lacking} without an answer"]
+            f"{count(len(hosts), 'host')}, {len(fine)} with nothing to improve, {lacking} without a result"]
 
 
 def _shown(rows: Sequence[tuple[str, ...]], fine: set[str], every: bool) -> list[tuple[str, ...]]:
@@ -73,7 +73,7 @@ def _shown(rows: Sequence[tuple[str, ...]], fine: set[str], every: bool) -> list
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Columns of equal width; a reason that is too long for its line goes on below it, and no word of it is lost."""
+    """Columns of equal width; a reason that is too long for its line continues below it, and no word of it is lost."""
     lines = [tuple(map(clean, row)) for row in [tuple(head), *rows]]
     widths = [max(len(line[column]) for line in lines) for column in range(len(head) - 1)]
     indent = sum(widths) + 2 * len(widths)

@@ -17,7 +17,7 @@ from .._derive.persisted import persisted_values
 from .._records.host_folder import HostFolder, RecordError, read_json
 from .._render.text import count, show
 
-BACK = "everything that was set in this boot is back at what it was before"
+BACK = "all settings changed since boot are restored"
 FINE, DRIFT, EXPIRED, UNKNOWN = "fine", "drift", "expired", "unknown"
 STATES = (DRIFT, UNKNOWN, EXPIRED, FINE)
 
@@ -48,11 +48,11 @@ def _compare(change: dict[str, Any], baseline: Any) -> dict[str, Any]:
     if found is None or change["outcome"] == "skipped":
         return {**line, "state": UNKNOWN}
     if found == baseline:
-        reason = "it is back at what it was before: a reset, a rebind or a manual change"
+        reason = "back at its original value: a reset, a rebind or a manual change"
         return {**line, "state": EXPIRED, "reason": reason}
     if found == change["wanted"]:
         return {**line, "state": DRIFT}     # the value is ours, the device is not
-    return {**line, "state": DRIFT, "reason": "somebody else changed it"}
+    return {**line, "state": DRIFT, "reason": "changed by something else"}
 
 
 def leave_persisted(lines: list[dict[str, Any]], message: str | None,
@@ -74,8 +74,8 @@ def come_back(values: dict[str, dict[str, Any]], section: dict[str, Any]) -> lis
 def driver_lines(mismatch: str | None) -> list[dict[str, Any]]:
     """A line that fails where NVIDIA's driver and its libraries differ: whatever was set, no new work can use a GPU."""
     return [] if mismatch is None else [
-        {"address": "nvidia", "expected": "driver and libraries of one version", "found": mismatch, "state": DRIFT,
-         "reason": "packages were upgraded under a loaded driver: reboot, or reload it"}]
+        {"address": "nvidia", "expected": "driver and libraries of the same version", "found": mismatch, "state": DRIFT,
+         "reason": "packages were upgraded while the driver was loaded: reboot, or reload it"}]
 
 
 def without_journal(folder: HostFolder, run_id: str | None, boot_id: str | None) -> tuple[list[dict[str, Any]], str]:
@@ -83,17 +83,17 @@ def without_journal(folder: HostFolder, run_id: str | None, boot_id: str | None)
     runs = [name for name in folder.runs() if (folder.run(name) / "plan.json").exists()]    # others only measured
     chosen = run_id or (runs[-1] if runs else None)
     if chosen is None:
-        return [], f"nothing was changed in this boot, and there is no record of a run in {folder.path}"
+        return [], f"nothing was changed since boot, and there is no record of a run in {folder.path}"
     try:
         plan = read_json(folder.run(chosen) / "plan.json")
     except RecordError as problem:
-        return [], f"nothing of run {chosen} is in the journal of this boot, and {problem}"
+        return [], f"run {chosen} is not in the journal of this boot, and {problem}"
     planned = [change for change in plan["changes"] if change["outcome"] == "would_change"]
     if plan["boot_id"] != boot_id:
-        message = f"run {chosen} belongs to another boot: what it set ended with the reboot"
+        message = f"run {chosen} belongs to another boot: the reboot reset its changes"
         state, reason = EXPIRED, f"set by run {chosen} in another boot"
     else:
-        message = (f"the journal has nothing of run {chosen} although the host was not rebooted: it wrote nothing, or "
+        message = (f"run {chosen} is not in the journal although the host was not rebooted: it wrote nothing, or "
                    "/run/gpuhost was removed")
         state, reason = UNKNOWN, "not in the journal"
     return [{"address": change["address"], "expected": change["wanted"], "found": None, "state": state,
@@ -108,7 +108,7 @@ def name_origins(lines: list[dict[str, Any]], folder: HostFolder) -> list[dict[s
             plans[run_id] = read_json(folder.run(run_id) / "plan.json")["changes"]
         except (RecordError, KeyError):     # a run that only measured has none
             continue
-    said = {change["address"]: f"{change.get('origin') or 'a plan that does not say who'}, run {run_id}"
+    said = {change["address"]: f"{change.get('origin') or 'a plan without an origin'}, run {run_id}"
             for run_id, changes in plans.items() for change in changes if change["outcome"] == "would_change"}
     return [line if line["state"] == FINE else {**line, "origin": said.get(line["address"])} for line in lines]
 
@@ -128,7 +128,7 @@ def force(values: dict[str, dict[str, Any]], addresses: Iterable[str]) -> dict[s
         kind, _colon, name = address.partition(":")
         if name not in forced.get(kind, {}):
             known = sorted(f"{kind}:{name}" for kind, named in values.items() for name in named)
-            raise ValueError(f"gpuhost_force names {address}, which is not to be restored. To be restored: "
+            raise ValueError(f"gpuhost_force lists {address}, which is not among the values to restore: "
                              f"{', '.join(known) or 'nothing'}")
         forced[kind][name] = {key: item for key, item in forced[kind][name].items() if key != "only_from"}
     return forced
@@ -160,12 +160,12 @@ def all_is_back(journal: dict[str, Any], run_id: str | None) -> bool:
 
 
 def describe(line: dict[str, Any]) -> str:
-    """`sysctl:vm.swappiness: drift: wanted 10, found 35: somebody else changed it; wanted by ...`."""
+    """`sysctl:vm.swappiness: drift: wanted 10, found 35: something else changed it; wanted by ...`."""
     parts = [line["address"], line["state"], f"wanted {show(line['expected'])}, found {show(line['found'])}"]
     origin = f"; wanted by {line['origin']}" if line.get("origin") else ""
     return ": ".join(parts + ([line["reason"]] if line["reason"] else [])) + origin
 
 
 def to_restore(values: dict[str, dict[str, Any]]) -> str:
-    """`11 values to bring back`."""
-    return f"{count(sum(map(len, values.values())), 'value')} to bring back"
+    """`11 values to restore`."""
+    return f"{count(sum(map(len, values.values())), 'value')} to restore"

@@ -56,9 +56,9 @@ def _gpus_at(device: str, paths: dict[str, list[str]]) -> list[str]:
 
 def _harm(was: dict[str, Any], now: dict[str, Any] | None) -> str | None:
     if now is None:
-        return "the device is no longer there"
+        return "the device is gone"
     if now["state"] == "gone" and was["state"] != "gone":
-        return "the device answers with all ones"
+        return "the device reads all ones"
     if was["driver"] and now["driver"] != was["driver"]:
         return f"its driver was {was['driver']} and is {now['driver'] or 'none'}"
     if (now["width"] or 0) < (was["width"] or 0) and now["state"] == "ok":
@@ -75,7 +75,7 @@ def notes(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
     message += [f"{guest} started" for guest in after["guests"] if guest not in before["guests"]]
     for bdf, users in before["users"].items():
         now = after["users"].get(bdf, [])
-        message += [f"{user} no longer holds {bdf}" for user in users if user not in now]
+        message += [f"{user} no longer uses {bdf}" for user in users if user not in now]
     return message + moved(before, after)
 
 

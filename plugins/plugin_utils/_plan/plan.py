@@ -89,7 +89,7 @@ def _of_user(address: str, value: Any, found: dict[str, Any] | None, facts: Mapp
     known = found or {"check": None, "subject": None, "priority": None, "takes_effect": None, "persist": None,
                       "before": before(address, facts, None)}
     return {**known, "address": address, "wanted": value, "after": None, "outcome": WOULD_CHANGE,
-            "reason": "named in gpuhost_values",
+            "reason": "listed in gpuhost_values",
             "persist": known["persist"] if known.get("wanted") == value else None}
 
 
@@ -98,7 +98,7 @@ def _yield_to_user(changes: dict[str, dict[str, Any]], named: Mapping[str, Any])
     for one, other in (*PAIRS, *(pair[::-1] for pair in PAIRS)):
         planned = changes.get(f"sysctl:{one}")
         if other in named and one not in named and planned and not is_zero(named[other]):
-            planned.update(outcome=SKIPPED, reason=f"gpuhost_values names {other}, and the two exclude each other")
+            planned.update(outcome=SKIPPED, reason=f"gpuhost_values sets {other}, and the two exclude each other")
 
 
 def _shape(pairs: Iterable[tuple[str, Any]]) -> dict[str, dict[str, Any]]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from .._render.text import one_line
 
-REASON = "the node is left alone now"
+REASON = "the node is busy"
 
 # States of a service that end with it somewhere else; recovery and fence may bring it to any node.
 _ANYWHERE = ("fence", "recovery")
@@ -25,7 +25,7 @@ def reasons(facts: Mapping[str, Any]) -> list[str]:
     if guests["status"] == {"status": "ok", "value": "none"}:
         return []
     if guests["status"]["status"] != "ok":
-        return [_unknown("what this Proxmox VE node is in the middle of", "/etc/pve", guests["status"])]
+        return [_unknown("the state of this Proxmox VE node", "/etc/pve", guests["status"])]
     return [one_line(reason) for reason in (*_quorum(cluster["quorum"]), *_ha(cluster["ha"], _node(facts)),
                                             *_locks(guests), *_tasks(cluster["tasks"]))]
 
@@ -36,14 +36,14 @@ def _node(facts: Mapping[str, Any]) -> str:
 
 def _quorum(quorum: dict[str, Any]) -> Iterator[str]:
     if quorum["status"] != "ok":
-        yield _unknown("whether the cluster is quorate", "/etc/pve/.members", quorum)
+        yield _unknown("whether the cluster has quorum", "/etc/pve/.members", quorum)
     elif quorum["value"] == "not_quorate":
-        yield "the cluster is not quorate"
+        yield "the cluster has no quorum"
 
 
 def _ha(ha: dict[str, Any], node: str) -> Iterator[str]:
     if ha["status"] != "ok":
-        yield _unknown("what high availability does", "/etc/pve/ha/manager_status, lrm_status of the node", ha)
+        yield _unknown("the state of high availability", "/etc/pve/ha/manager_status, lrm_status of the node", ha)
         return
     seen = ha["value"]
     if seen["node"] not in (None, "online"):
@@ -69,11 +69,11 @@ def _locks(guests: dict[str, Any]) -> Iterator[str]:
 
 def _tasks(tasks: dict[str, Any]) -> Iterator[str]:
     if tasks["status"] != "ok":
-        yield _unknown("whether a task runs", "/var/log/pve/tasks/active", tasks)
+        yield _unknown("whether a task is running", "/var/log/pve/tasks/active", tasks)
     for task in tasks["value"] or []:
         if task["type"] not in _CONSOLES:
             yield f"task {task['type']}{' of ' + task['guest'] if task['guest'] else ''} of {task['user']} is running"
 
 
 def _unknown(what: str, path: str, reading: dict[str, Any]) -> str:
-    return f"{what} cannot be told: {path}: {reading['status'].replace('_', ' ')}"
+    return f"{what} is not known: {path}: {reading['status'].replace('_', ' ')}"

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What a reboot broke: the last audit of the boot before held against what is now.
+"""What a reboot broke: the last audit of the boot before compared with what is now.
 
 The same checks judge both; what passed before and fails now is broken. What changed without that is told beside it.
 """
@@ -79,8 +79,8 @@ def _lost_devices(was: dict[str, Any], seen: dict[str, Any]) -> list[dict[str, A
 
 
 def _stopped(was: dict[str, Any], seen: dict[str, Any]) -> list[dict[str, Any]]:
-    return [_line(guest, None, "it ran before the reboot and does not run now", None) for guest in was["guests"]
-            if guest not in seen["guests"]]
+    return [_line(guest, None, "it was running before the reboot and is not running now", None)
+            for guest in was["guests"] if guest not in seen["guests"]]
 
 
 def _failing(before: dict[str, Any], facts: dict[str, Any]) -> list[dict[str, Any]]:
@@ -100,7 +100,7 @@ def _line(subject: str | None, check: str | None, reason: str | None, how: str |
 
 
 def _changed(before: dict[str, Any], facts: dict[str, Any]) -> list[str]:
-    """What another boot changed and nobody has to mend."""
+    """What another boot changed and needs no fix."""
     pairs = (
         ("the kernel", value(before["kernel"]["release"]), value(facts["kernel"]["release"])),
         ("the NVIDIA driver", value(before["nvidia"]["driver_version"]), value(facts["nvidia"]["driver_version"])),
@@ -121,6 +121,6 @@ def tally(reboot: dict[str, Any]) -> str:
 
 
 def describe(subject: str | None, check: str | None, reason: str | None, how: str | None) -> list[str]:
-    """`lxc:101: ... (lxc_gpu_access)`, and what mends it on a line of its own."""
+    """`lxc:101: ... (lxc_gpu_access)`, and what fixes it on a line of its own."""
     lines = [f"broken: {subject or 'host'}: {reason}" + (f" ({check})" if check else "")]
     return lines + ([f"  {how}"] if how else [])

@@ -32,7 +32,7 @@ def add(history: dict[str, Any], document: dict[str, Any], run_id: str, stage: s
     """The history with this audit in it.
 
     A run may audit a host twice, before and after it changes something. Drift is what differs at its first audit from
-    the last one of the run before: what somebody else did, never what the run itself did.
+    the last one of the run before: what something else did, never what the run itself did.
     """
     seen = snapshot(document["findings"])
     started = history["run_id"] != run_id

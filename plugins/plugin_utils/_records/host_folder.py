@@ -70,8 +70,8 @@ class HostFolder(RunsFolder):
 
     def __init__(self, report_dir: str, host: str) -> None:
         if host in ("", ".", "..", *FLEET_FILES) or "/" in host or "\0" in host:
-            raise RecordError(f"inventory_hostname {host!r} cannot be a folder's name: rename the host in the "
-                              "inventory")
+            raise RecordError(f"inventory_hostname {host!r} cannot be used as a directory name: rename the host in "
+                              "the inventory")
         super().__init__(report_dir, host)
 
 
@@ -100,8 +100,8 @@ def replacing(path: pathlib.Path) -> Iterator[BinaryIO]:
             os.unlink(name)
             raise
     except OSError as error:
-        raise RecordError(f"cannot write {path}: {error.strerror}. Choose another folder with "
-                          "gpuhost_report_dir") from error
+        raise RecordError(f"cannot write {path}: {error.strerror}. "
+                          "Choose another directory with gpuhost_report_dir") from error
 
 
 def publish(name: str, path: pathlib.Path) -> None:
@@ -162,7 +162,7 @@ def read_json(path: pathlib.Path) -> Any:
 
 
 def identity(path: pathlib.Path) -> list[int]:
-    """Which state of a file something was made from: another size or time makes it anew."""
+    """Which state of a file something was made from: another size or time makes it again."""
     status = os.stat(path)
     return [status.st_size, status.st_mtime_ns]
 

@@ -40,7 +40,7 @@ def read_measured(folder: pathlib.Path) -> list[dict[str, Any]]:
 def _entry(path: pathlib.Path, number: int, entry: Any) -> dict[str, Any]:
     wrong = None
     if not isinstance(entry, dict):
-        wrong = f"is no mapping but {type(entry).__name__}"
+        wrong = f"is not a mapping but {type(entry).__name__}"
     else:
         wrong = next((f"has {name} {entry.get(name)!r}, wanted a text" for name in _FIELDS
                       if not isinstance(entry.get(name), str) and not (
@@ -57,7 +57,7 @@ def add_measured(folder: pathlib.Path, kind: str, run_id: str, measured_at: str,
     """Put the entries `{check, subject, verdict, said}` of one run down, each in place of an earlier one of the same
     kind about the same check and subject; whatever else was measured stays."""
     if kind not in KINDS:
-        raise ValueError(f"kind {kind!r} of what was measured, wanted {' or '.join(KINDS)}")
+        raise ValueError(f"kind {kind!r} of a measurement, wanted {' or '.join(KINDS)}")
     run = {"kind": kind, "run_id": run_id, "measured_at": measured_at, "boot_id": boot_id}
     fresh = [{**{name: entry[name] for name in _ENTRY}, **run} for entry in entries]
     replaced = {(kind, entry["check"], entry["subject"]) for entry in fresh}

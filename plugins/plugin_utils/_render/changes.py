@@ -16,8 +16,9 @@ def change_section(run: dict[str, Any]) -> list[str]:
     and what the guard saw; `kept`, where it is known, which of them are persisted: `{same, other}`."""
     changes = run["changes"] + [change for change in run["planned"] if change["outcome"] == "skipped"]
     lines = [f"## What run {code(run['run_id'])} changed", "", f"{run['time']}: {escape(outcome_counts(changes))}.", ""]
-    lines += [f"> {escape(entry['device'])}: {escape(entry['what'])}. The run was undone." for entry in run["harm"]]
-    lines += [f"- while the run lasted: {escape(note)}" for note in run["notes"]]
+    lines += [f"> {escape(entry['device'])}: {escape(entry['what'])}. The run was rolled back."
+              for entry in run["harm"]]
+    lines += [f"- during the run: {escape(note)}" for note in run["notes"]]
     lines += [""] if run["harm"] or run["notes"] else []
     if not changes:
         return lines

@@ -81,5 +81,5 @@ def _gpus(gpus: list[dict[str, Any]]) -> str:
 
 
 def gpu_name(gpu: dict[str, Any]) -> str:
-    """The model, or vendor and device where nobody tells it."""
+    """The model, or vendor and device if it is not known it."""
     return value(gpu["model"]) or f"{value(gpu['vendor'], 'unknown')}:{value(gpu['device'], 'unknown')}"

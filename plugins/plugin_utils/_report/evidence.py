@@ -37,7 +37,7 @@ def sections(folder: pathlib.Path, facts: dict[str, Any]) -> list[Section]:
         except host_folder.RecordError as problem:
             section = Section(heading, [str(problem)], [], {})
         except (KeyError, TypeError, AttributeError, ValueError) as problem:
-            section = Section(heading, [f"the record in {folder} is not one of this collection "
+            section = Section(heading, [f"the record in {folder} was not written by this collection "
                                         f"({type(problem).__name__}: {problem}): measure again"], [], {})
         if section:
             found.append(section)

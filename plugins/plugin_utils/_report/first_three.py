@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from .._checks.findings import PRIORITIES
 from .groups import Group
 
-NOTHING = "Nothing above info: what is listed is cosmetic or to know."
+NOTHING = "Nothing above info: the items are cosmetic or informational."
 
 
 def by_priority(groups: Iterable[Group]) -> list[Group]:

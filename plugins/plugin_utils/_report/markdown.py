@@ -28,11 +28,11 @@ from .terminal import counts_line, notes
 # A link of a user's own check is a text like any other: this has no character that could end a link of Markdown.
 _URL = re.compile(r"https?://[A-Za-z0-9._~:/?#@!$&'()*+,;=%-]+")
 _CLASSES = (
-    ("runtime", "Now, without a restart"),
+    ("runtime", "At run time"),
     ("manual", "By hand"),
-    ("reload", "With a reload of a module"),
+    ("reload", "Reload of a module"),
     ("reboot", "With a reboot"),
-    ("firmware", "In the firmware or the hardware"),
+    ("firmware", "Firmware or hardware"),
     ("none", "To know"),
 )
 
@@ -68,7 +68,7 @@ def _head(document: dict[str, Any], failed: list[Group]) -> list[str]:
     source = source_of(document)
     for text in [*([made_from(source)] if source else []), *notes(document)]:
         lines += [f"> {escape(text)}", ""]
-    return lines if failed else [*lines, "Nothing to improve among what could be judged.", ""]
+    return lines if failed else [*lines, "Nothing to improve; see below for what is unknown.", ""]
 
 
 def _first(first: list[Group], any_failed: bool, gpus: set[str]) -> list[str]:
@@ -142,7 +142,7 @@ def _sources(finding: dict[str, Any]) -> list[str]:
 
 
 def _instructions(one: Group) -> list[str]:
-    """What to do and the way back: words as text, commands as blocks that can be pasted from the file as it is."""
+    """What to do and how to undo it: words as text, commands as blocks that can be pasted from the file as it is."""
     forbidden = one.first["fix"].get("forbidden")
     if forbidden:
         return [f"Not now: {escape(forbidden)}.", ""]
@@ -172,7 +172,7 @@ def _unknown(findings: list[dict], gpus: set[str]) -> list[str]:
     topics = [f"- {escape(topic.line)}" for topic in not_judged]
     lines = [*topics, "", escape(advice(not_judged[0].findings[0]["reason"])), ""] if topics else []
     lines += [*table(("check", "where", "why", "what to do"), rows), ""] if rows else []
-    return ["## Could not be judged", "", *lines] if lines else []
+    return ["## Unknown", "", *lines] if lines else []
 
 
 def _optimal(findings: list[dict], gpus: set[str]) -> list[str]:

@@ -4,7 +4,7 @@
 # Private to this collection: it may change at any time.
 """What was measured on a host, at the findings that it is evidence for.
 
-It changes no verdict and no plan: a finding says what the rule is, a measurement what became of it here, and where they
+It changes no verdict and no plan: a finding says what the rule is, a measurement what it did here, and where they
 disagree a person decides.
 """
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .._statistics.effect import HURTS
 from .groups import Group
 
 _SHOWN = ("kind", "verdict", "said", "run_id", "measured_at")
-_AGAINST = "That speaks against what is recommended: look at the experiment before you apply it to this host"
+_AGAINST = "This contradicts the recommendation: check the experiment before you apply it to this host"
 
 
 def attach(findings: Iterable[dict[str, Any]], entries: Iterable[Mapping[str, Any]], boot_id: str | None) -> None:
@@ -64,8 +64,8 @@ def planned_all_the_same(findings: Iterable[Mapping[str, Any]]) -> list[str]:
         for entry in finding.get("measured_here", []):
             if finding["fix"]["planned"] and speaks_against(entry):
                 runs.setdefault(entry["run_id"], {})[finding["check"]] = None
-    return [f"planned although it was measured to hurt here: {', '.join(checks)} (experiment {run_id}; its "
-            "overrides.yml leaves that out)" for run_id, checks in runs.items()]
+    return [f"planned although an experiment on this host showed a loss: {', '.join(checks)} (experiment {run_id}; "
+            "its overrides.yml excludes it)" for run_id, checks in runs.items()]
 
 
 def measured_lines(findings: list[dict[str, Any]]) -> list[str]:

@@ -14,17 +14,17 @@ from .._render.text import code, count, table
 
 _RELATIONS = {
     "same_switch": ("switch", "below one switch or port: transfers can stay below it"),
-    "same_root_complex": ("bridge", "on one host bridge: transfers go up to it and down again"),
-    "same_socket": ("socket", "on one socket, through the fabric of the processor"),
-    "across": ("across", "on two sockets, through the link between them"),
-    "unknown": ("?", "no NUMA node is known: nobody can tell"),
+    "same_root_complex": ("bridge", "on one host bridge: transfers go through it"),
+    "same_socket": ("socket", "on one socket, through the processor's fabric"),
+    "across": ("across", "on two sockets, through the socket interconnect"),
+    "unknown": ("?", "no NUMA node is known"),
 }
 _FOLLOWS = {
-    "direct": ("direct", "go straight: neither translated nor sent on a detour"),
-    "detour": ("detour", "are sent up to the root by ACS instead of across the switch"),
+    "direct": ("direct", "are direct: neither translated nor redirected"),
+    "detour": ("detour", "are redirected to the root complex by ACS instead of staying within the switch"),
     "translated": ("translated", "are translated by the IOMMU, which CUDA does not support on bare metal"),
     "may_hang": ("may hang", "are translated by the IOMMU and redirected by ACS: collectives may hang"),
-    "unknown": ("unknown", "could not be judged: registers of a port or the type of a group are unread"),
+    "unknown": ("unknown", "are unknown: registers of a port or the type of a group could not be read"),
 }
 
 
@@ -45,7 +45,7 @@ def p2p_section(facts: dict[str, Any]) -> list[str]:
 
 
 def _peers(facts: dict[str, Any]) -> tuple[list[dict], dict[str, Any]]:
-    """The GPUs that reach others, and what is said of their transfers. Raises NotRecorded."""
+    """The GPUs that reach others, and the report on their transfers. Raises NotRecorded."""
     peers = of_ability(facts, facts["gpus"])[0]
     return peers, peer_to_peer(peers, facts)
 
@@ -69,7 +69,7 @@ def _those(outcome: str, pairs: list[dict], outcomes: list[str]) -> str:
 
 
 def _places(found: dict[str, Any]) -> list[str]:
-    lines = ["- NVLink joins them: that is how they talk, and over PCI Express with network cards"] if found[
+    lines = ["- connected by NVLink for peer traffic; PCI Express is used for network cards"] if found[
         "nvlink"] else []
     kinds = sorted({kind or "none" for pair in found["pairs"] for kind in pair["types"]})
     lines += [f"- type of their IOMMU groups: {', '.join(map(code, kinds))}"]

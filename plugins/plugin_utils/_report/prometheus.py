@@ -12,11 +12,11 @@ from .._checks.findings import PRIORITIES
 from .._render.text import one_line
 
 # name, help, as the text format wants them before the samples.
-_FINDING = ("gpuhost_finding", "1 for a finding to improve, 0 for any other; the label verdict says which")
-_THINGS = ("gpuhost_things", "Things to do on the host by priority: findings that one action settles are one thing")
-_PLACES = ("gpuhost_places", "In how many places these things are to be done")
-_TIME = ("gpuhost_audit_timestamp_seconds", "When the audit was judged, by the clock of the controller")
-_INFO = ("gpuhost_audit_info", "The audit that the findings come from")
+_FINDING = ("gpuhost_finding", "1 for a finding to act on, 0 for any other; see the label verdict")
+_THINGS = ("gpuhost_things", "Things to do on the host by priority; findings fixed by one action count as one thing")
+_PLACES = ("gpuhost_places", "Number of places where these things have to be done")
+_TIME = ("gpuhost_audit_timestamp_seconds", "Time of the audit, by the controller's clock")
+_INFO = ("gpuhost_audit_info", "The audit of the findings")
 
 
 def prometheus(document: dict[str, Any], run_id: str, written_at: float) -> str:

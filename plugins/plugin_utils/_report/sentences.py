@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What is said of findings: a name and a sentence, the same words in every output."""
+"""The report on findings: a name and a sentence, the same words in every output."""
 from __future__ import annotations
 
 from collections import Counter
@@ -42,7 +42,7 @@ def sentences(findings: Iterable[dict[str, Any]]) -> list[str]:
         return list(tally)
     shown = [f"{text} ({count(number, 'place')})" for text, number in tally.most_common(SHOWN_SENTENCES)]
     more = sum(number for _text, number in tally.most_common()[SHOWN_SENTENCES:])
-    return [*shown, f"Something like it in {count(more, 'place')} more."] if more else shown
+    return [*shown, f"Similar in {count(more, 'place')} more."] if more else shown
 
 
 def effect_of(finding: dict[str, Any]) -> str:

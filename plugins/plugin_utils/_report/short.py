@@ -68,7 +68,7 @@ def _driver(facts: dict[str, Any]) -> str:
 
 def _findings(failed: list[Group], most: int) -> list[str]:
     if not failed:
-        return ["", "Nothing to improve among what could be judged."]
+        return ["", "Nothing to improve; see below for what is unknown."]
     shown = failed if len(failed) < most else failed[:most - 2]
     lines = ["", *(f"- **{one.first['priority']}** {name_of(one.first)}: {_said(one)}" for one in shown)]
     return lines + ([f"- and {count(len(failed) - len(shown), 'more thing')}"] if len(failed) > len(shown) else [])

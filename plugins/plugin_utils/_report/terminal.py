@@ -46,7 +46,7 @@ def full_report(document: dict[str, Any], paths: dict[str, str], paint: Paint = 
     if rest:
         lines += ["Then:" if first else NOTHING, *(line for one in rest for line in _finding(one, gpus, paint))]
     if not failed:
-        lines.append("Nothing to improve among what could be judged.")
+        lines.append("Nothing to improve; see below for what is unknown.")
     lines += ["", *_unknown(findings, gpus), *_wrap(counts_line(document["summary"]))]
     lines += [line for text in [*notes(document), *remarks] for line in _wrap(text)]
     return "\n".join(lines + [f"{name}: {path}" for name, path in paths.items()])
@@ -95,7 +95,7 @@ def _unknown(findings: list[dict], gpus: set[str]) -> list[str]:
     unknown = group([finding for finding in told if finding["verdict"] == "unknown"], findings)
     if not unknown and not not_judged:
         return []
-    lines = ["Could not be judged:"]
+    lines = ["Unknown:"]
     for topic in not_judged:
         lines += _indented(topic.line)
     for one in unknown:
@@ -108,12 +108,12 @@ def _unknown(findings: list[dict], gpus: set[str]) -> list[str]:
 
 
 def counts_line(summary: dict[str, Any]) -> str:
-    """`2 things to do (1 P1, 1 P2) in 257 places, 20 as they should be, 12 not applicable, 1 unknown`."""
+    """`2 things to do (1 P1, 1 P2) in 257 places, 20 passed, 12 not applicable, 1 unknown`."""
     things = summary["things"]
     by_priority = ", ".join(f"{things[name]} {name}" for name in PRIORITIES if things[name])
     parts = [f"{count(sum(things.values()), 'thing')} to do"
              + (f" ({by_priority}) in {count(sum(summary['places'].values()), 'place')}" if by_priority else ""),
-             f"{summary['verdicts']['pass']} as they should be",
+             f"{summary['verdicts']['pass']} passed",
              f"{summary['verdicts']['not_applicable']} not applicable", f"{summary['verdicts']['unknown']} unknown"]
     if summary["waived"]:
         parts.append(f"{summary['waived']} waived")
@@ -128,7 +128,7 @@ def notes(document: dict[str, Any]) -> list[str]:
         missing = sorted({entry["fact"] for entry in facts["unread"]})
         message.append(f"PARTIAL: run without root, {count(len(missing), 'fact')} could not be read"
                        + (f" ({', '.join(missing[:4])}{', ...' if len(missing) > 4 else ''})" if missing else "")
-                       + ". Run it as root, or with a user who may use sudo, for the rest.")
+                       + ". Run it as root or as a user with sudo to get the rest.")
     message += [f"waiver of {entry['check']} expired on {entry['expires']}: {one_line(entry['reason'])}"
                 for entry in document["summary"].get("expired_waivers", [])]
     message += planned_all_the_same(document["findings"])

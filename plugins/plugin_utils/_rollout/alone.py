@@ -15,14 +15,14 @@ from .._records import host_folder, modes
 from .._render.text import count
 from . import rollout as rollout_state
 
-# Without a word for so long a rollout of another machine has ended: a batch notes each host before and after.
+# Silently for so long a rollout of another machine has ended: a batch notes each host before and after.
 SILENT_SECONDS = 1800
 _LOOKED_AT = 20     # records; older ones have ended
 
 
 @contextlib.contextmanager
 def alone(report_dir: str, hosts: Sequence[str], now: datetime.datetime) -> Iterator[None]:
-    """Within it a rollout over `hosts` may be put down. RecordError: another one is under way, over several hosts as
+    """Within it a rollout over `hosts` may be record. RecordError: another one is under way, over several hosts as
     this one is, or over one of these."""
     folder = host_folder.RunsFolder(report_dir, rollout_state.FOLDER).path
     try:
@@ -44,7 +44,7 @@ def _require(report_dir: str, hosts: Sequence[str], now: datetime.datetime) -> N
             raise host_folder.RecordError(
                 f"nothing was changed: the rollout {other.run_id} over {count(len(theirs), 'host')} is under way, "
                 f"begun {other.document['started_at']} on {process['node']} (process {process['id']}), and a rollout "
-                f"is one job: in AWX its slice count is 1. Wait for its end. If it was killed, it counts as ended "
+                "is one job: in AWX its slice count is 1. Wait for its end. If it was killed, it counts as ended "
                 f"{SILENT_SECONDS // 60} minutes after its last word, or when {other.folder} is removed")
 
 
@@ -58,7 +58,7 @@ def _recorded(report_dir: str) -> Iterator[rollout_state.Rollout]:
 
 
 def under_way(rollout: rollout_state.Rollout, now: datetime.datetime) -> bool:
-    """Whether it goes on, as far as anybody can tell: of this machine by its process, of another by its last word."""
+    """Whether it continues, as far as anybody can tell: of this machine by its process, of another by its last word."""
     document = rollout.document
     process = document.get("process")
     if document["ended_at"] or document["stopped"] or process is None:
@@ -69,7 +69,7 @@ def under_way(rollout: rollout_state.Rollout, now: datetime.datetime) -> bool:
 
 
 def _last_word(rollout: rollout_state.Rollout) -> float:
-    """When something was last put down, or will be: it says before it soaks until when."""
+    """When something was last record, or will be: it says before it soaks until when."""
     times = [0.0]
     for path in (rollout.folder / "rollout.json", *(rollout.folder / "hosts").glob("*.json")):
         with contextlib.suppress(OSError):

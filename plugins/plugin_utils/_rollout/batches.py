@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""In which batches a rollout goes over its hosts, and which hosts are looked at again between them."""
+"""In which batches a rollout goes over its hosts, and which hosts are rechecked between them."""
 from __future__ import annotations
 
 import json
@@ -37,7 +37,7 @@ def _parts(asked: Any) -> Sequence[Any]:
         try:
             asked = json.loads(asked)
         except ValueError as error:
-            raise ValueError(f"gpuhost_serial: {asked!r} is no list: {error}") from error
+            raise ValueError(f"gpuhost_serial: {asked!r} is not a list: {error}") from error
     elif isinstance(asked, str):
         asked = asked.split(",")
     parts = asked if isinstance(asked, (list, tuple)) else [asked]

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The gate of a rollout: what became of every host so far, and whether the next batch may come."""
+"""The gate of a rollout: the outcome of every host so far, and whether the next batch may come."""
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -25,9 +25,9 @@ def decide(rollout: rollout_state.Rollout, alive: set[str]) -> dict[str, dict[st
 def _corrected(entry: dict[str, Any], alive: bool) -> dict[str, Any]:
     state, reasons = entry["state"], entry["reasons"]
     if state == rollout_state.UNGATED and not alive:
-        state, reasons = rollout_state.FAILED, ["it failed before it was looked at"]
+        state, reasons = rollout_state.FAILED, ["it failed before it was read"]
     elif state == rollout_state.CHANGING:
-        reasons = ["it was not audited after its changes" if alive else "it was lost while it was being changed"]
+        reasons = ["it was not audited after its changes" if alive else "the connection was lost during changes"]
     elif state in rollout_state.DONE and not alive:
         state, reasons = rollout_state.FAILED, ["a task failed after its changes"]
     return {**entry, "state": state, "reasons": reasons}
@@ -51,11 +51,11 @@ def verdict(rollout: rollout_state.Rollout, states: Mapping[str, dict[str, Any]]
     return "\n".join([
         f"The rollout stops after batch {len(rollout.batches)}: {count(len(found), 'host')} failed, "
         f"gpuhost_max_failed allows {most}; {count(left, 'host')} not touched.",
-        *shown, "Once these are mended, the same command goes on: hosts that are right already are left as they are."])
+        *shown, "Fix these and run the same command again: hosts that are already right are not changed."])
 
 
 def record(rollout: rollout_state.Rollout, states: Mapping[str, dict[str, Any]], stopped: str | None) -> None:
-    """Put down what the gate saw, for the summary and for the next batch."""
+    """Record what the gate saw, for the summary and for the next batch."""
     known = rollout.states()
     for host, entry in states.items():
         if entry != known[host]:
@@ -74,7 +74,7 @@ def require_passed(rollout: rollout_state.Rollout) -> None:
     """
     if not rollout.document["batches"][-1]["passed"]:
         raise ValueError(rollout.document["stopped"]
-                         or f"The rollout stops: no host of batch {len(rollout.batches)} was left to pass the gate.")
+                         or f"The rollout stops: no host of batch {len(rollout.batches)} is left.")
 
 
 def describe(entry: Mapping[str, Any]) -> str:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""A host that was changed a while ago, looked at again: is it still as the run left it, and as healthy as before it."""
+"""A host that was changed a while ago, rechecked: is it still as the run left it, and as healthy as before it."""
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ def drift(changed: Mapping[str, Any], facts: Mapping[str, Any]) -> list[str]:
     for address, left in changed.items():
         reading = facts["tunables"].get(address) or {"status": "absent", "value": None}
         if reading["status"] != "ok":
-            found.append(f"{address}: was set to {show(left)}, and cannot be read now: {reading['status']}")
+            found.append(f"{address}: was set to {show(left)}, and is not readable now: {reading['status']}")
         elif str(reading["value"]).split() != str(left).split():
             found.append(f"{address}: was set to {show(left)}, and is {show(reading['value'])} now")
     return found

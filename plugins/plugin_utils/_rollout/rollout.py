@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The record of one rollout on the controller: which batches there were, and what became of every host.
+"""The record of one rollout on the controller: which batches there were, and the outcome of every host.
 
 `<report_dir>/.rollouts/<run id>/rollout.json` is written by one task at a time; `hosts/<inventory_hostname>.json`
 beside it by whoever works on that host, before and after everything that may fail. So a host that is in a batch and
@@ -30,7 +30,7 @@ REFUSED = "refused"             # a planned change was refused, or the host was 
 HARMED, RESTORED = "harmed", "restored"     # a device is worse off than before; the run on it was taken back
 FAILED, UNREACHABLE = "failed", "unreachable"
 UNGATED = "ungated"             # it was in a batch, and nothing is known about it
-DRIFTED = "drifted"             # looked at again, it is no longer as it was left
+DRIFTED = "drifted"             # rechecked, it is no longer as it was left
 DONE = frozenset({CHANGED, UNCHANGED, WOULD_CHANGE})
 FINE = DONE | {WAITING}
 
@@ -65,7 +65,7 @@ class Rollout(NamedTuple):
         return process is not None and process["born"] is not None and process == _process(process["id"])
 
     def tell(self) -> None:
-        """Put down that its table was shown."""
+        """Record that its table was shown."""
         self.document["told_at"] = now()
         self.save()
 
@@ -82,7 +82,7 @@ class Rollout(NamedTuple):
                 for host in self.document["hosts"]}
 
     def entry(self, host: str) -> dict[str, Any] | None:
-        """What was put down about one host."""
+        """What was recorded about one host."""
         return _read(self.folder, host)
 
 
@@ -129,7 +129,7 @@ def states_of(report_dir: str, run_id: str) -> dict[str, str]:
 
 
 def note(report_dir: str, run_id: str, host: str, state: str, **more: Any) -> None:
-    """Put down the state of a host, if a rollout of that id is under way; what was known of it stays beside it."""
+    """Record the state of a host, if a rollout of that id is under way; what was known of it stays beside it."""
     folder = folder_of(report_dir, run_id)
     if (folder / "rollout.json").exists():
         _note(folder, host, state, **more)

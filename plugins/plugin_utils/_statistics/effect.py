@@ -38,7 +38,7 @@ class Interval(NamedTuple):
 
 
 def effect(blocks: Sequence[Block], better: str, matters: float = 2.0, among: int = 1) -> dict[str, Any]:
-    """What became of one metric, judged alone:
+    """The outcome of one metric, judged alone:
     `{verdict, percent, low, high, blocks, chance, smallest_seen, more_blocks, more_runs, said}`.
 
     `better` is HIGHER or LOWER. Percents are of A: `percent` the estimate, `low` and `high` the ends of its 95 %
@@ -51,7 +51,7 @@ def effect(blocks: Sequence[Block], better: str, matters: float = 2.0, among: in
         raise ValueError(f"better is {better!r}: {HIGHER} or {LOWER} is wanted")
     for one in (value for block in blocks for value in (block.before, block.after)):
         if isinstance(one, bool) or not (isinstance(one, (int, float)) and math.isfinite(one) and one > 0):
-            raise ValueError(f"{one!r} is not a positive number: no ratio can be made of it")
+            raise ValueError(f"{one!r} is not a positive number: a ratio needs positive numbers")
     samples = _by_order(blocks)
     found = interval(*samples)
     wide = interval(*samples, 1 - (1 - CONFIDENCE) / among) if among > 1 else found
@@ -155,8 +155,8 @@ def _beside_others(one: dict[str, Any], adjusted: float, comparisons: int) -> di
     judged = {**one, "alone": one["verdict"], "adjusted": round(adjusted, 6)}
     if one["verdict"] not in (HELPS, HURTS) or adjusted <= 1 - CONFIDENCE + 1e-12:
         return judged
-    message = (f"{INCONCLUSIVE}: one of {comparisons} comparisons, and it does not stand among them: "
-               f"{_span(one)[:-1]}, {one['blocks']} blocks of 2 runs); worth an experiment of its own")
+    message = (f"{INCONCLUSIVE}: one of {comparisons} comparisons, and not significant after correction: "
+               f"{_span(one)[:-1]}, {one['blocks']} blocks of 2 runs); test it in a separate experiment")
     return {**judged, "verdict": INCONCLUSIVE, "said": message}
 
 
@@ -167,14 +167,14 @@ def describe(result: dict[str, Any]) -> str:
         in_all = blocks + result["more_blocks"]
         message = f"{INCONCLUSIVE}: needs {result['more_runs']} more runs ({blocks} blocks of 2 runs were measured, "
         if result["low"] is None:
-            return f"{message}fewer than {in_all} tell nothing)"
-        return f"{message}about {in_all} are wanted; so far {_span(result)})"
+            return f"{message}fewer than {in_all} allow no verdict)"
+        return f"{message}about {in_all} are needed; so far {_span(result)})"
     message = f"{result['verdict']}: {_span(result)[:-1]}, {blocks} blocks of 2 runs)"
     if result["verdict"] != NOTHING:
         return message
     if result["low"] == result["high"] == 0:
-        return f"{message}; most runs gave the same value, so the metric may be too coarse to tell"
-    return f"{message}; one beyond {result['smallest_seen']:.1f} % would have been seen"
+        return f"{message}; most runs gave the same value, so the metric may be too coarse"
+    return f"{message}; one beyond {result['smallest_seen']:.1f} % would have been detected"
 
 
 def _span(result: dict[str, Any]) -> str:

@@ -76,7 +76,7 @@ def _kind(old: list | None, new: list | None, seen: list | None) -> str | None:
 
 def _rates(before: Mapping[str, Any], now: Mapping[str, Any], rebooted: bool) -> list[dict[str, Any]]:
     hours = _hours(before["at"], now["at"])
-    if rebooted:        # counters began anew with the boot
+    if rebooted:        # counters began again with the boot
         hours = min(hours, (now["uptime"] or hours * 3600) / 3600)
     found = []
     for kind, places in now["counters"].items():

@@ -36,7 +36,7 @@ def units(command: Sequence[str], folder: str, minutes: int) -> dict[str, str]:
 def write_units(texts: Mapping[str, str], environment: Mapping[str, str]) -> pathlib.Path:
     """Write them to the user's own folder of units, never to the system's; return that folder."""
     base = environment.get("XDG_CONFIG_HOME") or os.path.join(environment.get("HOME") or "~", ".config")
-    base = os.path.expanduser(base)         # leaves the ~ of a user whom nobody knows
+    base = os.path.expanduser(base)         # leaves the ~ of a user whom it is not known
     folder = pathlib.Path(os.path.realpath(base)) / "systemd" / "user"
     if not os.path.isabs(base) or str(folder).startswith("/.config") or \
             any(str(folder).startswith(f"{never}/") for never in _NEVER):

@@ -36,7 +36,7 @@ function noteAction(tally, one, host) {
 
 const MOST_ACTIONS = 12;
 const shownNames = (found) => shortList([...found].map((host) => host.name), 5).join("");
-const CHECK_COLUMNS = ["Check", "To improve", "Not judged", "Fine", "Does not apply", "Is", "More"];
+const CHECK_COLUMNS = ["Check", "To improve", "Unknown", "Passed", "Not applicable", "Value", "Details"];
 
 function checkRows(tally) {
   const values = [...tally.values].sort((a, b) => b[1] - a[1]).map(([text]) => code(text));
@@ -44,11 +44,11 @@ function checkRows(tally) {
     el("p", null, tally.check.why),
     ...[...tally.actions.values()].slice(0, MOST_ACTIONS).flatMap(({one, hosts}) => [
       ...actionOf(one, `${shownNames(hosts)}: `)]),
-    tally.actions.size > MOST_ACTIONS ? quiet(`and ${tally.actions.size - MOST_ACTIONS} more, on the pages of the hosts`)
+    tally.actions.size > MOST_ACTIONS ? quiet(`and ${tally.actions.size - MOST_ACTIONS} more, see the hosts`)
       : null,
     tally.check.contested ? el("p", {class: "note"}, `Contested by ${tally.check.contested}`) : null,
     el("p", {class: "quiet"}, `Evidence: ${tally.check.evidence.replace("_", " ")}. ${tally.check.sources.join("; ")}`),
-    ...listOf("To improve", tally.improve), ...listOf("Could not be judged", tally.hosts[UNKNOWN]),
+    ...listOf("To improve", tally.improve), ...listOf("Unknown", tally.hosts[UNKNOWN]),
     ...listOf("Waived", tally.waived)].filter(Boolean));
   return [row(checkName(tally.check), numberCell(tally.improve.size, packed.priorities[tally.priority]),
     numberCell(tally.hosts[UNKNOWN].size, "unknown"), numberCell(tally.hosts[PASS].size, "pass"),
@@ -69,7 +69,7 @@ function viewChecks(selection) {
   });
   const fine = tallies.filter((tally) => !tally.improve.size && !tally.hosts[UNKNOWN].size && !tally.waived.size);
   return [el("h2", {tabindex: "-1"}, "Checks"), ...sections.flat(),
-    sections.flat().length ? null : nothing("Nothing to improve among what is shown."),
+    sections.flat().length ? null : nothing("Nothing to improve with these filters."),
     fine.length ? details(`${many(fine.length, "check")} with nothing to improve`, () =>
       table("Checks with nothing to improve, hosts by verdict", CHECK_COLUMNS, fine.flatMap(checkRows))) : null].filter(Boolean);
 }

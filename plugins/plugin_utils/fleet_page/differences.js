@@ -8,10 +8,10 @@ function viewOutliers(selection) {
   const check = fields.check.value === "" ? null : checks[Number(fields.check.value)].id;
   const list = outliers.map((one) => ({...one, odd: one.odd.filter(([host]) => wanted.has(host))}))
     .filter((one) => one.odd.length && (check === null || (one.kind === "check" && one.what === check)));
-  return [el("h2", {tabindex: "-1"}, "The odd ones of a model"),
-    el("p", {class: "quiet"}, "What more than half of the hosts of one model share, and who does not. A model needs "
-      + "three hosts to have a majority."),
-    ...(list.length ? growingTable("Outliers, those that stand alone first", ["What", "Model", "Most have", "But"], list,
+  return [el("h2", {tabindex: "-1"}, "Odd ones within a model"),
+    el("p", {class: "quiet"}, "What more than half of the hosts of one model have in common, and which hosts differ. A model needs "
+      + "at least three hosts."),
+    ...(list.length ? growingTable("Outliers, single ones first", ["What", "Model", "Most have", "But"], list,
       (one) => row([code(one.what), one.kind === "fact" ? quiet(" (fact)") : null].filter(Boolean), one.model,
         [code(one.majority), ` (${one.having} of ${one.hosts})`],
         shortList(one.odd.map(([host, text]) => el("span", null, hostLink(host), ": ", code(text))), 10)))
@@ -36,10 +36,10 @@ function driftTable(list, caption, alone) {
 function viewDrift(selection) {
   const list = selection.map(({host}) => host).filter((host) => host.driftNumbers.length);
   return [el("h2", {tabindex: "-1"}, "Drift"),
-    el("p", {class: "quiet"}, "What differs from the last audit of the run before. What a run itself changed is no "
-      + "drift: it is under Runs."),
+    el("p", {class: "quiet"}, "Differences from the last audit of the previous run. Changes made by a run itself are "
+      + "listed under Runs."),
     list.length ? driftTable(list, `${many(list.length, "host")} with drift`, false)
-      : nothing("Nothing has changed since the run before, where there was one.")];
+      : nothing("No drift since the previous run, if there was one.")];
 }
 
 // Who has which state after the last rollout, those who need somebody first; also hosts that were never audited.
@@ -60,8 +60,8 @@ function viewRuns(selection) {
   const list = selection.map(({host}) => host).filter((host) => host.runs.length)
     .sort((a, b) => a.runs[0].id < b.runs[0].id ? 1 : -1);
   return [el("h2", {tabindex: "-1"}, "Runs and outcomes"), ...rolloutOf(selection),
-    ...(list.length ? growingTable("The last run that was to change each host, the newest first",
+    ...(list.length ? growingTable("The last run that was to change each host, newest first",
       ["Host", "Run", "State", "Outcomes", "Harm"], list, (host) => row(hostLink(host), code(host.runs[0].id),
         host.runs[0].state, outcomesOf(host.runs[0]), host.runs[0].harm.join("; ")))
-      : [nothing("No run has changed anything here.")])];
+      : [nothing("No run has changed any of these hosts.")])];
 }

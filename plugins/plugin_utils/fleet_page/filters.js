@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The filters: which hosts and which of their findings the views show.
 
-const CHOICES = [["", "any"], ["improve", "to improve"], ["fail", "fail"], ["unknown", "could not be judged"],
-  ["pass", "as it should be"], ["not_applicable", "does not apply"], ["waived", "waived"]];
+const CHOICES = [["", "any"], ["improve", "to improve"], ["fail", "fail"], ["unknown", "unknown"],
+  ["pass", "passed"], ["not_applicable", "not applicable"], ["waived", "waived"]];
 const fields = {};
 
 function buildFilters(changed) {

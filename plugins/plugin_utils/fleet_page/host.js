@@ -11,14 +11,14 @@ function viewHost(name) {
     el("p", {class: "quiet"}, `${host.model}. Audited ${host.at} with the profile ${host.profile}.`),
     ...host.notes.map((note) => el("p", {class: "note"}, note)), files(host),
     ...findingsOf(host), ...devicesOf(host), ...evidenceOf(host), ...changesOf(host), ...driftOf(host), ...oddOf(host), ...auditsOf(host),
-    details("Facts that hosts of one model should share", () => table("Facts", ["Fact", "Value"],
+    details("Facts compared within a model", () => table("Facts", ["Fact", "Value"],
       host.traits().map(([fact, value]) => row(fact, code(value))))),
   ];
 }
 
 function files(host) {
   const link = (file, label) => el("a", {href: `${encodeURIComponent(host.name)}/${file}`}, label);
-  return el("p", null, "Beside this page: ", link("system-improve.md", "system-improve.md"), " · ",
+  return el("p", null, "Files: ", link("system-improve.md", "system-improve.md"), " · ",
     link("audit.json", "audit.json"), " · ", link("junit.xml", "junit.xml"), " · ", link("gpuhost.prom", "gpuhost.prom"));
 }
 
@@ -28,13 +28,13 @@ function findingsOf(host) {
   const part = (list, caption) => table(caption, head, list.flatMap((one) => findingRows(one, head.length)),
     {class: "findings"});
   const improve = all.filter((one) => one.toImprove).sort((a, b) => a.priority - b.priority);
-  const folded = [["could not be judged", (one) => one.verdict === UNKNOWN], ["waived", (one) => one.waived !== ""],
-    ["as it should be", (one) => one.verdict === PASS], ["not applicable", (one) => one.verdict === NOT_APPLICABLE]];
+  const folded = [["unknown", (one) => one.verdict === UNKNOWN], ["waived", (one) => one.waived !== ""],
+    ["passed", (one) => one.verdict === PASS], ["not applicable", (one) => one.verdict === NOT_APPLICABLE]];
   return [el("h3", null, "To improve"),
-    improve.length ? part(improve, "What to improve, the most urgent first")
-      : nothing("Nothing to improve among what could be judged."),
+    improve.length ? part(improve, "What to improve, most urgent first")
+      : nothing("Nothing to improve."),
     ...folded.map(([label, test]) => [label, all.filter(test)]).filter(([, list]) => list.length)
-      .map(([label, list]) => details(`${list.length} ${label}`, () => part(list, `What is ${label}`)))];
+      .map(([label, list]) => details(`${list.length} ${label}`, () => part(list, `Checks: ${label}`)))];
 }
 
 // What to do has a row of its own: commands are wider than any column.
@@ -53,7 +53,7 @@ function devicesOf(host) {
   const entries = host.entries();
   const found = (address, test) => [...new Set(entries.filter((one) => test(one) && one.subjects.includes(address))
     .map((one) => checks[one.check].id))];
-  return [el("h3", null, many(gpus.length, "GPU")), table("GPUs, one a row",
+  return [el("h3", null, many(gpus.length, "GPU")), table("GPUs, one per row",
     [packed.gpuColumns[0], "To improve", "Not judged", ...packed.gpuColumns.slice(1)],
     gpus.map(([address, ...cells]) => row(code(address),
       shortList(found(address, (one) => one.toImprove).map(code), 12),
@@ -76,8 +76,8 @@ function changesOf(host) {
   const [last, ...older] = host.runs;
   const changes = last.changes();
   return [el("h3", null, `Before and after: run ${last.id}`), el("p", null, `${last.state}: ${outcomesOf(last)}`,
-    last.state === "finished" ? "" : ". The outcome is not recorded: it was run with --check, is still running, or "
-      + "was interrupted. The journal on the host knows."),
+    last.state === "finished" ? "" : ". No outcome was recorded: it was run with --check, is still running, or "
+      + "was interrupted. verify.yml reads the journal on the host."),
     ...last.harm.map((text) => el("p", {class: "note"}, text)),
     changes.length ? table(`Changes of run ${last.id}`, ["Tunable", "Before", "Wanted", "After", "Outcome", "Reason"],
       changes.map(([address, before, wanted, after, outcome, reason]) => row(code(address), code(before), code(wanted),
@@ -89,19 +89,19 @@ function changesOf(host) {
 
 function driftOf(host) {
   if (!host.driftNumbers.length) return [];
-  return [el("h3", null, `Drift since ${host.since}`), driftTable([host], "What is not as it was, on this host", true)];
+  return [el("h3", null, `Drift since ${host.since}`), driftTable([host], "Drift of this host", true)];
 }
 
 function oddOf(host) {
   const odd = outliers.flatMap((one) => one.odd.filter(([other]) => other === host).map(([, text]) => [one, text]));
-  return odd.length ? [el("h3", null, "Unlike the others of its model"), table("Where this host is the odd one",
+  return odd.length ? [el("h3", null, "Differences from its model"), table("Values that differ from the majority",
     ["What", "Is", "Most have"], odd.map(([one, text]) => row(code(one.what), code(text),
       [code(one.majority), ` (${one.having} of ${one.hosts})`])))] : [];
 }
 
 function auditsOf(host) {
   return host.audits.length ? [details(`${many(host.audits.length, "audit")} in the history`, () =>
-    table("Audits, the newest first", ["At", "Run", "For", "Profile", "Counted", ...packed.priorities, "Not judged",
+    table("Audits, newest first", ["At", "Run", "For", "Profile", "Counted", ...packed.priorities, "Unknown",
       "Said"], [...host.audits].reverse().map((audit) => row(audit.at, code(audit.run), audit.stage, audit.profile,
         audit.unit, ...audit.counts.map((number) => numberCell(number)), audit.said))))] : [];
 }

@@ -33,7 +33,7 @@ function viewHosts(selection, redraw) {
         ...host.things.map((number, index) => numberCell(number, packed.priorities[index])),
         numberCell(host.unknown, "unknown"), numberCell(host.driftNumbers.length),
         HOST_COLUMNS[packed.priorities.length + 4][1](host), when(host.at)))
-      : [nothing("No host is left by the filters.")])];
+      : [nothing("No host matches the filters.")])];
 }
 
 function sortHosts(list) {

@@ -37,12 +37,12 @@ function head() {
   const fine = hosts.filter((host) => !host.things.some(Boolean)).length;
   const tiles = [["hosts", hosts.length, ""],
     ...packed.priorities.map((name, index) => [`${name} to do`, sum((host) => host.things[index]), name]),
-    ["not judged", sum((host) => host.unknown), "unknown"], ["hosts with nothing to do", fine, "pass"]];
+    ["unknown", sum((host) => host.unknown), "unknown"], ["hosts with nothing to do", fine, "pass"]];
   document.getElementById("totals").append(...tiles.map(([label, number, name]) =>
     el("div", null, el("dt", null, label), el("dd", {class: number ? name : "quiet"}, String(number)))));
   const things = sum((host) => host.things.reduce((total, number) => total + number, 0));
   document.getElementById("made").textContent = `${many(things, "thing")} to do in `
-    + `${many(sum((host) => host.places), "place")}. Made ${packed.made}.`;
+    + `${many(sum((host) => host.places), "place")}. Created ${packed.made}.`;
   document.getElementById("views").append(...VIEWS.map(([id, label]) =>
     el("li", null, el("a", {href: `#/${id}`}, label))));
   if (packed.problems.length) {

@@ -11,18 +11,18 @@ function viewMatrix(selection) {
   const groups = packed.priorities.map((name, priority) => [name, columns.filter((one) => one.priority === priority)])
     .filter(([, members]) => members.length);
   const heading = el("h2", {tabindex: "-1"}, "Hosts by checks");
-  if (!columns.length) return [heading, nothing("Nothing to improve among what is shown.")];
+  if (!columns.length) return [heading, nothing("Nothing to improve with these filters.")];
   const head = el("thead", null,
     el("tr", null, el("th", {scope: "col", rowspan: "2"}, "Host"), groups.map(([name, members]) =>
       el("th", {scope: "colgroup", colspan: members.length}, el("span", {class: name}, name)))),
     el("tr", null, columns.map((one) => el("th", {scope: "col", class: "check", title: one.check.title},
       one.check.id))));
   const body = el("tbody");
-  const legend = "✗ to improve, ? could not be judged, ✓ fine, – does not apply, w waived, · not part of the audit of this "
-    + "host. Checks that find nothing on any host shown are not here.";
+  const legend = "✗ to improve, ? unknown, ✓ passed, – not applicable, w waived, · not part of the audit of this "
+    + "host. Checks without findings on the hosts shown are omitted.";
   const more = growing(selection, (one) => matrixRow(one, columns), 50, body);
   return [heading, el("p", {class: "quiet"}, legend), el("div", {class: "scroll", role: "region", "aria-label": "Hosts by checks", tabindex: "0"},
-    el("table", {class: "matrix"}, el("caption", null, "The worst of each check"), head, body)), more].filter(Boolean);
+    el("table", {class: "matrix"}, el("caption", null, "Worst finding of each check"), head, body)), more].filter(Boolean);
 }
 
 // A filter chooses hosts and checks; a cell says what its check found on its host, whatever the filter.

@@ -31,7 +31,8 @@ def test_a_process_that_waits_in_the_driver_is_killed_and_the_gpu_answers(check,
 
 
 @pytest.mark.parametrize("behaviour, words", [
-    ("on cuStreamWaitValue32_v2 1 error 801", "the process did not wait: a stream cannot be held until all is queued"),
+    ("on cuStreamWaitValue32_v2 1 error 801", "the process did not wait: a stream cannot be blocked until all copies "
+                                              "are queued"),
     ("on cuInit 1 error 100", "the process did not wait: ")])
 def test_a_process_that_does_not_wait_proves_nothing(check, standin, behaviour, words):
     standin.does(behaviour)

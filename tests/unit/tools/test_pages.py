@@ -96,8 +96,8 @@ def test_the_alternatives_of_a_text_are_told_apart(page):
 def test_what_each_profile_wants_and_plans(page):
     assert section(page, "What is recommended").splitlines() == [
         "| profile | wanted | planned by a tune |", "| --- | --- | --- |", "| `hasty` | `performance` | yes |",
-        "| `careful` | `schedutil` | no: the profile careful leaves it alone |",
-        "| `plain` | `performance` | no: it is contested and the profile plain does not name it: gpuhost_include does "
+        "| `careful` | `schedutil` | no: not planned by the profile careful |",
+        "| `plain` | `performance` | no: it is contested and not listed in the profile plain: use gpuhost_include "
         "|",
         "", "Whatever the profile, no tune plans it where", "", "- `<policy>` offers only `<governors>`",
         "- it is busy"]

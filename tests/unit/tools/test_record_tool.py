@@ -156,8 +156,8 @@ def test_without_root_what_was_not_allowed_is_denied_and_not_absent(not_root):
     done = run_there("gpuhost-record.pyz", "--sysroot", "host")
     with tarfile.open(fileobj=io.BytesIO(done.stdout)) as archive:
         archive.extractall(folder / "unpacked")
-    assert b"not root: what only root may read will be missing" in done.stderr
-    assert re.search(rb"not allowed to read \d+ of them: .*/etc/pve/nodes", done.stderr)
+    assert b"not root: files that only root can read will be missing" in done.stderr
+    assert re.search(rb"permission denied for \d+ of them: .*/etc/pve/nodes", done.stderr)
     about = json.loads((folder / "unpacked/recorded/recording.json").read_bytes())
     assert about["privileged"] is False
     again = collect(Host(str(folder / "unpacked")), [])
@@ -179,7 +179,7 @@ def test_nothing_is_written_to_a_terminal(tool):
 
 
 @pytest.mark.parametrize(("words", "status", "message"), [
-    (["--sysroot", "/nowhere/at/all"], 1, "is not a folder on this host"),
+    (["--sysroot", "/nowhere/at/all"], 1, "is not a directory on this host"),
     (["--max-bytes", "10"], 1, "10 are allowed; the largest files are"),
     (["--tunable", "swappiness"], 1, "swappiness"),
     (["--nonsense"], 2, "unrecognized arguments: --nonsense"),

@@ -82,13 +82,13 @@ def _service(service: dict[str, Any], kind: str, up: bool | None) -> dict[str, A
     name, running = service["service"], service["running"]
     starts_itself = name == _SUBNET_MANAGER         # the fabric manager's unit starts it
     if running is None and (up is not True or kind == RACK):
-        return {**service, "broken": False, "problems": lost("no control group of systemd and no process is seen")}
+        return {**service, "broken": False, "problems": lost("no systemd control group and no process found")}
     if not running and (up is not True or kind == RACK):
         problems.append("not installed" if not service["installed"] else "masked" if service["masked"]
                         else "not running")
         broken = kind != RACK
     if service["installed"] and not service["enabled"] and not service["masked"] and not starts_itself:
-        problems.append("not enabled: it does not start at the next boot")
+        problems.append("not enabled: it will not start at the next boot")
     return {**service, "broken": broken, "problems": known(problems)}
 
 

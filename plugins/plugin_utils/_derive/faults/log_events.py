@@ -13,9 +13,9 @@ from ..reading import value
 
 _AMD = "1002"
 _GPU_MODULES = ("nvidia", "amdgpu", "amdkfd")
-_LOCKUPS = {"soft_lockup": "a CPU was stuck in {subject}", "hard_lockup": "CPU {subject} answered no interrupt",
+_LOCKUPS = {"soft_lockup": "a CPU hung in {subject}", "hard_lockup": "CPU {subject} did not respond to interrupts",
             "hung_task": "task {subject} was blocked", "rcu_stall": "a CPU stalled the kernel (RCU)"}
-_OF_AMDGPU = {"amdgpu_uncorrectable": "memory or a cache had errors that were not corrected",
+_OF_AMDGPU = {"amdgpu_uncorrectable": "uncorrectable errors of memory or a cache",
               "amdgpu_reset": "it was reset because it hung", "amdgpu_init": "its initialisation failed"}
 _LXC = re.compile(r"/lxc(?:\.payload)?[./]([^/.]+)")
 _BEGINNING = 5.0    # seconds; the first line of a boot is at 0
@@ -30,7 +30,7 @@ def log_reach(kernel: dict[str, Any]) -> str:
     first = log["first_seconds"]
     if first <= _BEGINNING:
         return "the kernel log of this boot"
-    return f"the kernel log, which begins {_since_boot(first)} after the boot: what was said before is lost"
+    return f"the kernel log, which begins {_since_boot(first)} after boot: earlier messages are lost"
 
 
 def _since_boot(seconds: float) -> str:
@@ -137,11 +137,11 @@ def corrected_errors(facts: dict[str, Any], gpus: list[dict[str, Any]]) -> list[
         seen |= {device["bdf"] for device in chain}
         rates = [(rate, f"{device['bdf']}, since boot") for device in chain
                  if (rate := _counted_rate(device, uptime)) is not None]
-        rates += [(logged[device["bdf"]], f"{device['bdf']}, by the log") for device in chain
+        rates += [(logged[device["bdf"]], f"{device['bdf']}, from the log") for device in chain
                   if device["bdf"] in logged]
         in_log = any(device["bdf"] in logged for device in chain)
         found.append(_corrected(gpu["bdf"], rates, held_back if in_log else 0))
-    others = [_corrected(bdf, [(rate, f"{bdf}, by the log")], held_back)
+    others = [_corrected(bdf, [(rate, f"{bdf}, from the log")], held_back)
               for bdf, rate in logged.items() if bdf not in seen]
     if held_back and not logged:
         others.append(_corrected("kernel_log", [], held_back))
@@ -152,7 +152,7 @@ def _corrected(bdf: str, rates: list[tuple[float, str]], held_back: int) -> dict
     rate, where = max(rates, default=(None, None))
     problems = [f"{rate:.1f} corrected errors a second at {where}"] if rate is not None and rate > FLOOD else []
     if held_back:
-        problems.append(f"the kernel held back {held_back} messages about them, as there were too many")
+        problems.append(f"the kernel suppressed {held_back} messages about them (rate limit)")
     return {"bdf": bdf, "told": bool(rates or held_back), "problems": problems,
             "per_second": None if rate is None else round(rate, 2)}
 

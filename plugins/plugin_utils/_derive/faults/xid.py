@@ -25,7 +25,7 @@ def is_harm(xid: dict[str, Any]) -> bool:
 def xids_by_device(facts: dict[str, Any]) -> list[dict[str, Any]]:
     """`[{bdf, broken, follow_up, noted, program, history, earlier_boots}]`: the Xids of every NVIDIA GPU, in sentences.
 
-    `broken` (P0), `follow_up` (P1) and `noted` (P2) go by NVIDIA's catalog; `program` is for the program to mend;
+    `broken` (P0), `follow_up` (P1) and `noted` (P2) go by NVIDIA's catalog; `program` is for the program to fix;
     `history` was dealt with in this boot: the driver said later that nothing is to be done any more, or named an
     action and nvidia-smi says now that none is. The driver names a GPU without its function. An address without a
     GPU is listed too: it may have left the bus.

@@ -46,12 +46,12 @@ def meaning(number: int, text: str) -> Meaning:
         return _action_changed(text)
     if number in _UNUSED:
         bucket = "IGNORE" if number in _UNUSED_IGNORED else "CONTACT_SUPPORT"
-        return _of_bucket(GPU, bucket, f"a number that NVIDIA's catalog of {DATE} calls unused")
+        return _of_bucket(GPU, bucket, f"an unused number according to NVIDIA's catalog of {DATE}")
     entry = _XIDS.get(number)
     if entry is None:
         return Meaning(GPU, "P2", f"not in NVIDIA's catalog of {DATE}", None)
     if "bucket" not in entry:
-        return Meaning(entry["about"], entry["priority"], entry["words"], "the catalog names no action")
+        return Meaning(entry["about"], entry["priority"], entry["words"], "no action in the catalog")
     if number in _LINK_ERRORS:
         return _link_error(number, text, entry)
     return _of_bucket(entry["about"], entry["bucket"], entry["words"])
@@ -68,8 +68,8 @@ def _action_changed(text: str) -> Meaning:
     if action is None:
         return _of_bucket(GPU, "XID_154_EVAL", _XIDS[ACTION_CHANGED]["words"])
     if action == "None":
-        return Meaning(GPU, "P2", "the driver wants nothing done any more", None)
-    return Meaning(GPU, _ACTIONS.get(action) or "P0", f"the driver wants: {action}", None)
+        return Meaning(GPU, "P2", "the driver requires no action any more", None)
+    return Meaning(GPU, _ACTIONS.get(action) or "P0", f"the driver requires: {action}", None)
 
 
 def _of_bucket(about: str, bucket: str, words: str) -> Meaning:

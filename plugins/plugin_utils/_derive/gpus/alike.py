@@ -97,7 +97,7 @@ def _width(derived: dict[str, Any]) -> int | None:
 def _sentence(entry: dict[str, Any], seen: Any) -> str:
     name = _NAMES[entry["fact"]]
     if entry["majority"] is None:
-        return f"{name} is {_shown(seen)}, the others do not agree"
+        return f"{name} is {_shown(seen)}, the others differ too"
     return f"{name} is {_shown(seen)}, of the others {_shown(entry['majority'])}"
 
 

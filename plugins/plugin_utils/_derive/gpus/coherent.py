@@ -51,7 +51,7 @@ def coherent(gpu: dict[str, Any]) -> str | None:
     if gpu["vendor"] != "10de":
         return None
     if joined_by_c2c(gpu):
-        return "NVLink-C2C joins the GPU and its processor: its PCI Express link carries no data worth judging"
+        return "the GPU is connected to its processor by NVLink-C2C: its PCI Express link is not used for data"
     if gpu["device"] in _SOC_IDS or _SOC.search(_model(gpu)):
-        return "the GPU and its processor are one chip: its PCI Express link carries no data worth judging"
+        return "the GPU is integrated with its processor: its PCI Express link is not used for data"
     return None

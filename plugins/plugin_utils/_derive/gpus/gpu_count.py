@@ -56,7 +56,7 @@ def gpu_count(gpus: list[dict[str, Any]], nvidia: dict[str, Any], unusable: dict
     missing = _grouped(unusable)
     missing += [f"{bdf} is bound to the driver, which does not list it" for bdf in bound
                 if driver is not None and bdf not in driver and bdf not in unusable]
-    missing += [f"{bdf} is with the driver and no longer on the bus" for bdf in driver or []
+    missing += [f"{bdf} is listed by the driver but no longer on the bus" for bdf in driver or []
                 if bdf not in {gpu["bdf"] for gpu in gpus}]
     if isinstance(listed, Gap) or isinstance(smi, Gap):
         # A GPU that is missing is missing, whatever else is not recorded; that none is cannot be told.
@@ -107,7 +107,7 @@ def _elsewhere(own: list[dict[str, Any]]) -> str | None:
 def _holder(gpu: dict[str, Any]) -> str:
     given = gpu["state"] == "passed_through"
     if gpu["driver"] is None:
-        return "given to a guest, without a driver" if given else "without a driver"
+        return "assigned to a guest, without a driver" if given else "without a driver"
     if given or is_held_for_others(gpu["driver"]):
-        return f"given away ({gpu['driver']})"
-    return f"with another driver ({gpu['driver']})"
+        return f"bound for a guest ({gpu['driver']})"
+    return f"bound to another driver ({gpu['driver']})"

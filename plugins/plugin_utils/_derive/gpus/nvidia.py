@@ -81,13 +81,13 @@ def library_mismatch(nvidia: dict[str, Any]) -> str | None:
     # The library may lie where nobody looks for it: nvidia-smi found one and says the same.
     message = nvidia["smi"]["reason"] or ""
     if _MISMATCH in message:
-        return f"the loaded driver is {loaded or 'another'}, nvidia-smi says: {message}"
+        return f"the loaded driver is {loaded or 'another'}, nvidia-smi reports: {message}"
     if isinstance(found, Gap):
         logged = mismatches(nvidia)
         if logged:
             return f"the log of this boot says: {'; '.join(logged)}"
         if nvidia["smi"]["state"] != "ok":
-            whole(found)        # nobody knows which versions the libraries have
+            whole(found)        # it is not known which versions the libraries have
     return None
 
 
@@ -100,8 +100,8 @@ def hung(nvidia: dict[str, Any], bdf: str | None = None) -> str | None:
     """Why one GPU, or without `bdf` the driver of all, is left alone: it hung while it was measured in this boot."""
     for mark in value(nvidia["hung"]) or []:
         if bdf in (None, mark["bdf"]):
-            return (f"{mark['bdf']} hung at {mark['since']} while it was measured (run {mark['run_id']}, "
-                    f"{mark['what']}): it is left alone until the host is rebooted")
+            return (f"{mark['bdf']} hung at {mark['since']} during a measurement (run {mark['run_id']}, "
+                    f"{mark['what']}): it is not touched until the host is rebooted")
     return None
 
 
@@ -118,12 +118,12 @@ def peermem(facts: dict[str, Any], gpus: list[dict[str, Any]]) -> dict[str, str]
         return _answer("not_needed", "no RDMA device under /sys/class/infiniband: nvidia_peermem lets a network card "
                        "reach GPU memory, transfers between GPUs do not use it")
     if nvidia["module"]["state"] not in ("live", "built_in"):
-        return _answer("not_needed", "the nvidia module is not loaded, so there is nothing to register")
+        return _answer("not_needed", "the nvidia module is not loaded, so there is no GPU memory to register")
     if nvidia["peermem"]["loaded"]:
         return _answer("loaded", "nvidia_peermem is loaded")
     if nvidia["flavour"] == "open" and (kernel_version(release) or (0, 0)) >= _FIRST_DMABUF_KERNEL:
-        return _answer("not_needed", f"kernel {release} and the open modules register GPU memory by DMA-BUF, which "
-                       "NVIDIA recommends over nvidia_peermem")
+        return _answer("not_needed", f"kernel {release} and the open modules register GPU memory with DMA-BUF, which "
+                                     "NVIDIA recommends over nvidia_peermem")
     if value(nvidia["peermem"]["symbol"]) is False:
         return _answer("blocked", f"{', '.join(devices)} present, but ib_core does not export "
                        "ib_register_peer_memory_client: nvidia_peermem cannot load (EINVAL, nothing in the log)")

@@ -11,14 +11,14 @@ from ..not_recorded import recorded, settle, whole
 
 # nvmlClocksEventReason* of nvml.h. A cap at the power limit and idle clocks are the normal work of a GPU.
 _SLOWDOWNS = {
-    "hw_thermal_slowdown": "too hot: the hardware halves the clocks or more",
-    "hw_power_brake_slowdown": "power brake: a power supply or the chassis asks for less",
-    "sw_thermal_slowdown": "warm: the driver lowers the clocks to hold the temperature",
-    "hw_slowdown": "the hardware halves the clocks or more: heat, power brake or a falling supply voltage",
+    "hw_thermal_slowdown": "thermal: the hardware halves the clocks or more",
+    "hw_power_brake_slowdown": "power brake: requested by a power supply or the chassis",
+    "sw_thermal_slowdown": "thermal: the driver lowers the clocks to limit the temperature",
+    "hw_slowdown": "the hardware halves the clocks or more: temperature, power brake or low supply voltage",
 }
 _MODES = {"mig": "MIG", "ecc": "ECC"}
-_REPAIRS = {"channel": "the repair of a memory channel waits for a reset",
-            "tpc": "the repair of a TPC waits for a reset"}
+_REPAIRS = {"channel": "the repair of a memory channel is pending until a reset",
+            "tpc": "the repair of a TPC is pending until a reset"}
 
 
 def smi_facts(gpu: dict[str, Any], smi: dict[str, Any], idle: bool | None) -> dict[str, Any]:
@@ -66,8 +66,8 @@ def _memory_troubles(seen: dict[str, Any]) -> list[str] | None:
     errors, pages, rows, failed = told
     found = [f"{errors} uncorrectable ECC errors since the driver was loaded"] if errors else []
     found += ["a row of memory could not be remapped"] if failed else []
-    found += ["a row of memory waits for a reset to be remapped"] if rows else []
-    found += ["pages of memory wait for a reset to be retired"] if pages else []
+    found += ["remapping of a memory row is pending until a reset"] if rows else []
+    found += ["retirement of memory pages is pending until a reset"] if pages else []
     return found + [_REPAIRS[name] for name in seen["repairs_pending"] or []]
 
 

@@ -43,11 +43,11 @@ def left_alone(gpu: dict[str, Any]) -> str | None:
     if claims:
         return "the GPU belongs to " + ", ".join(f"VM {claim['vm']} ({claim['key']})" for claim in claims)
     if is_held_for_others(gpu["driver"]) and gpu["state"] != "passed_through":
-        return f"the GPU is bound to {gpu['driver']}, which holds it for others"
+        return f"the GPU is bound to {gpu['driver']}, which reserves it for guests"
     if not is_for_host(gpu):
         return f"the GPU is passed through to a guest ({gpu['driver'] or 'no driver'})"
     if gpu["virtual_function"]:
-        return f"a virtual function of {gpu['physical_function']}: the physical function decides"
+        return f"a virtual function of {gpu['physical_function']}: see the physical function"
     return None
 
 
@@ -60,13 +60,13 @@ def spare(gpu: dict[str, Any], gpus: Iterable[dict[str, Any]]) -> str | None:
     driven = any(why_not_driven(other["vendor"], other["driver"]) is None for other in others)
     if gpu["driver"] is not None or gpu["state"] != "ok" or not is_for_host(gpu) or driven or not given:
         return None
-    return (f"no driver is bound to it: this host gives its GPUs to guests ({len(given)} of {len(others)} others), "
-            "and this one is free")
+    return (f"no driver is bound to it: the GPUs of this host are assigned to guests ({len(given)} of {len(others)} "
+            "others), and this one is spare")
 
 
 def write_obstacle(gpu: dict[str, Any], unusable: str | None) -> str | None:
     """Why no register of the GPU is written although the host may judge it: it is not with the driver of its vendor,
     or did not start."""
     if unusable is not None:
-        return f"the GPU did not start: it is {unusable.partition(';')[0]}"
+        return f"the GPU is not usable: it is {unusable.partition(';')[0]}"
     return why_not_driven(gpu["vendor"], gpu["driver"])

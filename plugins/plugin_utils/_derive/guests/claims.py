@@ -42,7 +42,7 @@ def untold_devices(vm: dict[str, Any]) -> str | None:
 
 
 def _untold(number: str, named: dict[str, Any]) -> str:
-    return f"VM {number}: which devices its {named['key']} names cannot be told ({named['value']})"
+    return f"VM {number}: which devices its {named['key']} lists are not known ({named['value']})"
 
 
 def _takes_whole(named: dict[str, Any], bdf: str) -> bool:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Device nodes inside running containers, held against those of the host.
+"""Device nodes inside running containers, compared with those of the host.
 
 A node is opened by its numbers. One that was made in another boot leads to whichever driver has its major now, or to
 none; a mount with create=file leaves a plain file where the host had no node when the container started.
@@ -51,7 +51,7 @@ def _judge(entry: Mapping[str, Any], devices: list[dict[str, Any]], host: _Host,
     sources = {target: device for device in devices
                if _JUDGED.fullmatch(target := device.get("target") or device["path"])}
     wrong = {path: said for path, node in inside.items() if (said := _difference(node, sources.get(path), host))}
-    wrong |= {path: f"{path} is missing in it, which {device['key']} names" for path, device in sources.items()
+    wrong |= {path: f"{path} is missing in it, although listed in {device['key']}" for path, device in sources.items()
               if path not in inside and device["path"] in host.nodes}
     return {"name": entry["name"], "nodes": len(inside), "wrong": known(list(wrong.values())),
             "compute_lost": _loses_compute(set(wrong), set(inside))}
@@ -61,7 +61,7 @@ def _difference(node: Mapping[str, Any], source: Mapping[str, Any] | None, host:
     """What is wrong with one node inside, None where it is a node of the host."""
     path = node["path"]
     if node["type"] == "file":
-        return f"{path} is a plain file in it, no device node"
+        return f"{path} is a regular file in it, not a device node"
     wanted = host.nodes.get(source["path"] if source else path)
     if wanted is None:
         return _without_twin(node, host)
@@ -75,7 +75,7 @@ def _without_twin(node: Mapping[str, Any], host: _Host) -> str | None:
     owner = next((name for pattern, name in _OWNERS if pattern.fullmatch(node["path"])), None)
     if owner is None or host.majors.get(owner) == node["major"]:
         return None
-    now = f"{owner} has the major {host.majors[owner]} now" if owner in host.majors else f"{owner} has no major now"
+    now = f"{owner} has the major {host.majors[owner]} now" if owner in host.majors else f"{owner} has no major"
     return f"{node['path']} is {_shown(node)} in it, {now}"
 
 

@@ -61,10 +61,11 @@ def judge_devices(container: dict[str, Any], host: Host) -> dict[str, Any]:
 
 def reboot_risks(container: dict[str, Any], host: Host, by_itself: bool) -> list[str]:
     """What another kernel, another driver or just the next boot would break; `by_itself`: it starts with the host."""
-    risks = [f"{rule['value']} is {', '.join(rule['owners'])} in this boot only" for rule in container["allow"]
+    risks = [f"{rule['value']} is {', '.join(rule['owners'])} only until the next boot" for rule in container["allow"]
              if _counts_on(container, rule, host)]
-    risks += [f"{_name(library)} is gone with the next driver" + (", and it starts without it" if library["optional"]
-              else ", and then it does not start") for library in container["libraries"]]
+    risks += [f"{_name(library)} will be missing after a driver update"
+              + (", and it starts without it" if library["optional"] else ", and then it does not start")
+              for library in container["libraries"]]
     if computes(container) and not container["hook"]:
         risks += _late_node(container, host, by_itself)
     return risks
@@ -99,11 +100,11 @@ def _blocked(container: dict[str, Any], host: Host) -> dict[str, str]:
         if node is None or not _JUDGED.fullmatch(path) or path in found:
             continue
         if _is_passed_on(device) and not device["writable"]:
-            found[path] = f"{path} is given with deny-write, and the driver is opened for writing"
+            found[path] = f"{path} has deny-write, but the driver is opened for writing"
         elif _numbers(node) not in by_number and not _allowed(container, *_numbers(node)):
-            found[path] = f"{path} is {node['major']}:{node['minor']}, which no rule allows"
+            found[path] = f"{path} is {node['major']}:{node['minor']}, not allowed by any rule"
     if computes(container):
-        found |= {path: f"{path} is not given to it" for path in _not_given(container, host, by_number)
+        found |= {path: f"{path} is missing in its configuration" for path in _not_given(container, host, by_number)
                   if path not in found}
     return found
 
@@ -155,7 +156,7 @@ def _stale(container: dict[str, Any], host: Host) -> tuple[list[str], list[str],
         if major not in DYNAMIC_MAJORS and not rule.get("hint"):
             continue
         if not owners:
-            unowned.append("; ".join(filter(None, (f"{rule['value']}: no driver has the major {major} now",
+            unowned.append("; ".join(filter(None, (f"{rule['value']}: no driver has the major {major}",
                                                    rule.get("hint")))))
             continue
         kind = moved if _of_gpus(owners) else foreign
@@ -182,7 +183,7 @@ def _overbroad(container: dict[str, Any]) -> list[str]:
 # -- the next boot ----------------------------------------------------------------------------------------------------
 
 def _counts_on(container: Mapping[str, Any], rule: dict[str, Any], host: Host) -> bool:
-    """Whether the container has a node by this number alone, and the number is one that the kernel hands out anew."""
+    """Whether the container has a node by this number alone, and the number is one that the kernel reassigns."""
     if rule.get("path") or rule["kind"] != "c" or rule["major"] not in DYNAMIC_MAJORS:
         return False        # a path is looked up at each start
     if not (_of_gpus(rule["owners"]) and _opens(rule)):
@@ -196,9 +197,9 @@ def _counts_on(container: Mapping[str, Any], rule: dict[str, Any], host: Host) -
 def _late_node(container: dict[str, Any], host: Host, by_itself: bool) -> list[str]:
     """The node of nvidia_uvm has to be there before the container is started."""
     if not host.node_makers:
-        return [f"nothing seen makes {UVM} when the host boots: no unit and no udev rule names nvidia-modprobe"]
+        return [f"nothing creates {UVM} at boot: no unit and no udev rule runs nvidia-modprobe"]
     if by_itself and not any(maker["ordered"] for maker in host.node_makers):
-        return [f"{host.node_makers[0]['path']} makes {UVM}, but not with Before=pve-guests.service"]
+        return [f"{host.node_makers[0]['path']} creates {UVM}, but without Before=pve-guests.service"]
     return []
 
 

@@ -20,7 +20,7 @@ def isolated_guests(guests: dict[str, Any], gpus: list[dict]) -> list[str] | Non
         return None
     owners = [f"VM {vm['id']} ({', '.join(claim['key'] for claim in vm['hostpci'])})" for vm in vms if vm["hostpci"]]
     held = [gpu["bdf"] for gpu in gpus if gpu["driver"] == "vfio-pci" and not value(gpu["claimed_by"])]
-    return owners + [f"whoever holds {bdf} (vfio-pci)" for bdf in held]
+    return owners + [f"the user of {bdf} (vfio-pci)" for bdf in held]
 
 
 def stopped_by_reboot(guests: dict[str, Any], given: list[dict[str, Any]]) -> str:
@@ -28,9 +28,11 @@ def stopped_by_reboot(guests: dict[str, Any], given: list[dict[str, Any]]) -> st
     last full stop. `given` are the containers that are given GPUs, as derived."""
     containers, vms = value(guests["containers"]), value(guests["vms"])
     if containers is None or vms is None:
-        return "Which guests a restart stops cannot be told: their configuration could not be read"
+        return "The guests that a reboot stops are not known: their configuration could not be read"
     named = [f"{kind} {guest['id']}" for kind, those in (("container", containers), ("VM", vms)) for guest in those
              if guest["running"] is not False]
-    stops = f"A restart stops {', '.join(named)}" if named else "No guest of Proxmox VE is running"
+    stops = f"A reboot stops {', '.join(named)}" if named else "No Proxmox VE guest is running"
     broken = [f"container {one['id']}" for one in given if one["reboot"]]
-    return f"{stops}. Without its GPUs may come up: {', '.join(broken)} (lxc_survives_reboot)" if broken else stops
+    if not broken:
+        return stops
+    return f"{stops}. These may start without their GPUs: {', '.join(broken)} (lxc_survives_reboot)"

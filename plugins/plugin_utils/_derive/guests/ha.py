@@ -60,7 +60,7 @@ def _answer(nodes: list[str], peers: Peers, judge: Any) -> dict[str, Any]:
     found = [f"{node}: {problem}" for node in nodes if node in peers for problem in judge(node)]
     unseen = [node for node in nodes if node not in peers]
     if unseen and not found:
-        return {"status": f"{', '.join(unseen)} not audited yet, with this folder of reports", "value": None}
+        return {"status": f"{', '.join(unseen)} not audited yet with this report directory", "value": None}
     return {"status": "ok", "value": found}
 
 
@@ -72,7 +72,7 @@ def _container_on(container: Mapping[str, Any], facts: Mapping[str, Any], peer: 
             if there.get(owner) != rule["major"]:
                 found.append(f"{rule['value']} is {owner} here, whose major there is {there.get(owner, 'none')}")
     nodes = {node["path"] for node in value(peer["nvidia"]["nodes"]) or [] if node["type"] == "c"}
-    found += [f"there is no {path}, and it does not start" for path in passed_on(container)
+    found += [f"{path} is missing, so it does not start" for path in passed_on(container)
               if path.startswith("/dev/nvidia") and path not in nodes]
     version = value(peer["nvidia"]["driver_version"])
     return found + [f"{library['path'].rpartition('/')[2]} is mounted, and its driver is {version or 'not loaded'}"

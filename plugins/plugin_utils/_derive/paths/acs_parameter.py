@@ -31,23 +31,23 @@ def clear_redirection(ports: list[str], release: str | None, loader: str | None,
     now = (f"setpci -s {names} ECAP_ACS+6.w=0000:000c" if len(ports) == 1 else
            f"for port in {names}; do setpci -s $port ECAP_ACS+6.w=0000:000c; done")
     for_good = _for_good(ports, release, loader, edit)
-    return f"For this boot: {now} (a reset of a port sets it again). For good: {for_good}"
+    return f"For this boot: {now} (a reset of a port sets it again). Permanently: {for_good}"
 
 
 def _for_good(ports: list[str], release: str | None, loader: str | None, edit: str) -> str:
     version = _version(release)
     if version is None or version < _FIRST:
-        return f"no parameter of kernel {release} is known to do it."
+        return f"kernel {release} has no known parameter for it."
     if _REWRITTEN <= version[:2] < _REPAIRED and version[2] < _REPAIRED_IN.get(version[:2], 1 << 16):
-        return (f"kernel {release} misreads the parameters for it, as 6.11 to 6.14 do before 6.12.23, 6.13.11 and "
-                "6.14.2 (a distribution may have repaired it earlier): update the kernel first.")
+        return (f"kernel {release} misparses the parameters for it, like 6.11 to 6.14 before 6.12.23, 6.13.11 and "
+                "6.14.2 (a distribution may have backported the fix): update the kernel first.")
     parameter = (f"pci=disable_acs_redir={';'.join(ports)}" if version[:2] < _REWRITTEN else
                  f"pci=config_acs={';'.join(f'{_CLEAR_REDIRECTS}@{port}' for port in ports)}")
     if len(ports) == 1 or loader == "systemd-boot":
         return f"{parameter} on the kernel command line: {edit}."
     if loader == "GRUB" and "GRUB_CMDLINE" in edit:
-        return f'\\"{parameter}\\" with these backslashes and quotes, for GRUB ends a command at a semicolon: {edit}.'
-    return "no instruction: how the boot loader of this host takes the semicolons between ports is not known."
+        return f'\\"{parameter}\\" with these backslashes and quotes, as GRUB ends a command at a semicolon: {edit}.'
+    return "no instruction: how to quote the semicolons for this host's boot loader is not known."
 
 
 def _version(release: str | None) -> tuple[int, int, int] | None:

@@ -45,5 +45,5 @@ def _ends(gpu: dict[str, Any], own: dict[str, Any], above: list[dict]) -> str:
 
 def _how(busy: bool, samples: dict[str, Any] | None, load: str | None) -> str:
     parts = [f"under load: {load}"] if busy else []
-    parts += [f"in each of {samples['looks']} looks"] if samples and not busy else []
-    return ", ".join(parts) or f"at rest, or no load seen{f' ({load})' if load else ''}, where lanes may be saved"
+    parts += [f"in each of {samples['looks']} samples"] if samples and not busy else []
+    return ", ".join(parts) or f"idle, or no load detected{f' ({load})' if load else ''}, when a GPU may reduce lanes"

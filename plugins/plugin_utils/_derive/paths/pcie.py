@@ -83,7 +83,7 @@ def _both(ask: Callable[[], tuple[Any, Any]]) -> tuple[Any, Any]:
 
 
 def _window(gpu: dict[str, Any]) -> int | None:
-    """Bytes that the BAR to its memory should have: the memory, or where nobody tells it the largest size on offer."""
+    """Bytes that the BAR to its memory should have: the memory, or the largest supported size if it is not known."""
     memory_mib = value(gpu["memory_mib"])
     if memory_mib is not None:
         return memory_mib << 20
@@ -154,10 +154,10 @@ def _speed(own: dict | None, slot: dict | None, ends: Hop | None, idle: bool | N
     now, best = _seen_speed(own["speed_gts"], idle is False, samples), ends.speed_gts
     looks = _looks(samples)
     if now is None:
-        return _speed_is("unknown", None, None, "the link reports no speed that has a known code")
+        return _speed_is("unknown", None, None, "the link reports an unknown speed code")
     if now >= best:
         limited = best < own["max_speed_gts"]
-        return _speed_is("slot" if limited else "full", now, best, f"{now:g} GT/s, all that both ends can do{looks}")
+        return _speed_is("slot" if limited else "full", now, best, f"{now:g} GT/s, the maximum of both ends{looks}")
     if own["autonomous_speed_disabled"] or slot["autonomous_speed_disabled"]:
         return _speed_is("locked", now, best, f"locked: Hardware Autonomous Speed Disable is set (LnkCtl2){looks}")
     target = slot["target_speed_gts"]
@@ -165,9 +165,9 @@ def _speed(own: dict | None, slot: dict | None, ends: Hop | None, idle: bool | N
         return _speed_is("locked", now, best, f"locked: the port's target speed is {target:g} GT/s (LnkCtl2){looks}")
     if idle is False:
         return _speed_is("degraded", now, best, f"under load: {load}{looks}")
-    state = "idle" if idle else "no load seen, perhaps idle"
+    state = "idle" if idle else "no load detected, perhaps idle"
     return _speed_is("idle" if idle else "unknown", now, SLOWEST_GTS,
-                     f"speed not judged: {state} ({now:g} of {best:g} GT/s{f', {load}' if load else ''}){looks}")
+                     f"speed not evaluated: {state} ({now:g} of {best:g} GT/s{f', {load}' if load else ''}){looks}")
 
 
 def _seen_speed(now: float | None, busy: bool, samples: dict | None) -> float | None:
@@ -180,7 +180,7 @@ def _looks(samples: dict | None) -> str:
     """What several looks showed, as the end of a sentence."""
     if not samples or samples["min_speed_gts"] is None:
         return ""
-    return (f"; {samples['min_speed_gts']:g} to {samples['max_speed_gts']:g} GT/s in {samples['looks']} looks, with "
+    return (f"; {samples['min_speed_gts']:g} to {samples['max_speed_gts']:g} GT/s in {samples['looks']} samples, with "
             f"{samples['changes']} changes")
 
 

@@ -19,15 +19,15 @@ ASK = "nvidia-smi topo -p2p r"
 _NVIDIA, _MIG_ON = "10de", "Enabled"
 _READ, _WRITE = 0, 4                # shifts of the two fields of ForceP2P
 _FIELD, _OFF, _ON = 0x3, 0, 1       # the third choice, 2, leaves it to the driver
-_MIG = "GPUs in MIG mode have no transfers between each other"
-_SWITCHED_OFF = "the registry key ForceP2P switches transfers between GPUs off"
-_STOCK = "NVIDIA's own modules offer GeForce RTX cards no transfers between each other"
-_NOT_TOLD = ("the open modules offer GeForce RTX cards transfers between each other only where their source was "
-             f"changed, which nothing here tells: {ASK} does (OK: they do, CNS: they do not)")
+_MIG = "GPUs in MIG mode have no peer-to-peer"
+_SWITCHED_OFF = "the registry key ForceP2P disables peer-to-peer"
+_STOCK = "NVIDIA's modules do not support peer-to-peer between GeForce RTX cards"
+_NOT_TOLD = ("the open modules support peer-to-peer between GeForce RTX cards only with a patch, which cannot be "
+             f"detected here: check with {ASK} (OK: supported, CNS: not supported)")
 
 
 class Ability(NamedTuple):
-    """`able` is None where nobody can tell; `reason` says why it is not True, but for GPUs that sleep, are given away
+    """`able` is None if not known; `reason` says why it is not True, but for GPUs that sleep, are given away
     or not with the driver: that is said elsewhere."""
 
     able: bool | None

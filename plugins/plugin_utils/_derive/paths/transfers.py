@@ -12,14 +12,14 @@ from ..reading import known, lost
 from .p2p import peer_to_peer
 from .peer_ability import Ability, ability
 
-_TOO_FEW = "fewer than two GPUs that are awake, on the nvidia driver of this host and able to reach each other"
-_NVLINK = "NVLink joins the GPUs: transfers between them meet neither the IOMMU nor ACS"
+_TOO_FEW = "fewer than two active GPUs with peer-to-peer support on the nvidia driver of this host"
+_NVLINK = "the GPUs are connected by NVLink: transfers between them are not affected by IOMMU or ACS"
 
 
 def transfers(facts: dict[str, Any], gpus: list[dict[str, Any]]) -> dict[str, Any]:
     """What peer_to_peer() says of those that reach others; `outcome`, `perhaps` and `none` beside it.
 
-    `outcome` is a reading of the state. Where nobody can tell whether GPUs reach each other, and something would be in
+    `outcome` is a reading of the state. If it is not known whether GPUs reach each other, and something would be in
     the way if they do, `why` is the reason and says what to run.
     """
     able, perhaps, reason = of_ability(facts, gpus)

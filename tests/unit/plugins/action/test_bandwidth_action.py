@@ -102,7 +102,8 @@ def test_what_is_slow_is_measured_again_before_it_is(host):
     assert host.asked["steps"] == [f"{ONE} -> {TWO}"]
     assert (result["summary"], result["slow"]) == ({"healthy": 4}, [])
     pair = host.record()["pairs"][0]
-    assert pair["said"] == ("write 50.0 of 57.6 GB/s expected, read 48.7 of 57.6 GB/s expected; at first it was slow: "
+    assert pair["said"] == ("write 50.0 of 57.6 GB/s expected, read 48.7 of 57.6 GB/s expected; the first measurement "
+                            "was slow: "
                             "write 9.0 of 57.6 GB/s expected, read 48.7 of 57.6 GB/s expected")
 
 
@@ -124,7 +125,7 @@ def test_a_connection_that_is_lost_at_the_second_measurement_keeps_the_first(hos
     with pytest.raises(AnsibleConnectionFailure):
         host.run(two_gpus(), slow_then(AnsibleConnectionFailure("no route to host")))
     record = host.record()
-    assert record["stopped"] == "the connection to the host ended while it was measured: no route to host"
+    assert record["stopped"] == "the connection to the host was lost during the measurement: no route to host"
     assert len(record["pairs"]) == 2
 
 
@@ -149,7 +150,7 @@ def test_the_users_wishes_reach_the_module(host):
     assert host.asked == {"sysroot": "/", "tool": "nvbandwidth", "allow_busy": True, "concurrent": True,
                           "devices": [ONE], "pairs": False, "run_id": RUN, "sizes": [4096],
                           "container": "101", "timeout": 9, "library": "libother.so"}
-    assert result["not_measured"] == [{"subject": TWO, "reason": "not among the devices that were named"}]
+    assert result["not_measured"] == [{"subject": TWO, "reason": "not in the list of devices"}]
     assert host.record()["where"] == "lxc:101"
 
 
@@ -161,7 +162,7 @@ def test_pairs_are_left_out_where_they_may_hang_and_the_rest_is_measured(host):
     assert host.asked["pairs"] is False
     (left_out,) = result["not_measured"]
     assert left_out["subject"] == "transfers between GPUs"
-    assert left_out["reason"].endswith("gpuhost_bandwidth_override: [p2p_risk]; to leave it out: "
+    assert left_out["reason"].endswith("gpuhost_bandwidth_override: [p2p_risk]; to skip it: "
                                        "gpuhost_bandwidth_pairs: false")
     assert "not measured: transfers between GPUs" in host.shown[0]
     host.run(facts, answer([ONE, TWO]), despite=["p2p_risk"])
@@ -171,7 +172,7 @@ def test_pairs_are_left_out_where_they_may_hang_and_the_rest_is_measured(host):
 def test_pairs_that_nobody_asked_for(host):
     result = host.run(two_gpus(), {**answer([ONE, TWO]), "pairs": []}, pairs=False)
     assert host.asked["pairs"] is False
-    assert result["not_measured"][0]["reason"] == "they were not asked for (gpuhost_bandwidth_pairs)"
+    assert result["not_measured"][0]["reason"] == "not requested (gpuhost_bandwidth_pairs)"
 
 
 def test_a_refusal_asks_the_module_for_nothing_and_keeps_the_last_record(host):
@@ -188,7 +189,7 @@ def test_a_refusal_asks_the_module_for_nothing_and_keeps_the_last_record(host):
 @pytest.mark.parametrize("facts, message", [
     (neutral.vm(), "no NVIDIA GPU on this host"),
     (two_gpus(driver="vfio-pci") | {"gpus": [two_gpus(driver="vfio-pci")["gpus"][0]]},
-     f"{ONE}: the GPU is bound to vfio-pci, which holds it for others")])
+     f"{ONE}: the GPU is bound to vfio-pci, which reserves it for guests")])
 def test_a_host_without_a_gpu_to_measure_is_skipped(host, facts, message):
     result = host.run(facts)
     assert (result["skipped"], result["msg"]) == (True, message)
@@ -225,7 +226,7 @@ def test_a_host_that_is_lost_meanwhile_is_put_down(host):
     with pytest.raises(AnsibleConnectionFailure):
         host.run(two_gpus(), AnsibleConnectionFailure("no route to host"), container="101")
     record = host.record()
-    assert record["stopped"] == "the connection to the host ended while it was measured: no route to host"
+    assert record["stopped"] == "the connection to the host was lost during the measurement: no route to host"
     assert (record["gpus"], record["pairs"], record["where"]) == ([], [], "lxc:101")
     assert read_measured(host.reports / "pve1") == []
 

@@ -76,8 +76,8 @@ def test_healthy(measure, tree):
     assert gpu["link"] == gpu["link_expected"] == {"speed_gt_s": 32.0, "width": 16}
     assert not tree.path("/run/gpuhost").exists()
     assert (gpu["said"], result["concurrent"]) == (
-        f"h2d {gpu['h2d']['gb_s']:g}, d2h {gpu['d2h']['gb_s']:g}, d2d {gpu['d2d']['gb_s']:g} GB/s, and the data of all "
-        f"{gpu['copies']} copies arrived as it was sent", [])
+        f"h2d {gpu['h2d']['gb_s']:g}, d2h {gpu['d2h']['gb_s']:g}, d2d {gpu['d2d']['gb_s']:g} GB/s, and the data of "
+        f"all {gpu['copies']} copies was correct", [])
 
 
 def test_a_pair_is_read_and_written_by_the_same_gpu(measure):
@@ -96,7 +96,7 @@ def test_a_link_that_is_less_than_both_ends_can_do_is_slow(measure, tree):
     result = measure(pairs=False)
     assert verdicts(result) == {A: "healthy", B: "slow", C: "healthy"}
     assert result["gpus"][1]["said"] == (
-        "the link runs at 32 GT/s x8 under load, and both ends can do 32 GT/s x16")
+        "the link runs at 32 GT/s x8 under load, but both ends support 32 GT/s x16")
 
 
 def test_wrong_data_between_two_gpus_names_the_place(measure):
@@ -109,7 +109,7 @@ def test_wrong_data_between_two_gpus_names_the_place(measure):
         "copied": "write", "first_offset": 4097, "wrong_bytes": 3, "bytes": 65536}
     # But for those of 16 bytes, every copy is spoiled.
     assert wrong["copies"] - wrong["wrong_copies"] == 66
-    assert pair["said"] == (f"write: {wrong['wrong_copies']} of {wrong['copies']} copies arrived wrong, in the first "
+    assert pair["said"] == (f"write: {wrong['wrong_copies']} of {wrong['copies']} copies were corrupted, in the first "
                             "of them 3 of 65536 bytes from offset 4097 on")
     assert set(verdicts(result).values()) == {"healthy"}
 
@@ -118,7 +118,7 @@ def test_wrong_data_within_one_gpu_leaves_its_pairs_out(measure):
     result = measure(f"flip {B} {B} 0 1")
     assert verdicts(result) == {A: "healthy", B: "wrong_data", C: "healthy"}
     assert set(pair_verdicts(result)) == {(A, C), (C, A)}
-    assert [entry["reason"] for entry in result["not_measured"]] == [f"the data does not even reach {B} unspoiled"] * 4
+    assert [entry["reason"] for entry in result["not_measured"]] == [f"data copied to {B} is corrupted"] * 4
 
 
 def test_gpus_that_are_not_measured_are_not_opened(measure, tree):
@@ -141,7 +141,7 @@ def test_peer_access_that_is_not_offered(measure):
     assert (staged["can_access"], staged["enabled"]) == (False, False)
     # 262144 bytes at 11 GB/s, by way of the host, and 2 us before them.
     assert staged["read"]["gb_s"] == pytest.approx(262144 / (2e-6 + 262144 / 11e9) / 1e9, rel=0.01)
-    assert staged["said"].startswith(f"the driver gives no peer access from {A} to {B}, and copies go through the "
+    assert staged["said"].startswith(f"the driver allows no peer access from {A} to {B}, so copies go through the "
                                      "host's memory: read ")
 
 
@@ -162,7 +162,7 @@ def test_an_error_of_the_driver_has_its_name(measure):
 def test_readings_that_never_agree_are_inconclusive(measure):
     result = measure("uneven 1.5", pairs=False, devices=[A])
     assert verdicts(result) == {A: "inconclusive"}
-    assert "did not settle" in result["gpus"][0]["said"]
+    assert "did not converge" in result["gpus"][0]["said"]
 
 
 @pytest.mark.parametrize("how", ["hang", "deaf"])
@@ -172,9 +172,9 @@ def test_a_hang_ends_everything_and_marks_the_gpus_of_its_step(measure, tree, ho
     assert time.monotonic() - started < 40
     assert pair_verdicts(result) == {(A, B): "hang"}
     assert verdicts(result) == {A: "healthy", B: "healthy"}
-    assert result["pairs"][0]["said"] == "no answer within 5 s at peer write of 65536 bytes"
+    assert result["pairs"][0]["said"] == "no response within 5 s at peer write of 65536 bytes"
     assert (result["hung"], result["abandoned"]) == ([A, B], None)
-    assert result["stopped"] == f"hang: {A} and {B}: no answer within 5 s at peer write of 65536 bytes"
+    assert result["stopped"] == f"hang: {A} and {B}: no response within 5 s at peer write of 65536 bytes"
     assert [entry["subject"] for entry in result["not_measured"]] == [
         C, f"{A} and {C}", f"{B} and {A}", f"{B} and {C}", f"{C} and {A}", f"{C} and {B}"]
     assert marks(tree) == [A, B]
@@ -184,7 +184,7 @@ def test_a_hang_at_the_start_concerns_all(measure, tree):
     result = measure("on cuInit 1 hang", timeout=5)
     assert verdicts(result) == dict.fromkeys((A, B, C), "hang")
     assert marks(tree) == [A, B, C]
-    assert result["stopped"].endswith("no answer within 5 s at the start of the driver")
+    assert result["stopped"].endswith("no response within 5 s at initialising the driver")
 
 
 def test_what_hung_is_left_alone_from_then_on(measure, call, tree, root):
@@ -213,7 +213,7 @@ def test_a_process_that_cannot_be_killed_is_reported_and_not_waited_for(measure,
     result = measure("on cuMemcpyHtoDAsync_v2 1 hang", timeout=5)
     pid = children[0].pid
     assert (result["abandoned"], verdicts(result)[A]) == (pid, "hang")
-    assert f"process {pid} could not be killed and was left behind" in result["stopped"]
+    assert f"process {pid} could not be killed and was abandoned" in result["stopped"]
     assert json.loads(tree.path("/run/gpuhost/hung.json").read_text())[A]["pid"] == pid
     assert os.waitpid(pid, 0)[1] == signal.SIGKILL
 
@@ -222,7 +222,7 @@ def test_death_in_the_middle_ends_the_measurement(measure, tree):
     result = measure("on cuMemcpyDtoDAsync_v2 1 abort")
     assert verdicts(result) == {A: "inconclusive"}
     assert result["stopped"] == (
-        f"{A}: the measuring process was ended by signal 6 (Aborted) at d2d of 65536 bytes")
+        f"{A}: the measuring process was killed by signal 6 (Aborted) at d2d of 65536 bytes")
     assert (result["hung"], marks(tree)) == ([], [])
 
 
@@ -238,7 +238,7 @@ def test_a_new_xid_ends_the_measurement(measure, tree):
 def test_a_hot_gpu_ends_the_measurement(measure, tree):
     plant_nvidia(tree, gpus=[Gpu(A, 0, smi={"reasons": ("hw_thermal_slowdown",)}), (B, 1), (C, 2)])
     result = measure()
-    assert result["stopped"] == f"{A} lowers its clocks because of heat (hw_thermal_slowdown)"
+    assert result["stopped"] == f"{A} lowers its clocks because of its temperature (hw_thermal_slowdown)"
     assert (result["gpus"], result["pairs"]) == ([], [])
 
 
@@ -270,14 +270,14 @@ def test_check_mode_measures_nothing_and_says_what_it_would(measure):
 
 def test_no_device(measure):
     result = measure(gpus=())
-    assert result["msg"] == ("no measurement on the host: the start of the driver: cuInit: CUDA_ERROR_NO_DEVICE (no "
+    assert result["msg"] == ("no measurement on the host: initialising the driver: cuInit: CUDA_ERROR_NO_DEVICE (no "
                              "CUDA-capable device is detected)")
 
 
 def test_no_library(measure):
     result = measure(library="libcuda-of-nobody.so.1")
     assert result["failed"]
-    assert result["msg"].startswith("no measurement on the host: the start of the driver: the CUDA driver library "
+    assert result["msg"].startswith("no measurement on the host: initialising the driver: the CUDA driver library "
                                     "libcuda-of-nobody.so.1 cannot be used: ")
 
 
@@ -297,7 +297,7 @@ def test_a_folder_is_skipped(call, root):
 
 def test_busy(measure, tree):
     plant_process(tree, 4711, "vllm", ("/dev/nvidia1",))
-    assert measure()["msg"] == (f"{B} is busy: in use by vllm (pid 4711); stop that first, or set allow_busy")
+    assert measure()["msg"] == (f"{B} is busy: in use by vllm (pid 4711); stop it first, or set allow_busy")
     assert verdicts(measure(devices=[A], pairs=False)) == {A: "healthy"}
     assert verdicts(measure(allow_busy=True, pairs=False)) == dict.fromkeys((A, B, C), "healthy")
 
@@ -313,7 +313,7 @@ def test_others_gpus_are_left_out_with_the_reason(measure, tree):
     result = measure()
     assert verdicts(result) == {C: "healthy"}
     assert {entry["subject"]: entry["reason"] for entry in result["not_measured"]} == {
-        A: "bound to vfio-pci", B: f"{B} is suspended and is not woken",
+        A: "bound to vfio-pci", B: f"{B} is suspended and was not woken",
         "temperature": f"{B} is suspended and nvidia-smi would wake it"}
 
 
@@ -332,25 +332,25 @@ def test_nothing_left_to_measure(measure, tree):
 
 def test_a_gpu_that_answers_no_more_keeps_everything_from_being_measured(measure, tree):
     write_config(tree, C, all_ones())
-    assert measure(devices=[A])["msg"] == f"{C} reads all ones: the driver may hang as soon as it is asked"
+    assert measure(devices=[A])["msg"] == f"{C} reads all ones: any call of the driver may hang"
 
 
 def test_marks_that_cannot_be_read_count(measure, tree):
     plant_hung(tree, A)
     tree.file("/run/gpuhost/hung.json", "{")
-    assert measure()["msg"].startswith("whether a GPU hung while it was measured is unknown")
+    assert measure()["msg"].startswith("whether a GPU hung during a measurement is unknown")
 
 
 def test_a_driver_that_would_load_modules(measure, tree):
     plant_nvidia(tree, gpus=[(A, 0), (B, 1), (C, 2)], uvm=False)
     tree.file("/proc/modules", tree.path("/proc/modules").read_text().replace("nvidia_uvm", "other"))
     shutil.rmtree(tree.path("/sys/module/nvidia_uvm"))
-    assert "the module nvidia_uvm is absent, and the driver's library would load it" in measure()["msg"]
+    assert "the module nvidia_uvm is absent, and the driver library would load it" in measure()["msg"]
 
 
 def test_driver_and_libraries_of_two_versions(measure, tree):
     plant_libraries(tree, "580.95.05")
-    assert measure()["msg"].startswith("driver and libraries differ: the loaded driver is 570.133.20")
+    assert measure()["msg"].startswith("driver/library version mismatch: the loaded driver is 570.133.20")
 
 
 def test_without_a_kernel_log_nobody_would_see_an_xid(measure, tree):
@@ -360,12 +360,12 @@ def test_without_a_kernel_log_nobody_would_see_an_xid(measure, tree):
 
 @pytest.mark.parametrize("arguments, words", [
     ({"devices": ["0000:99:00.0"]}, "0000:99:00.0: this host has no such PCI device"),
-    ({"devices": ["0000:00:01.1"]}, "0000:00:01.1: no GPU of NVIDIA; this host has 0000:01:00.0, 0000:21:00.0"),
+    ({"devices": ["0000:00:01.1"]}, "0000:00:01.1: not an NVIDIA GPU; this host has 0000:01:00.0, 0000:21:00.0"),
     ({"devices": ["2460.0"]}, "quote it in YAML"),
-    ({"sizes": [1000]}, "sizes: 1000: wanted are multiples of 4096 bytes up to 1073741824"),
+    ({"sizes": [1000]}, "sizes: 1000: wanted multiples of 4096 bytes up to 1073741824"),
     ({"sizes": [2 << 30]}, "sizes: 2147483648"),
     ({"sizes": []}, "sizes: none"),
-    ({"timeout": 0}, "timeout: 0: wanted are"),
+    ({"timeout": 0}, "timeout: 0: wanted 1"),
     ({"run_id": "../x"}, "run_id '../x'"),
 ])
 def test_options_that_make_no_sense(measure, arguments, words):
@@ -411,7 +411,7 @@ def test_a_container_that_is_given_some_of_the_gpus(measure, programs, tree):
 def test_a_container_that_is_frozen_is_no_gpu_that_hung(measure, programs, tree):
     programs("pct", "exec sleep 60")
     assert measure(container="101", timeout=2)["msg"] == (
-        "no measurement in container 101: no answer within 2 s at init: the measuring process did not even begin")
+        "no measurement in container 101: no response within 2 s at init: the measuring process did not start")
     assert marks(tree) == []
 
 
@@ -443,8 +443,8 @@ def test_a_container_that_its_engine_does_not_know(measure, programs, text, word
 
 @pytest.mark.parametrize("container, words", [
     ("podman:vllm", "container podman:vllm cannot be entered: podman is not installed on this host"),
-    ("lxd:web", "container lxd:web is none: wanted the number of a container, or docker: or podman: and a name or id"),
-    ("docker:-v", "container docker:-v is none")])
+    ("lxd:web", "container lxd:web is not valid: wanted the id of a container, or docker: or podman: and a name or id"),
+    ("docker:-v", "container docker:-v is not valid")])
 def test_no_way_into_a_container_of_an_engine(measure, programs, container, words):
     assert measure(container=container)["msg"].startswith(words)
 
@@ -452,7 +452,7 @@ def test_no_way_into_a_container_of_an_engine(measure, programs, container, word
 @pytest.mark.parametrize("text, words", [
     ("echo 'container 101 not running!' >&2; exit 255", "container 101 not running!"),
     ("echo 'lxc-attach: Failed to exec \"python3\"' >&2; exit 127", 'Failed to exec "python3"'),
-    ("echo hello", "wrote what is no answer"),
+    ("echo hello", "wrote invalid output"),
     ("exit 1", "the measuring process ended with status 1 at init"),
 ])
 def test_a_container_that_cannot_measure_is_one_message(measure, programs, tree, text, words):
@@ -468,13 +468,13 @@ def test_a_stopped_container_is_told_before_anything_runs(measure, programs, tre
     programs("pct", "exit 1")
     tree.file("/proc/net/unix", "Num RefCount\n0000: 00000002 0 0 0001 01 1 @/var/lib/lxc/102/command\n")
     assert measure(container="101")["msg"] == (
-        "container 101 is not running: start it, or name another one (running: 102)")
+        "container 101 is not running: start it, or choose another one (running: 102)")
 
 
 def test_no_way_into_a_container(measure, programs):
     assert measure(container="101")["msg"] == (
         "container 101 cannot be entered: neither pct nor lxc-attach is installed on this host")
-    assert "is no id or name of a container" in measure(container="-v")["msg"]
+    assert "is not the id or name of a container" in measure(container="-v")["msg"]
 
 
 @pytest.mark.parametrize("answer", ['{"result": {}}', '{"result": {"name": 1}}'])
@@ -483,4 +483,4 @@ def test_what_a_container_answers_is_checked(measure, programs, answer):
                     f"while read step; do echo '{answer}'; done")
     result = measure(container="101", devices=[A])
     assert verdicts(result) == {A: "inconclusive"}
-    assert result["gpus"][0]["said"] == "what the measuring process answered is no measurement"
+    assert result["gpus"][0]["said"] == "the measuring process returned no valid measurement"

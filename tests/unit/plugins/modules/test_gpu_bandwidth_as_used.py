@@ -103,7 +103,8 @@ def test_a_library_without_the_function_is_measured_without_a_latency(measure, t
     result = measure(library=older, devices=[A, B])
     pair = result["pairs"][0]
     assert (pair["verdict"], pair["performance_rank"], pair["write"]["latency_us"]) == ("healthy", None, None)
-    assert pair["write"]["latency_why"] == ("a stream cannot be held until all is queued: the driver's library has no "
+    assert pair["write"]["latency_why"] == ("a stream cannot be blocked until all copies are queued: the driver "
+                                            "library lacks "
                                             "cuStreamWaitValue32_v2")
     assert older.left() == NOTHING_LEFT
 
@@ -140,7 +141,7 @@ def test_a_hang_of_both_ways_is_one_of_that_step(measure, tree):
     assert {pair["verdict"] for pair in result["pairs"]} == {"healthy"}
     found = groups(result)
     assert found[f"{A} <-> {C}"]["verdict"] == "hang"
-    assert found[f"{A} <-> {C}"]["said"] == "no answer within 4 s at 2 copies at once of 262144 bytes"
+    assert found[f"{A} <-> {C}"]["said"] == "no response within 4 s at 2 concurrent copies of 262144 bytes"
     assert found[f"{A} <-> {B}"]["verdict"] == "healthy"
     assert sorted(json.loads(tree.path("/run/gpuhost/hung.json").read_text())) == [A, C]
     assert [entry["subject"] for entry in result["not_measured"]] == [f"{B} <-> {C}", "shift by 1", "shift by 2"]
@@ -150,7 +151,7 @@ def test_pairs_without_peer_access_take_no_part_in_a_shift(measure):
     found = groups(measure(f"no_peer {A} {B}", concurrent=True))
     assert found[f"{A} <-> {B}"]["verdict"] == "unsupported"
     assert [(flow["from"], flow["to"]) for flow in found["shift by 1"]["flows"]] == [(B, C), (C, A)]
-    assert found["shift by 1"]["said"].endswith(f"; left out: the driver gives no peer access from {A} to {B}")
+    assert found["shift by 1"]["said"].endswith(f"; left out: the driver allows no peer access from {A} to {B}")
 
 
 def test_copies_by_kernels(measure, standin):
@@ -167,13 +168,13 @@ def test_copies_by_kernels_are_looked_at_too(measure):
 
 
 @pytest.mark.parametrize("behaviour, reason", [
-    ("on cuModuleLoadData 1 error 221", "the driver does not compile the kernel: cuModuleLoadData: "
+    ("on cuModuleLoadData 1 error 221", "the driver failed to compile the kernel: cuModuleLoadData: "
                                         "CUDA_ERROR_JIT_COMPILER_NOT_FOUND (PTX JIT compiler library not found)"),
-    ("on cuModuleLoadData 1 error 218", "the driver does not compile the kernel: cuModuleLoadData: "
+    ("on cuModuleLoadData 1 error 218", "the driver failed to compile the kernel: cuModuleLoadData: "
                                         "CUDA_ERROR_INVALID_PTX (a PTX JIT compilation failed)")])
 def test_a_driver_that_compiles_no_kernel_leaves_them_out_and_says_so(measure, standin, behaviour, reason):
     result = measure(behaviour, concurrent=True)
-    assert result["not_measured"] == [{"subject": "copies by kernels", "reason": reason}]
+    assert result["not_measured"] == [{"subject": "copies by a kernel", "reason": reason}]
     assert {group["kind"] for group in result["concurrent"]} == {"host_both_ways", "both_ways", "shift"}
     assert standin.left() == NOTHING_LEFT
 
@@ -187,7 +188,7 @@ def test_only_the_steps_that_are_named(measure):
 
 def test_a_step_that_there_is_none_of(measure):
     message = measure(steps=[A, "shift by 1"])["msg"]
-    assert message.startswith(f"steps: shift by 1: wanted are names of steps, of which there are {A}, {B}, ")
+    assert message.startswith(f"steps: shift by 1: unknown steps; the steps are {A}, {B}, ")
 
 
 def test_a_gpu_with_instances_is_left_out_before_it_is_opened(measure, tree):
@@ -196,10 +197,10 @@ def test_a_gpu_with_instances_is_left_out_before_it_is_opened(measure, tree):
     tree.file("/proc/driver/nvidia/capabilities/gpu2/mig/config", "DeviceFileMinor: 1")
     result = measure("on cuDeviceGetByPCIBusId 3 abort", pairs=False)
     assert [gpu["bdf"] for gpu in result["gpus"]] == [A, C]
-    assert result["not_measured"][0] == {"subject": B, "reason": "it is split up (MIG is enabled)"}
+    assert result["not_measured"][0] == {"subject": B, "reason": "MIG is enabled"}
 
 
 def test_a_gpu_that_is_split_up_is_left_out_without_nvidia_smi(measure):
     result = measure(f"mig {B}", devices=[A, B])
     assert [gpu["bdf"] for gpu in result["gpus"]] == [A]
-    assert result["not_measured"][0] == {"subject": B, "reason": "it is split up (MIG is enabled)"}
+    assert result["not_measured"][0] == {"subject": B, "reason": "MIG is enabled"}

@@ -37,9 +37,9 @@ def test_packed_facts_are_the_same_facts(call, root):
 @pytest.mark.parametrize(("packed", "message"), [
     ("no base64", "cannot be unpacked: "),
     (base64.b64encode(b"no zlib").decode(), "incorrect header"),
-    (base64.b64encode(zlib.compress(b'{"a": 1}')[:-6]).decode(), "are cut off"),
+    (base64.b64encode(zlib.compress(b'{"a": 1}')[:-6]).decode(), "are truncated"),
     (base64.b64encode(zlib.compress(b"[" * (65 << 20))).decode(), "more than 67108864 bytes"),
-    (base64.b64encode(zlib.compress(b"no JSON")).decode(), "Expecting value"),
+    (base64.b64encode(zlib.compress(b"not JSON")).decode(), "Expecting value"),
 ])
 def test_what_no_host_info_wrote_is_not_taken_for_facts(packed, message):
     with pytest.raises(ValueError, match=message):

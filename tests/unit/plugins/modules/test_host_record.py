@@ -53,4 +53,4 @@ def test_too_much_is_said(call, root):
 
 
 def test_no_such_folder(call, tmp_path):
-    assert "is not a folder" in call("host_record", {"sysroot": str(tmp_path / "nowhere")})["msg"]
+    assert "is not a directory" in call("host_record", {"sysroot": str(tmp_path / "nowhere")})["msg"]

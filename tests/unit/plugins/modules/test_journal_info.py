@@ -72,7 +72,7 @@ def test_one_run_of_two(call, root):
     tune(call, root, "r2", swappiness=5, balancing=0)
     assert info(call, root, run_id="r2")["restore_values"]["sysctl"]["vm.swappiness"]["set"] == "10"
     assert info(call, root, run_id="r1")["left_alone"] == [
-        {"address": "sysctl:vm.swappiness", "reason": "run r2 changed it later"}]
+        {"address": "sysctl:vm.swappiness", "reason": "run r2 changed it afterwards"}]
 
 
 def test_verify_tells_fine_from_back_and_from_drift(call, root, tree):

@@ -60,7 +60,7 @@ def test_an_edited_file_fails_and_is_named(call, tree, root):
     ({"values": {}}, "there is no value to persist"),
     ({"values": {"sysctl": {"vm.swappiness": True}}}, "true is a boolean"),
     ({"run_id": "a b", "values": VALUES}, "only letters, digits"),
-    ({"sysroot": "/nowhere", "values": VALUES}, "is not a folder on this host"),
+    ({"sysroot": "/nowhere", "values": VALUES}, "is not a directory on this host"),
 ])
 def test_bad_arguments(call, root, arguments, message):
     answer = call("persisted", {"sysroot": root, **arguments})
@@ -79,4 +79,4 @@ def test_no_marker_no_write(call, tree, root):
     tree.path("/.gpuhost-sysroot").unlink()
     answer = call("persisted", {"values": VALUES, "sysroot": root})
     assert answer["failed"]
-    assert "a folder without it is never written" in answer["msg"]
+    assert "a directory without it is never written" in answer["msg"]

@@ -84,7 +84,7 @@ def test_a_refusal_fails_at_the_end_with_a_line_for_every_tunable(call, root, tr
     assert result["msg"].splitlines() == [
         "sysctl:vm.swappiness: changed: 60 -> 10",
         "sysctl:kernel.nmi_watchdog: refused: wanted 0, found 1: EACCES (Permission denied): "
-        "the mode of its file is 0444"]
+        "the file mode is 0444"]
     assert result["snapshot"]["vm.swappiness"] == "60"
 
 
@@ -117,7 +117,7 @@ def test_in_check_mode_a_refusal_is_a_result(call, root, tree):
     ({"vm.swappiness": 0.5}, "neither a number nor text"), ({"vm.swappiness": [10]}, "neither a number nor text"),
     ({"vm.swappiness": {"at_most": 10}}, "unknown: at_most"), ({"../vm/swappiness": 10}, "not a sysctl key"),
     ({"/proc/sys/vm/swappiness": 10}, "not a sysctl key"), ({"vm.swappiness": ""}, "empty"),
-    ({"vm.dirty_ratio": 10, "vm.dirty_bytes": 1048576}, "two names of one setting")])
+    ({"vm.dirty_ratio": 10, "vm.dirty_bytes": 1048576}, "ratio/bytes alias pair")])
 def test_nonsense_is_rejected_before_anything_is_touched(call, root, tree, values, message, on_refusal):
     before = digest(tree, "/")
     for check in (True, False):

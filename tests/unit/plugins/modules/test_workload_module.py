@@ -50,9 +50,9 @@ def test_a_program_that_fails_is_told_with_what_is_known(call):
 
 
 @pytest.mark.parametrize(("arguments", "message"), [
-    ({"argv": []}, "argv is empty: name a program, or leave argv out to read the state of the host"),
+    ({"argv": []}, "argv is empty: give a command, or omit argv to read the state of the host"),
     ({"argv": ["no-such-program"]}, "no-such-program was not found"),
-    ({"argv": ["true"], "sysroot": "/no/such"}, "sysroot /no/such is not a folder on this host"),
+    ({"argv": ["true"], "sysroot": "/no/such"}, "sysroot /no/such is not a directory on this host"),
     ({"argv": ["true"], "container": "4711"}, "container 4711 "),
 ])
 def test_what_cannot_be_run(call, arguments, message):
@@ -64,7 +64,7 @@ def test_what_cannot_be_run(call, arguments, message):
 def test_no_program_is_run_for_a_folder_or_in_check_mode(call, root, tmp_path):
     touch = ["touch", str(tmp_path / "touched")]
     answer = call("workload", {"argv": touch, "sysroot": root})
-    assert (answer["skipped"], answer["msg"]) == (True, f"skipped: touch needs a live host, and {root} is a folder")
+    assert (answer["skipped"], answer["msg"]) == (True, f"skipped: touch needs a live host, and {root} is a directory")
     answer = call("workload", {"argv": touch}, check=True)
     assert (answer["changed"], answer["msg"]) == (True, "would run touch")
     assert not (tmp_path / "touched").exists()

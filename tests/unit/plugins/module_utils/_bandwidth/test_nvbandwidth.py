@@ -148,12 +148,12 @@ def test_in_a_container(measure, program):
 
 
 @pytest.mark.parametrize("text, words", [
-    ("", "is not the JSON that its option -j prints"),
+    ("", "is not the JSON expected from its option -j"),
     ("{", "is not the JSON"),
     ('{"other": 1}', "is not the JSON"),
     ('{"nvbandwidth": {"error": "CUDA_ERROR_UNKNOWN: at cuInit"}}', "no such test case: CUDA_ERROR_UNKNOWN: at cuInit"),
     (document(H2D, [["1", "2"]], "Error"), "nvbandwidth says: Error"),
-    (document(H2D, [["1", "2", "3"]]), "shows another number of GPUs than the 2 that were asked for: name those"),
+    (document(H2D, [["1", "2", "3"]]), "reports another number of GPUs than the 2 requested: list in devices"),
     (document(H2D, [["1", "x"]]), "is not the JSON"),
     (document(H2D, None), "is not the JSON"),
 ])

@@ -109,7 +109,7 @@ def test_the_child_starts_on_its_own(tmp_path):
     done = subprocess.run([sys.executable, "-I", "-c", bandwidth_child.START, settings], cwd=tmp_path, text=True,
                           input=f'{sources}\n{{"step": "init"}}\n', capture_output=True, check=True, env={})
     first, last = done.stdout.splitlines()
-    assert json.loads(first) == {"at": "the start of the driver"}
+    assert json.loads(first) == {"at": "initialising the driver"}
     assert json.loads(last)["name"] == "NoDriver"
 
 

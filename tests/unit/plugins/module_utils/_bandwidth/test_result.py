@@ -117,13 +117,13 @@ def test_copies_at_once_have_a_sum_and_a_figure_each():
     assert (found["verdict"], found["gb_s"], found["copies"]) == ("healthy", 90.0, 12)
     assert found["flows"] == [{"from": A, "to": B, "gb_s": 30.0}, {"from": B, "to": C, "gb_s": 29.0},
                               {"from": C, "to": A, "gb_s": 31.0}]
-    assert found["said"] == ("90 GB/s together, the slowest 29, and the data of all 12 copies arrived as it was sent")
+    assert found["said"] == ("90 GB/s together, the slowest 29, and the data of all 12 copies was correct")
 
 
 def test_a_pair_without_peer_access_takes_no_part():
     found = group(missing=[[B, C]], ways=[30.0, 31.0])
     assert [flow["gb_s"] for flow in found["flows"]] == [30.0, 31.0]
-    assert found["said"].endswith(f"; left out: the driver gives no peer access from {B} to {C}")
+    assert found["said"].endswith(f"; left out: the driver allows no peer access from {B} to {C}")
     assert group(missing=[[B, C], [C, A]], ways=[30.0])["verdict"] == "unsupported"
 
 

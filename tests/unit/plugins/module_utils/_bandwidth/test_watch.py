@@ -67,7 +67,7 @@ def test_nvidia_smi_is_asked_at_once_and_then_now_and_again(host, quiet):
     quiet.program("nvidia-smi.xml", hot(gpu_temp="96 C", gpu_temp_slow_threshold="96 C"))
     assert watch.trouble() is None
     clock.now += HEAT_INTERVAL
-    assert watch.trouble() == f"{A} is at 96 degrees Celsius, and slows down at 96"
+    assert watch.trouble() == f"{A} is at 96 degrees Celsius, and throttles at 96"
 
 
 def test_where_nvidia_smi_must_not_run_it_is_not_asked(host, quiet):
@@ -78,16 +78,16 @@ def test_where_nvidia_smi_must_not_run_it_is_not_asked(host, quiet):
 def test_nvidia_smi_that_does_not_answer(host, quiet, monkeypatch):
     silent = Reading("unparsable", None, "timeout: nvidia-smi did not end")
     monkeypatch.setattr(host, "run", lambda *_args, **_named: silent)
-    assert Watch(host, heat=True).trouble() == "nvidia-smi does not answer: timeout: nvidia-smi did not end"
+    assert Watch(host, heat=True).trouble() == "nvidia-smi failed: timeout: nvidia-smi did not end"
 
 
 @pytest.mark.parametrize("temperatures, message", [
     ({"gpu_temp": "95 C", "gpu_temp_slow_threshold": "96 C"}, []),
-    ({"gpu_temp": "97 C", "gpu_temp_slow_threshold": "96 C"}, [f"{A} is at 97 degrees Celsius, and slows down at 96"]),
+    ({"gpu_temp": "97 C", "gpu_temp_slow_threshold": "96 C"}, [f"{A} is at 97 degrees Celsius, and throttles at 96"]),
     ({"gpu_temp": "97 C", "gpu_temp_slow_threshold": "N/A"}, []),
     ({"gpu_temp": "60 C", "gpu_temp_tlimit": "25 C", "gpu_temp_slow_tlimit_threshold": "-2 C"}, []),
     ({"gpu_temp": "89 C", "gpu_temp_tlimit": "-2 C", "gpu_temp_slow_tlimit_threshold": "-2 C"},
-     [f"{A} is 2 degrees Celsius above its limit, and slows down at 2"]),
+     [f"{A} is 2 degrees Celsius above its limit, and throttles at 2"]),
     ({}, []),
 ])
 def test_degrees(temperatures, message):
@@ -97,7 +97,7 @@ def test_degrees(temperatures, message):
 def test_clocks_that_heat_lowers():
     for reason in ("hw_thermal_slowdown", "sw_thermal_slowdown"):
         assert parse_heat(smi_xml([Gpu(A, 0, smi={"reasons": (reason,)})], "570.133.20")) == [
-            f"{A} lowers its clocks because of heat ({reason})"]
+            f"{A} lowers its clocks because of its temperature ({reason})"]
     assert parse_heat(smi_xml([Gpu(A, 0, smi={"reasons": ("gpu_idle", "sw_power_cap")})], "530.1.1")) == []
 
 

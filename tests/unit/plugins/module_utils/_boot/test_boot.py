@@ -105,7 +105,7 @@ def test_another_device_at_the_address_is_never_written(booted):
     write_config(booted, GPUS[0], bytes(config))
     done = boot(booted)
     assert done.returncode == 1
-    assert "refused: 512 -> 512: another device: it says 10de:2684" in done.stdout
+    assert "refused: 512 -> 512: another device: found 10de:2684" in done.stdout
     assert booted.path(f"/sys/bus/pci/devices/{GPUS[0]}/config").read_bytes() == bytes(config)
 
 
@@ -136,7 +136,7 @@ def test_a_folder_without_the_marker_is_never_written(booted):
     booted.path("/.gpuhost-sysroot").unlink()
     done = boot(booted)
     assert done.returncode == 1
-    assert "a folder without it is never written" in done.stderr
+    assert "a directory without it is never written" in done.stderr
     assert booted.path(THP).read_text() == "[always] madvise never\n"
     assert not booted.path("/run/gpuhost").exists()
 

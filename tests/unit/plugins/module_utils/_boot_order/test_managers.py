@@ -155,7 +155,7 @@ def test_a_file_that_may_not_be_read_leaves_it_open_what_wins(tree):
     tree.file("/etc/sysctl.d/50-x.conf", "vm.swappiness = 1\n").file("/etc/sysctl.d/60-secret.conf", "")
     found = read_sysctl_files(Secretive(str(tree.root)))
     assert (found["settings"].status, found["settings"].detail) == (
-        "denied", "/etc/sysctl.d/60-secret.conf may not be read: needs root")
+        "denied", "/etc/sysctl.d/60-secret.conf is not readable: needs root")
 
 
 def test_host_without_any_file(host):
@@ -166,7 +166,7 @@ def test_host_without_any_file(host):
 def test_where_run_cannot_be_seen_nobody_knows_who_reads_sysctl_conf(tree, host):
     tree.file("/etc/sysctl.conf", "vm.swappiness = 5\n")
     assert read_sysctl_files(host)["ignored"] == Reading(
-        "unparsable", None, "whether systemd runs is not known: /run cannot be seen")
+        "unparsable", None, "whether systemd is running is not known: /run is not visible")
 
 
 # -- services ---------------------------------------------------------------------------------------------------------

@@ -111,7 +111,7 @@ def test_writes_of_another_boot_are_over():
     found = plan(write("r1", 512, 4096, boot="boot-0"))
     assert (found.restore, found.expected, found.left_alone) == ({}, {}, [])
     assert plan(write("r1", 512, 4096, boot="boot-0"), run="r1").left_alone == [
-        {"address": GPU, "reason": "it was written before the last boot: the value ended with it"}]
+        {"address": GPU, "reason": "it was set before the last boot, which reset it"}]
 
 
 def test_without_an_identity_there_is_no_guard_for_it():
@@ -174,9 +174,9 @@ def test_after_a_named_run_went_back_the_older_one_still_can():
 
 
 @pytest.mark.parametrize(("writes", "reason"), [
-    ((write("r1", 512, 1024), write("r2", 1024, 4096)), "run r2 changed it later"),
-    ((write("r1", 512, 1024), write("r2", 256, 4096)), "somebody else changed it since"),
-    ((write("r1", 512, 1024), write("r2", 1024, 512, restores=True)), "it is back at 512 since run r2"),
+    ((write("r1", 512, 1024), write("r2", 1024, 4096)), "run r2 changed it afterwards"),
+    ((write("r1", 512, 1024), write("r2", 256, 4096)), "changed by something else since"),
+    ((write("r1", 512, 1024), write("r2", 1024, 512, restores=True)), "its value is again 512 since run r2"),
 ])
 def test_a_named_run_says_what_it_leaves_alone(writes, reason):
     found = plan(*writes, run="r1")

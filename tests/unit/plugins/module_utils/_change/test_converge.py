@@ -110,7 +110,7 @@ def test_a_clamped_value_that_cannot_be_brought_back_says_so_and_counts_as_chang
     result = run(host, {"vm.max_map_count": 1048576})
     change = result["changes"][0]
     assert (change["outcome"], change["after"], result["changed"]) == ("refused", "100000", True)
-    assert "65530 could not be brought back" in change["reason"]
+    assert "65530 could not be restored" in change["reason"]
     plan = baseline.plan_back(baseline.pair_lines(read_journal(host).value), "boot-1")
     assert plan.restore["sysctl"]["vm.max_map_count"]["set"] == "65530"
 
@@ -133,7 +133,7 @@ def test_at_least_never_lowers(host, tree, now):
 def test_at_least_of_several_numbers_is_refused(host, tree):
     tree.sysctl("net.ipv4.tcp_rmem", "4096\t131072\t6291456")
     result = run(host, {"net.ipv4.tcp_rmem": {"at_least": 4096}})
-    assert "one number" in result["changes"][0]["reason"]
+    assert "a single number" in result["changes"][0]["reason"]
 
 
 # -- check mode --------------------------------------------------------------------------------------------------------
@@ -165,7 +165,7 @@ def test_check_mode_says_what_only_the_kernel_can_tell(host, tree):
 def test_a_guard_holds_back_a_write_over_a_foreign_value(host):
     result = run(host, {"vm.swappiness": {"set": "35", "only_from": "1"}})
     assert (outcomes(result), host.writes) == ({"sysctl:vm.swappiness": "refused"}, [])
-    assert result["changes"][0]["reason"] == "changed by somebody else: found 60, expected 1"
+    assert result["changes"][0]["reason"] == "changed by something else: found 60, expected 1"
 
 
 def test_a_guarded_value_that_is_there_already_is_unchanged(host):
@@ -205,7 +205,7 @@ def test_undo_takes_back_what_the_call_changed_in_reverse_order(host):
     assert host.writes == [(BALANCING, b"0\n"), (SWAPPINESS, b"10\n"), (MAP_COUNT, b"1048576\n"),
                            (SWAPPINESS, b"60\n"), (BALANCING, b"1\n")]
     assert result["changed"] is False
-    assert "undone: sysctl:vm.max_map_count was refused" in result["msg"]
+    assert "rolled back: sysctl:vm.max_map_count was refused" in result["msg"]
     assert baseline.list_baselines(baseline.pair_lines(read_journal(host).value), "boot-1") == []
 
 
@@ -226,7 +226,7 @@ def test_undo_that_fails_says_what_is_left(host):
     result = run(host, {"vm.swappiness": 10, "vm.max_map_count": 1}, on_refusal="undo")
     left = change_of(result, "sysctl:vm.swappiness")
     assert (left["outcome"], left["after"], result["changed"]) == ("changed", "10", True)
-    assert "60 could not be brought back" in left["reason"]
+    assert "60 could not be restored" in left["reason"]
 
 
 def test_undo_without_a_journal_leaves_the_change_and_says_so(host, monkeypatch):
@@ -263,7 +263,7 @@ def test_without_a_journal_nothing_is_written(host, tree):
     tree.file("/run/gpuhost", "in the way")
     result = run(host, {"vm.swappiness": 10})
     assert (outcomes(result), host.writes) == ({"sysctl:vm.swappiness": "refused"}, [])
-    assert "no record, so no write" in result["changes"][0]["reason"]
+    assert "no journal, so no write" in result["changes"][0]["reason"]
 
 
 def test_a_journal_that_is_in_the_way_is_predicted(host, tree):

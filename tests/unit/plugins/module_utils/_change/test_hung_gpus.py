@@ -60,8 +60,8 @@ def test_one_gpu_and_the_driver_of_all(host, tree):
     plant_hung(tree, GPU)
     marks = read_marks(host)
     assert reason_to_leave(marks, GPU) == reason_to_leave(marks) == (
-        "0000:01:00.0 hung at 2026-11-30T03:00:00Z while it was measured (run r9, the pair 0000:01:00.0 and "
-        "0000:21:00.0): it is left alone until the host is rebooted")
+        "0000:01:00.0 hung at 2026-11-30T03:00:00Z during a measurement (run r9, the pair 0000:01:00.0 and "
+        "0000:21:00.0): it is not touched until the host is rebooted")
     assert reason_to_leave(marks, OTHER) is None
 
 
@@ -69,7 +69,7 @@ def test_one_gpu_and_the_driver_of_all(host, tree):
 def test_a_file_that_says_nothing_leaves_everything_alone(host, tree, text):
     tree.file(MARKS, text)
     assert list_hung(host).status == "unparsable"
-    assert reason_to_leave(read_marks(host), GPU).startswith("whether a GPU hung while it was measured is unknown")
+    assert reason_to_leave(read_marks(host), GPU).startswith("whether a GPU hung during a measurement is unknown")
 
 
 def test_marks_are_not_written_where_another_user_could_read_along(host, tree):

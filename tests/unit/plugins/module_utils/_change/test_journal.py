@@ -76,20 +76,21 @@ GOOD = {"event": "end", "address": "sysctl:vm.swappiness"}
 
 
 @pytest.mark.parametrize(("line", "reason"), [
-    (b"[]", "neither the start nor the end"), (b"17", "neither the start"), (b"null", "neither the start"),
-    (b"{}", "neither the start"), (b'{"event": "start"}', "None is not the address of a tunable"),
-    (b"\xff\xfe\x00", "no JSON"), (b'{"event": "end", "addr', "no JSON"), (b"[" * 100_000, "nested too deep"),
+    (b"[]", "not the start or the end"), (b"17", "not the start"), (b"null", "not the start"),
+    (b"{}", "not the start"), (b'{"event": "start"}', "None is not the address of a tunable"),
+    (b"\xff\xfe\x00", "not JSON"), (b'{"event": "end", "addr', "not JSON"), (b"[" * 100_000, "nested too deep"),
     (b'{"event": "end", "address": ' + b"1" * 5000 + b"}", "digits"),
-    (b'{"event": "x", "address": "sysctl:a.b"}', "neither the start"),
-    (b'{"event": ["start"], "address": "sysctl:a.b"}', "neither the start"),
+    (b'{"event": "x", "address": "sysctl:a.b"}', "not the start"),
+    (b'{"event": ["start"], "address": "sysctl:a.b"}', "not the start"),
     (b'{"event": "end", "address": ["sysctl:a.b"]}', "is not the address"),
     (b'{"event": "end", "address": "shell:rm"}', "'shell:rm' is not the address"),
     (b'{"event": "end", "address": "sysctl:../../etc/shadow"}', "is not a sysctl key"),
     (b'{"event": "end", "address": "pcie_maxreadreq:2460.0"}', "2460.0"),
     (b'{"event": "end", "address": "sysctl:vm.swappiness", "run": 7}', "run is no text"),
     (b'{"event": "end", "address": "sysctl:vm.swappiness", "after": {"a": 1}}', "neither a number nor text"),
-    (b'{"event": "start", "address": "sysctl:vm.swappiness", "wanted": "1"}', "what was there before"),
-    (b'{"event": "start", "address": "sysctl:vm.swappiness", "before": "1", "together": "x"}', "no list of addresses"),
+    (b'{"event": "start", "address": "sysctl:vm.swappiness", "wanted": "1"}', "lacks the previous value"),
+    (b'{"event": "start", "address": "sysctl:vm.swappiness", "before": "1", "together": "x"}', "not a list of "
+                                                                                               "addresses"),
 ])
 def test_a_line_that_cannot_be_used_is_told_and_the_others_are_used(line, reason):
     good = json.dumps(GOOD).encode()
@@ -102,7 +103,7 @@ def test_a_line_that_cannot_be_used_is_told_and_the_others_are_used(line, reason
 def test_of_many_lines_that_cannot_be_used_the_first_are_told():
     _records, unusable = parse_lines(b"x\n" * 1000)
     assert len(unusable) == 101
-    assert unusable[-1] == {"line": 101, "reason": "and 900 lines from here on"}
+    assert unusable[-1] == {"line": 101, "reason": "and 900 lines after it"}
 
 
 @given(st.lists(st.binary(max_size=80) | st.builds(
@@ -117,8 +118,8 @@ def test_whatever_its_bytes_a_way_back_is_planned(lines):
 
 def test_without_the_id_of_the_boot_nothing_is_written(tree, journal):
     tree.remove("/proc/sys/kernel/random/boot_id")
-    assert "does not say which boot this is" in journal.obstacle()
-    with pytest.raises(JournalError, match="does not say which boot this is"):
+    assert "has no boot id" in journal.obstacle()
+    with pytest.raises(JournalError, match="has no boot id"):
         write_once(journal)
     assert not tree.path("/run").exists()
 
@@ -151,7 +152,8 @@ def test_a_second_writer_hears_who_holds_it_and_since_when(journal, host):
             pass
         waited = time.monotonic() - before
     message = str(caught.value)
-    assert re.search(rf"run run-1 \(pid {os.getpid()}\) holds it since \d{{4}}-\d\d-\d\dT\d\d:\d\d:\d\dZ", message)
+    time_pattern = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"
+    assert re.search(rf"run run-1 \(pid {os.getpid()}\) has held the lock since {time_pattern}", message)
     assert 0.3 <= waited < 2
 
 
@@ -182,7 +184,7 @@ def test_a_link_in_the_place_of_a_file_is_not_followed(tree, host, journal, name
     tree.file("/etc/victim", "mine")
     tree.folder("/run/gpuhost").link(f"/run/gpuhost/{name}", str(tree.path("/etc/victim")))
     tree.path("/run/gpuhost").chmod(0o700)
-    with pytest.raises(JournalError, match="no record, so no write"):
+    with pytest.raises(JournalError, match="no journal, so no write"):
         write_once(journal)
     assert tree.path("/etc/victim").read_text() == "mine\n"
 
@@ -192,14 +194,14 @@ def test_a_second_name_of_another_file_is_not_written(tree, journal):
     tree.folder("/run/gpuhost")
     os.link(tree.path("/etc/victim"), tree.path("/run/gpuhost/journal.jsonl"))
     tree.path("/run/gpuhost").chmod(0o700)
-    with pytest.raises(JournalError, match="not a file of its own"):
+    with pytest.raises(JournalError, match="not a regular file"):
         write_once(journal)
     assert tree.path("/etc/victim").read_text() == "mine\n"
 
 
 def test_a_link_in_the_place_of_the_folder_is_not_followed(tree, host, journal):
     tree.folder("/tmp/elsewhere").folder("/run").link("/run/gpuhost", str(tree.path("/tmp/elsewhere")))
-    assert "no record, so no write" in journal.obstacle()
+    assert "no journal, so no write" in journal.obstacle()
     with pytest.raises(JournalError):
         write_once(journal)
     assert read_journal(host).status == "denied"

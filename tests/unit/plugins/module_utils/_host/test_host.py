@@ -18,7 +18,7 @@ def test_text_loses_only_its_line_end(tree, host):
 
 
 def test_a_sysroot_that_is_no_folder_is_said(tmp_path):
-    with pytest.raises(ValueError, match="is not a folder on this host"):
+    with pytest.raises(ValueError, match="is not a directory on this host"):
         Host(str(tmp_path / "nowhere"))
 
 
@@ -91,7 +91,7 @@ def test_climbing_above_the_sysroot_is_an_error(tree, host, target):
         host.resolve("/proc/out")
     reading = host.read("/proc/out")
     assert reading.status == "unparsable"
-    assert "leads out of the sysroot" in reading.detail
+    assert "leads outside the sysroot" in reading.detail
 
 
 def test_dots_in_a_path_climb_no_further_than_the_sysroot(host):
@@ -228,7 +228,7 @@ def test_text_of_a_missing_file_is_absent(tree, host):
                                   '{"open": "x", "closed": 1}', '{"cut": [1]}', '{"not_recorded": "x"}', "[" * 100000])
 def test_answers_that_are_none_are_said(tree, text):
     tree.file("/recorded/answers.json", text)
-    with pytest.raises(ValueError, match=r"recorded/answers\.json is not what a recording has there"):
+    with pytest.raises(ValueError, match=r"recorded/answers\.json is not a valid part of a recording"):
         Host(str(tree.root))
 
 

@@ -117,7 +117,7 @@ def test_a_file_that_never_answers_is_left_behind():
         return [name]
 
     answers = asked.ask_each(host, ["first", "hangs", "last"], look, 0.3)
-    assert answers == {"first": ["first"], "hangs": "its file system did not answer within 0.3 s", "last": ["last"]}
+    assert answers == {"first": ["first"], "hangs": "its file system did not respond within 0.3 s", "last": ["last"]}
     with pytest.raises(ChildProcessError):
         os.waitpid(-1, os.WNOHANG)          # no child is left
 

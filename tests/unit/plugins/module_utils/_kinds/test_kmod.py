@@ -119,7 +119,7 @@ def test_the_driver_is_left_alone_once_a_gpu_hung_while_it_was_measured(tree, ho
     plant_hung(tree, "0000:01:00.0", boot=host.read("/proc/sys/kernel/random/boot_id").value)
     change = change_of(host, {"gdrdrv": "present"}, programs)
     assert change["outcome"] == "refused"
-    assert change["reason"].startswith("0000:01:00.0 hung at 2026-11-30T03:00:00Z while it was measured")
+    assert change["reason"].startswith("0000:01:00.0 hung at 2026-11-30T03:00:00Z during a measurement")
     assert programs.changing == []
 
 
@@ -133,7 +133,7 @@ def test_a32_with_libraries_of_another_version_nothing_is_loaded_but_the_way_bac
     unplant(tree, "nvidia_uvm")
     change = change_of(after, {"nvidia_uvm": "present"}, programs)
     assert (change["outcome"], change["reason"]) == (
-        "refused", "driver and libraries differ: the loaded driver is 570.133.20, libnvidia-ml.so is 580.95.05 and "
+        "refused", "driver/library version mismatch: the loaded driver is 570.133.20, libnvidia-ml.so is 580.95.05 and "
                    "libcuda.so is 580.95.05")
     assert change_of(after, {"gdrdrv": "absent"}, programs)["outcome"] == "refused"
     back = {"gdrdrv": {"set": "absent", "only_from": "present", "restores": True}}
@@ -163,7 +163,7 @@ def test_uvm_is_loaded_and_never_unloaded(tree, programs):
     assert change_of(host, {"nvidia_uvm": "present"}, programs)["outcome"] == "changed"
     change = change_of(host, {"nvidia_uvm": "absent"}, programs)
     assert change["outcome"] == "refused"
-    assert "containers 101 were given them" in change["reason"]
+    assert "used by containers 101" in change["reason"]
 
 
 @pytest.mark.parametrize("name", ["nvidia", "nvidia_modeset", "nvidia_drm"])
@@ -174,7 +174,7 @@ def test_the_driver_itself_is_read_and_refused_with_the_consequences(tree, host,
     plant_proxmox(tree, containers={"101": "dev0: /dev/nvidia0\n", "102": "memory: 512\n"})
     change = change_of(host, {name: state}, programs)
     assert change["outcome"] == "refused"
-    for message in ("driver itself", "nvidia-uvm 511", "nvidia-caps 235", "containers 101 were given them"):
+    for message in ("driver itself", "nvidia-uvm 511", "nvidia-caps 235", "used by containers 101"):
         assert message in change["reason"]
     assert programs.calls == []
 
@@ -358,7 +358,7 @@ def test_a30_only_the_module_itself_goes(tree, host, programs):
 
 @pytest.mark.parametrize(("fields", "message"), [
     ({"refcount": 2, "holders": ("nvidia_fs", "other")}, "in_use: used by the modules nvidia_fs, other"),
-    ({"refcount": 15}, "in_use: 15 uses, none of them by a module; processes with a GPU: vllm (pid 4711)")])
+    ({"refcount": 15}, "in_use: 15 references, none by a module; processes using a GPU: vllm (pid 4711)")])
 def test_a31_in_use_is_refused_before_it_is_tried(tree, host, programs, fields, message):
     """A-31."""
     plant_module(tree, "gdrdrv", **fields)

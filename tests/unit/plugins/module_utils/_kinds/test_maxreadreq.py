@@ -175,7 +175,7 @@ def test_a_gpu_that_is_out_of_reach_holds_back_no_other(tree, host):
     reasons = [change["reason"] for change in result["changes"]]
     assert [change["outcome"] for change in result["changes"]] == ["refused"] * 4 + ["changed"] * 4
     assert reasons[0] == "passed_through: it is bound to vfio-pci"
-    assert reasons[1] == f"asleep: {GPUS[1]} is suspended and is not woken"
+    assert reasons[1] == f"asleep: {GPUS[1]} is suspended and was not woken"
     assert reasons[2].startswith("gone: its config space reads all ones")
     assert reasons[3] == "busy: in use by vllm (pid 4711)"
     assert len(host.writes) == 4
@@ -215,7 +215,7 @@ def test_named_by_a_vm(tree, host, value, running):
     plant_eight(tree)
     plant_proxmox(tree, vms={"200": f"name: guest\nhostpci0: {value}\n"}, running=("200",) if running else (),
                   mapping="blackwell\n\tmap id=10de:2bb5,node=pve1,path=0000:01:00.0\n")
-    assert refusal(host) == f"passed_through: VM 200 names it (hostpci0: {value})"
+    assert refusal(host) == f"passed_through: VM 200 has it in its configuration (hostpci0: {value})"
     assert run(host, {GPUS[2]: 4096})["changes"][0]["outcome"] == "changed"
 
 
@@ -229,13 +229,13 @@ def test_named_by_another_nodes_vm_is_ours(tree, host):
 def test_an_empty_etc_pve_hides_claims(tree, host):
     plant_eight(tree)
     tree.folder("/etc/pve")
-    assert refusal(host).startswith("whether a VM claims it is unknown: ")
+    assert refusal(host).startswith("whether it is assigned to a VM is unknown: ")
 
 
 def test_a_vm_that_cannot_be_understood_hides_claims(tree, host):
     plant_eight(tree)
     plant_proxmox(tree, vms={"200": "hostpci0: something=new\n"})
-    assert "whether a VM claims it is unknown: VM 200" in refusal(host)
+    assert "whether it is assigned to a VM is unknown: VM 200" in refusal(host)
 
 
 def test_a_virtual_function(tree, host):
@@ -252,7 +252,7 @@ def test_the_parent_of_a_virtual_function_with_a_guest(tree, host, driver, claim
     tree.file(f"{device_path(tree, GPU)}/sriov_numvfs", 1)
     plant_gpu(tree, "0000:01:00.4", parent="0000:00:01.1", physical_function=GPU, driver=driver)
     plant_proxmox(tree, vms={"200": "hostpci0: 0000:01:00.4\n"} if claimed else {})
-    assert refusal(host).startswith("its virtual function 0000:01:00.4 serves a guest")
+    assert refusal(host).startswith("its virtual function 0000:01:00.4 is used by a guest")
 
 
 def test_virtual_functions_that_nobody_uses(tree, host):
@@ -261,7 +261,7 @@ def test_virtual_functions_that_nobody_uses(tree, host):
     plant_gpu(tree, "0000:01:00.4", parent="0000:00:01.1", physical_function=GPU, driver=None)
     assert run(host, {GPU: 4096})["changes"][0]["outcome"] == "changed"
     tree.file(f"{device_path(tree, GPUS[1])}/sriov_numvfs", 2)
-    assert refusal_of(run(host, {GPUS[1]: 4096})) == "it has 2 virtual functions, and 2 of them cannot be seen"
+    assert refusal_of(run(host, {GPUS[1]: 4096})) == "it has 2 virtual functions, of which 2 are not visible"
 
 
 def refusal_of(result):
@@ -279,7 +279,7 @@ def test_a_gpu_that_hung_while_it_was_measured_is_left_alone_until_the_next_boot
     plant_eight(tree)
     tree.sysctl("kernel.random.boot_id", "boot-1")
     plant_hung(tree, GPU)
-    assert refusal(host).startswith("0000:01:00.0 hung at 2026-11-30T03:00:00Z while it was measured (run r9")
+    assert refusal(host).startswith("0000:01:00.0 hung at 2026-11-30T03:00:00Z during a measurement (run r9")
     assert run(host, {GPUS[1]: 4096})["changes"][0]["outcome"] == "changed"
     tree.sysctl("kernel.random.boot_id", "boot-2")
     assert run(host, {GPU: 4096})["changes"][0]["outcome"] == "changed"
@@ -291,14 +291,14 @@ def test_asleep_is_not_woken(tree, host):
     opened = []
     real = host.read_at
     host.read_at = lambda path, offset, size: opened.append(path) or real(path, offset, size)
-    assert refusal(host) == f"asleep: {GPU} is suspended and is not woken"
+    assert refusal(host) == f"asleep: {GPU} is suspended and was not woken"
     assert opened == []
 
 
 def test_a_sleeping_port_above_it_is_not_woken_either(tree, host):
     plant_eight(tree)
     suspend(tree, "0000:00:01.1")
-    assert refusal(host) == "asleep: 0000:00:01.1 is suspended and is not woken"
+    assert refusal(host) == "asleep: 0000:00:01.1 is suspended and was not woken"
 
 
 def test_a55_fallen_off_the_bus(tree, host):
@@ -316,7 +316,7 @@ def test_a58_only_gpus_are_written(tree, host, class_):
     """A-58."""
     plant_eight(tree)
     plant_device(tree, "0000:05:00.0", parent="0000:00:01.1", class_=class_, config=ConfigSpace().express(0x60))
-    assert refusal(host, "0000:05:00.0") == f"class {class_:06x}: only GPUs are written, classes 03xx and 1200"
+    assert refusal(host, "0000:05:00.0") == f"class {class_:06x}: only GPUs are written to (classes 03xx and 1200)"
     assert run(host, {}, names=["0000:05:00.0"])["readings"][0]["value"] == 512
 
 
@@ -407,7 +407,7 @@ def test_a_containers_gpu_stays_the_hosts_and_the_container_is_named(tree, host)
     plant_proxmox(tree, containers={"101": "dev0: /dev/nvidia0\n", "102": "dev0: /dev/nvidia7\n"}, running=("101",))
     for check_mode, outcome in ((True, "would_change"), (False, "changed")):
         change = run(host, {GPU: 4096}, check_mode=check_mode)["changes"][0]
-        assert (change["outcome"], change["reason"]) == (outcome, "containers 101 are given this GPU")
+        assert (change["outcome"], change["reason"]) == (outcome, "containers 101 have this GPU")
 
 
 def test_busy_inside_a_container(tree, host):
@@ -444,7 +444,7 @@ def test_a_driver_that_changed_meanwhile(tree, host, monkeypatch):
 def test_a_vm_that_came_meanwhile(tree, host, monkeypatch):
     plant_eight(tree)
     plant_proxmox(tree)
-    assert "VM 200 names it" in between(host, monkeypatch, lambda: tree.file(
+    assert "VM 200 has it" in between(host, monkeypatch, lambda: tree.file(
         "/etc/pve/nodes/pve1/qemu-server/200.conf", "hostpci0: 0000:01:00"))
 
 
@@ -462,7 +462,7 @@ def test_another_gpu_at_the_address_meanwhile(tree, host, monkeypatch):
     plant_eight(tree)
     other = ConfigSpace(device=0x2684, subsystem=(0x10DE, 0x16A1)).express(0x78)
     reason = between(host, monkeypatch, lambda: write_config(tree, GPU, other))
-    assert reason == f"another device: it says 10de:2684 10de:16a1 a1, a moment ago {BLACKWELL}"
+    assert reason == f"another device: found 10de:2684 10de:16a1 a1, a moment ago {BLACKWELL}"
 
 
 def test_a_process_that_came_meanwhile(tree, host, monkeypatch):
@@ -495,7 +495,7 @@ def test_restore_leaves_another_device_alone(tree, host):
     run(host, {GPU: 4096})
     write_config(tree, GPU, ConfigSpace(device=0x2684, subsystem=(0x10DE, 0x16A1)).express(0x78, max_read_request=4096))
     host.writes.clear()
-    assert refusal_of(restore(host)) == f"another device: it says 10de:2684 10de:16a1 a1, expected {BLACKWELL}"
+    assert refusal_of(restore(host)) == f"another device: found 10de:2684 10de:16a1 a1, expected {BLACKWELL}"
     assert host.writes == []
 
 
@@ -513,7 +513,7 @@ def test_after_a_reset_there_is_nothing_to_restore(tree, host):
 
 @pytest.mark.parametrize(("name", "message"), [
     ("2460.0", "quote it in YAML"), ("60", "quote it in YAML"), ("gpu0", "is not a PCI address"),
-    ("0000:01:00", "is not a PCI address"), ("01:00.0", "name the domain too"), ("", "is not a PCI address"),
+    ("0000:01:00", "is not a PCI address"), ("01:00.0", "give the domain too"), ("", "is not a PCI address"),
     ("0000:01:00.8", "is not a PCI address"), ("../0000:01:00.0", "is not a PCI address")])
 def test_addresses_that_are_none(tree, host, name, message):
     plant_eight(tree)
@@ -568,4 +568,4 @@ def test_a_gpu_that_is_lost_by_its_write_stops_the_others(tree, host, on_refusal
     assert [seen[gpu] for gpu in GPUS] == ["changed", "changed", "refused"] + ["skipped"] * 5
     assert len(host.writes) == 3 + sum("/run/gpuhost/" in path for path, _data in host.writes)
     reason = next(change["reason"] for change in done["changes"] if change["outcome"] == "skipped")
-    assert reason == f"not tried: pcie_maxreadreq:{GPUS[2]} no longer answers since its write"
+    assert reason == f"not attempted: pcie_maxreadreq:{GPUS[2]} does not respond since its write"

@@ -38,7 +38,7 @@ def test_nodes_and_what_is_none(tree):
 
 def test_a_container_of_which_no_dev_was_recorded(tree):
     tree.folder(plant_container_init(tree, 5101, "101"))
-    assert (asked(tree).status, asked(tree).detail) == ("absent", "it has no /dev that can be seen")
+    assert (asked(tree).status, asked(tree).detail) == ("absent", "its /dev is not visible")
 
 
 def test_an_empty_dev_has_no_nodes(tree):
@@ -60,7 +60,7 @@ def test_links_are_followed_inside_only(tree, target):
 def test_more_nodes_than_any_host_has(tree, monkeypatch):
     monkeypatch.setattr(container_nodes, "NODE_LIMIT", 2)
     found = look(tree, {f"/dev/nvidia{minor}": (195, minor) for minor in range(3)})
-    assert (found.status, found.detail) == ("unparsable", "/dev has more than 2 nodes of GPU drivers")
+    assert (found.status, found.detail) == ("unparsable", "/dev has more than 2 device nodes of GPU drivers")
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="mknod needs root")

@@ -127,7 +127,7 @@ def test_a_gpu_that_hung_is_named_and_nvidia_smi_stays_away(tree, host):
     plant_hung(tree, "0000:07:00.0")
     facts = read(host)
     assert [(one["bdf"], one["run_id"]) for one in facts["hung"].value] == [("0000:07:00.0", "r9")]
-    assert "0000:07:00.0 hung while it was measured" in facts["smi"]["reason"]
+    assert "0000:07:00.0 hung during a measurement" in facts["smi"]["reason"]
 
 
 def test_nvidia_smi_makes_no_node(tree, host):

@@ -42,7 +42,7 @@ def test_a_fabric_manager_in_a_container_is_found_by_its_process(tree, host):
 
 def test_without_root_a_daemon_that_is_not_seen_may_run_all_the_same(tree, host):
     hgx_h100(tree)
-    hidden = Reading(DENIED, None, "/proc/<pid>/fd of 40 processes may not be read: needs root")
+    hidden = Reading(DENIED, None, "/proc/<pid>/fd of 40 processes is not readable: needs root")
     assert daemons(host, hidden) == {"nvidia-fabricmanager": (True, True, True), "nvlsm": (False, False, None),
                                      "nvidia-imex": (False, False, None)}
 

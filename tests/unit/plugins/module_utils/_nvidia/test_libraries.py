@@ -197,8 +197,8 @@ def test_file_systems_that_never_answer_keep_nobody(tree, host, monkeypatch):
     assert {name: reading.value for name, reading in found.items()} == {
         "lxc:1": ["570.1.1"], "lxc:2": None, "lxc:3": ["570.3.1"], "lxc:4": None, "lxc:5": None, "lxc:6": None,
         "lxc:7": None}
-    assert found["lxc:2"].detail == "its file system did not answer within 0.4 s"
-    assert found["lxc:6"].detail == "not asked: too many others did not answer"
+    assert found["lxc:2"].detail == "its file system did not respond within 0.4 s"
+    assert found["lxc:6"].detail == "not read: too many others did not respond"
     with pytest.raises(ChildProcessError):
         os.waitpid(-1, os.WNOHANG)          # no child is left
 

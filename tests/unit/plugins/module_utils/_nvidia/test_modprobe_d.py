@@ -78,5 +78,5 @@ def test_parameters_that_somebody_set_and_those_that_matter_anyway(tree, host):
 def test_without_a_gpu_nothing_is_looked_for(tree, host):
     plant_modprobe(tree, "options nvidia NVreg_X=1\n")
     assert modprobe_d.read(host, RELEASE, False) == {
-        "modprobe": Reading("absent", None, "not looked for: no NVIDIA GPU"),
-        "initramfs": Reading("absent", None, "not looked for: no NVIDIA GPU"), "module_parameters": []}
+        "modprobe": Reading("absent", None, "not checked: no NVIDIA GPU"),
+        "initramfs": Reading("absent", None, "not checked: no NVIDIA GPU"), "module_parameters": []}

@@ -74,7 +74,7 @@ def test_case_A47_the_answer_is_the_kernels_own_string(two_domains, host, text, 
 
 
 def test_case_A47_two_domains_are_an_error_that_names_both(two_domains, host):
-    with pytest.raises(ValueError, match=r"01:00.0 fits several devices.*0000:01:00.0, 0001:01:00.0"):
+    with pytest.raises(ValueError, match=r"01:00.0 matches several devices.*0000:01:00.0, 0001:01:00.0"):
         find_address(host, "01:00.0")
 
 

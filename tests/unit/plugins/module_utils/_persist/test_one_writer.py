@@ -84,6 +84,6 @@ def test_a_folder_without_the_marker_is_never_written(tree):
     before = snapshot(tree)
     files = Files(Host(str(tree.root)))
     for call in (lambda: files.put(EVERY_PATH[0], b"x"), lambda: files.remove(EVERY_PATH[0]), files.sweep):
-        with pytest.raises(OSError, match="a folder without it is never written"):
+        with pytest.raises(OSError, match="a directory without it is never written"):
             call()
     assert snapshot(tree) == before

@@ -38,11 +38,11 @@ def test_a_container_that_has_a_name_is_none_of_proxmox(host, tree, installed):
 
 
 @pytest.mark.parametrize("container, message", [
-    ("102", "container 102 is not running: start it, or name another one (running: 101)"),
+    ("102", "container 102 is not running: start it, or choose another one (running: 101)"),
     ("101", "container 101 cannot be entered: neither pct nor lxc-attach is installed on this host"),
-    ("-n", "container '-n' is no id or name of a container, such as 101"),
-    ("101 102", "container '101 102' is no id or name of a container, such as 101"),
-    ("", "container '' is no id or name of a container, such as 101"),
+    ("-n", "container '-n' is not the id or name of a container, such as 101"),
+    ("101 102", "container '101 102' is not the id or name of a container, such as 101"),
+    ("", "container '' is not the id or name of a container, such as 101"),
 ])
 def test_what_keeps_anybody_out(host, tree, installed, container, message):
     tree.file("/proc/net/unix", SOCKETS)

@@ -167,7 +167,7 @@ def test_kernel_configuration_tells(tree, host, amd_pstate, there):
 def test_configuration_of_another_kernel_does_not_tell(tree, host):
     plant_kernel_config(tree, "6.11.11-2-pve")
     reading = read_kernel_has_amd_pstate(host, RELEASE)
-    assert (reading.status, reading.detail) == ("absent", "no configuration of kernel 6.8.12-9-pve is installed")
+    assert (reading.status, reading.detail) == ("absent", "the configuration of kernel 6.8.12-9-pve is not installed")
 
 
 def test_configuration_beside_the_modules(tree, host):

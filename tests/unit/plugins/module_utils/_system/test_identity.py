@@ -65,7 +65,7 @@ def test_server(server, host):
     assert facts["hostname"].value == "pve1"
     assert facts["boot_id"].value == "5f0c1d8e-7b1a-4d53-9b7e-0a4c2f9d6e11"
     assert (facts["kind"], facts["technology"]) == ("bare_metal", None)
-    assert facts["evidence"] == "the CPUs do not have the flag hypervisor and the firmware names none"
+    assert facts["evidence"] == "the CPUs do not have the flag hypervisor and the firmware reports none"
 
 
 def test_leftover_dockerenv_proves_nothing(server, host):
@@ -112,7 +112,7 @@ def test_vm_by_the_flag_of_its_cpus(server, host):
     plant_firmware(server, system_vendor="QEMU", product_name="Standard PC (Q35 + ICH9, 2009)")
     facts = read(host)
     assert (facts["kind"], facts["technology"]) == ("vm", "qemu")
-    assert facts["evidence"] == "the CPUs have the flag hypervisor and the firmware names QEMU"
+    assert facts["evidence"] == "the CPUs have the flag hypervisor and the firmware reports QEMU"
 
 
 def test_vm_without_firmware_tables(tree, host):
@@ -125,7 +125,7 @@ def test_vm_without_firmware_tables(tree, host):
 def test_vm_that_hides_the_flag(server, host):
     plant_firmware(server, system_vendor="QEMU", product_name="Standard PC (i440FX + PIIX, 1996)")
     facts = read(host)
-    assert (facts["kind"], facts["technology"], facts["evidence"]) == ("vm", "qemu", "the firmware names QEMU")
+    assert (facts["kind"], facts["technology"], facts["evidence"]) == ("vm", "qemu", "the firmware reports QEMU")
 
 
 def test_vm_on_arm_has_no_such_flag(server, host):
@@ -144,7 +144,7 @@ def test_arm_server_by_its_firmware(server, host):
     plant_firmware(server, system_vendor="Supermicro", product_name="ARS-111GL-NHR")
     facts = read(host)
     assert facts["kind"] == "bare_metal"
-    assert facts["evidence"] == "the firmware names Supermicro ARS-111GL-NHR, which is no hypervisor"
+    assert facts["evidence"] == "the firmware reports Supermicro ARS-111GL-NHR, which is not a hypervisor"
 
 
 def test_xen_guest(server, host):
@@ -164,7 +164,7 @@ def test_a_processor_that_has_no_such_flag_tells_nothing_by_its_absence(tree, ho
 def test_nothing_readable_is_unknown(host):
     facts = read(host)
     assert (facts["kind"], facts["technology"]) == ("unknown", None)
-    assert facts["evidence"] == "neither the flags of the CPUs nor the firmware's tables could be read"
+    assert facts["evidence"] == "neither the CPU flags nor the firmware tables could be read"
     assert facts["os"] == {"id": None, "version_id": None, "name": None}
 
 

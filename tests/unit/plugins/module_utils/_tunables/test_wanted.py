@@ -36,7 +36,7 @@ def test_a_value_alone_has_no_guards():
 def test_at_least_is_a_number_and_stands_alone():
     assert parse_wanted({"at_least": "16777216"}, scalar, numbers=True) == Wanted(16777216, at_least=True)
     for spec, message in (({"at_least": "4k"}, "not a decimal number"), ({"at_least": True}, "boolean"),
-                          ({"at_least": 1, "only_from": 2}, "stands alone")):
+                          ({"at_least": 1, "only_from": 2}, "cannot be combined")):
         with pytest.raises(ValueError, match=message):
             parse_wanted(spec, scalar, numbers=True)
 

@@ -171,7 +171,7 @@ def test_a_child_that_ignores_death_is_abandoned(quick, monkeypatch):
 @pytest.mark.parametrize(("argv", "more", "message"), [
     (["no-such-program"], {}, "no-such-program was not found, neither as a path nor in PATH ("),
     ([str(REPOSITORY / "LICENSE")], {}, f"{REPOSITORY / 'LICENSE'} could not be started: Permission denied"),
-    (["true"], {"chdir": "/no/such/folder"}, "true was not started: chdir /no/such/folder is not a folder"),
+    (["true"], {"chdir": "/no/such/folder"}, "true was not started: chdir /no/such/folder is not a directory"),
 ])
 def test_what_cannot_be_started_is_said(argv, more, message):
     with pytest.raises(ValueError, match=r"\S") as raised:
@@ -234,7 +234,7 @@ def test_the_file_that_it_wrote(tmp_path):
 
 
 @pytest.mark.parametrize(("before", "text", "message"), [
-    (None, "true", "sh ended, but it wrote no file "), ("old", "true", "sh ended, but it did not write "),
+    (None, "true", "sh ended, but it did not write "), ("old", "true", "sh ended, but it did not write "),
     (None, "mkdir result", "sh ended, but "), (None, "mkfifo result", "sh ended, but ")])
 def test_a_file_that_it_did_not_write(tmp_path, before, text, message):
     if before:
@@ -258,7 +258,7 @@ def programs(tmp_path, monkeypatch):
 
     def make(name):
         path = folder / name
-        path.write_text(f'#!/bin/sh\nwhile [ "$1" != -- ]; do called="$called $1"; shift; done; shift\n'
+        path.write_text('#!/bin/sh\nwhile [ "$1" != -- ]; do called="$called $1"; shift; done; shift\n'
                         f'case $1 in stat|tail) ;; *) echo "{name}$called" >&2;; esac\nexec "$@"\n')
         path.chmod(0o755)
 
@@ -285,7 +285,7 @@ def test_a_file_in_a_container(programs, tmp_path):
     found = run_workload(Node("/"), ["true"], container="101", output_file=str(result))
     assert found["problem"].startswith("true ended, but it did not write ")
     found = run_workload(Node("/"), ["true"], container="101", output_file=str(tmp_path / "other"))
-    assert found["problem"].startswith("true ended, but it wrote no file ")
+    assert found["problem"].startswith("true ended, but it did not write ")
 
 
 def test_a_container_that_hangs_gives_up_its_file(programs, tmp_path, monkeypatch):
@@ -301,7 +301,7 @@ def test_a_container_that_hangs_gives_up_its_file(programs, tmp_path, monkeypatc
 
 def test_a_container_that_does_not_run_is_one_error(programs):
     programs("pct")
-    with pytest.raises(ValueError, match=r"^container 102 is not running: start it, or name another one \(running: "
+    with pytest.raises(ValueError, match=r"^container 102 is not running: start it, or choose another one \(running: "
                                          r"101\)$"):
         run_workload(Node("/"), ["true"], container="102")
 

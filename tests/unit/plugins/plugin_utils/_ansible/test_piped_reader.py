@@ -59,7 +59,7 @@ def test_only_what_reading_needs_is_sent():
 @pytest.mark.parametrize(("status", "output", "errors", "message"), [
     (127, "", "sh: 1: /opt/python: not found\n", "ended with status 127: sh: 1: /opt/python: not found"),
     (1, "", "a\nb\nc\nSyntaxError: invalid syntax\n", "status 1: b / c / SyntaxError: invalid syntax"),
-    (0, "", "", "status 0: it said nothing"),
+    (0, "", "", "status 0: no output"),
     (0, "This account is not available.\n", "", "status 0: This account is not available."),
 ])
 def test_a_host_that_does_not_answer_is_a_failure_that_says_why(status, output, errors, message):

@@ -21,9 +21,9 @@ def matching(patterns):
     (["pve"], "@hosts.retry", [], 2, None),
     (["web"], None, ["hosts.yml"], 2, "no hosts: the inventory hosts.yml does not exist"),
     (["web"], None, ["h1,h2,"], 2, "no hosts: 'web' matches none of the 2 of the inventory; see gpuhost_hosts and -i"),
-    (["web"], None, ["/dev/null"], 0, "no hosts: the inventory /dev/null has none; name one with -i FILE"),
-    (["web"], None, [], 0, "no hosts: the inventory (none given) has none; name one with -i FILE"),
-    (["pve"], "h2", [], 2, "no hosts: of 'pve' none is left by --limit 'h2'; see gpuhost_hosts and -l"),
+    (["web"], None, ["/dev/null"], 0, "no hosts: the inventory /dev/null has none; give one with -i FILE"),
+    (["web"], None, [], 0, "no hosts: the inventory (none given) has none; give one with -i FILE"),
+    (["pve"], "h2", [], 2, "no hosts: --limit 'h2' leaves none of 'pve'; see gpuhost_hosts and -l"),
 ])
 def test_why_a_play_has_no_hosts(patterns, limit, sources, hosts, message):
     assert problem(patterns, limit, sources, hosts, matching) == message

@@ -47,7 +47,7 @@ def test_one_nvlink_pair_at_half_the_rate_of_its_neighbours():
     assert document_problems("bandwidth.json", made) == []
     slow = {(pair["from"], pair["to"]): pair["said"] for pair in made["pairs"] if pair["verdict"] == "slow"}
     assert slow == dict.fromkeys(
-        ((one, other), (other, one)), "write 9.0 GB/s, read 9.1 GB/s; write less than the 54 that are alike, which "
-        "reach 18.0 GB/s, read less than the 54 that are alike, which reach 18.2 GB/s")
+        ((one, other), (other, one)), "write 9.0 GB/s, read 9.1 GB/s; write less than the 54 similar ones, which "
+                                      "reach 18.0 GB/s, read less than the 54 similar ones, which reach 18.2 GB/s")
     # It is no evidence against the ways over PCI Express.
     assert {one["verdict"] for one in record.entries(made) if one["check"] == "iommu_acs"} == {"healthy"}

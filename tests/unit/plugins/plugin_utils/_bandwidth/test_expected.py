@@ -86,8 +86,8 @@ def test_the_smallest_packet_on_the_way_counts():
 @pytest.mark.parametrize("facts, why", [
     (facts_with(pcie=lacking("denied")), "the registers of a device on its path could not be read"),
     (facts_with(pcie={"value": {"max_payload": None}}), "the registers of a device on its path could not be read"),
-    (facts_with(path=[]), "no link above it is known"),
-    (merge(facts_with(), {"identity": {"kind": "vm"}}), "the ports that a virtual machine sees are made up")])
+    (facts_with(path=[]), "the link above it is not known"),
+    (merge(facts_with(), {"identity": {"kind": "vm"}}), "the ports of a virtual machine are emulated")])
 def test_nothing_is_expected_where_nobody_can_know(facts, why):
     found = of_gpu(gpu_of(facts), facts)
     assert (found["h2d"], found["d2h"]) == ((None, why), (None, why))
@@ -104,8 +104,7 @@ def test_pairs_by_their_path():
         ("same switch", 57.6), ("same socket", 57.6), ("across sockets", None)}
     assert found[NEAR, BESIDE_IT].path == "same switch"
     assert found[SAME_NODE, NEAR].path == "same socket"
-    assert found[FAR, NEAR].expected.why == ("it passes the link between two processors, whose speed nothing on the "
-                                             "host tells")
+    assert found[FAR, NEAR].expected.why == ("it crosses the socket interconnect, whose speed is not known")
 
 
 def test_two_nodes_of_one_socket_are_no_way_across():
@@ -121,7 +120,7 @@ def test_nothing_is_expected_of_a_link_that_carries_little(change):
     facts = facts_with(**change)
     found = of_gpu(gpu_of(facts), facts)
     assert (found["h2d"].gb_s, found["d2h"].gb_s) == (None, None)
-    assert "carries no data worth judging" in found["h2d"].why
+    assert "is not used for data" in found["h2d"].why
     assert {pair.expected.gb_s for pair in pairs_of(facts).values()} == {None}
 
 
@@ -184,7 +183,7 @@ def test_over_nvlink_pci_express_says_nothing():
     facts = {**facts_with(iommu_type=ok("DMA")), "pcie": {"aspm_policy": ok("default"), "nvswitches": ["0000:c5:00.0"]}}
     facts = change_port(facts, "0000:02:00.0", acs=ok(neutral.acs(redirect=True)))
     pair = pairs_of(facts)[NEAR, BESIDE_IT]
-    assert pair.expected == (None, "NVLink joins the GPUs: PCI Express says nothing about it")
+    assert pair.expected == (None, "the GPUs are connected by NVLink: PCI Express gives no expected value")
     assert pair.at_risk is False
     assert figures(facts) == (58.4, 57.6)
 

@@ -44,7 +44,7 @@ def test_two_gpus_and_their_host():
     labels = [shape.words for shape in drawing.shapes if shape.look == "label"]
     assert labels[:6] == ["", "host", "0000:", "01:00.0", "0000:", "02:00.0"]
     assert drawing.description == ("copies to and from the host from 10.0 to 50.0 GB/s; transfers between GPUs from "
-                                   "40.0 to 49.9 GB/s. The tables beside it have every value.")
+                                   "40.0 to 49.9 GB/s. All values are in the tables.")
 
 
 def test_what_is_not_sound_has_a_frame_and_a_sign_beside_its_colour():

@@ -60,7 +60,7 @@ def test_a_detour(measured):
     assert list(found) == [f"{NEAR} <-> {BESIDE_IT}"]
     verdict, said = found[f"{NEAR} <-> {BESIDE_IT}"]
     assert verdict == "slow"
-    assert "; a detour: both ways go up over the link above the switch and down again, as 0000:02:00.0 " in said
+    assert "; a detour: both directions go up and down the link above the switch, as 0000:02:00.0 " in said
 
 
 def test_writes_that_collapse(measured):
@@ -68,8 +68,8 @@ def test_writes_that_collapse(measured):
     found = measured("link up 95", "collapse up 2 6", f"root {SAME_NODE} c", f"root {FAR} d", *leaving)
     assert list(found) == ["shift by 2"]
     assert found["shift by 2"][0] == "slow"
-    assert "; writes collapse: 2 GPUs below 0000:00:01.1 write behind 2 other root ports at once and reach 1" in found[
-        "shift by 2"][1]
+    assert ("; writes collapse: 2 GPUs below 0000:00:01.1 write to GPUs behind 2 other root ports at once and reach 1"
+            in found["shift by 2"][1])
 
 
 def test_data_that_is_spoiled_now_and_then(measured):
@@ -95,7 +95,7 @@ def test_one_slow_nvlink_pair(measured):
     found = measured(f"rate {NEAR} {FAR} 36", f"rate {FAR} {NEAR} 36",
                      pcie={"nvswitches": ["0000:c5:00.0"]})
     assert set(found) == {f"{NEAR} -> {FAR}", f"{FAR} -> {NEAR}"}
-    assert all("less than the 10 that are alike" in said for _verdict, said in found.values())
+    assert all("less than the 10 similar ones" in said for _verdict, said in found.values())
 
 
 def test_a_hang_of_both_ways(measured):

@@ -76,9 +76,9 @@ def facts_with(fragment, ports=None):
 
 @pytest.mark.parametrize("fragment, changed, hints", [
     ({}, {"d2h": {"gb_s": 9.0}}, ""),
-    ({}, {"d2h": {"gb_s": 9.0}, "bound": False}, "; to look at: the host memory was not on its NUMA node"),
+    ({}, {"d2h": {"gb_s": 9.0}, "bound": False}, "; possible causes: the host memory was not on its NUMA node"),
     ({"pcie": {"value": {"extended_tags": False, "max_read_request": 128}}}, {"h2d": {"gb_s": 9.0}},
-     "; to look at: it is kept to 32 reads under way (check pcie_extended_tags), it asks for 128 bytes in a read "
+     "; possible causes: it is limited to 32 outstanding reads (check pcie_extended_tags), MaxReadReq is 128 bytes "
      "(check pcie_maxreadreq)"),
     # Reads of the GPU explain no copy to the host, and nothing has to be explained of one that is not slow.
     ({"pcie": {"value": {"extended_tags": False}}}, {"d2h": {"gb_s": 9.0}}, ""),
@@ -90,10 +90,11 @@ def test_a_gpu_that_is_slow_says_where_to_look(fragment, changed, hints):
 
 @pytest.mark.parametrize("fragment, ports, target, hints", [
     ({}, {}, BESIDE_IT, ""),
-    ({}, {}, SAME_NODE, "; to look at: they pass the processor, which may carry less than the links"),
-    ({"iommu_type": neutral.ok("DMA-FQ")}, {}, BESIDE_IT, "; to look at: the IOMMU translates them (check iommu_acs)"),
+    ({}, {}, SAME_NODE, "; possible causes: they go through the root complex, which may be slower than the links"),
+    ({"iommu_type": neutral.ok("DMA-FQ")}, {}, BESIDE_IT, "; possible causes: the IOMMU translates them (check "
+                                                          "iommu_acs)"),
     ({}, {"acs": neutral.ok(neutral.acs(redirect=True))}, BESIDE_IT,
-     "; to look at: transfers are redirected up to the root at 0000:02:00.0 (check iommu_acs)")])
+     "; possible causes: transfers are redirected to the root complex at 0000:02:00.0 (check iommu_acs)")])
 def test_a_pair_that_is_slow_says_where_to_look(fragment, ports, target, hints):
     record = made(answer([NEAR, target], [pair_answer(NEAR, target, write=9.0)]), facts=facts_with(fragment, ports))
     assert pair(record, NEAR, target)["said"] == ("write 9.0 of 57.6 GB/s expected, read 48.7 of 57.6 GB/s expected"
@@ -157,13 +158,13 @@ def test_what_the_module_makes_of_its_measurement_is_taken():
              result.pair_record(result.empty_pair(FAR, NEAR), {**offered, "enabled": False, "wrong": []})]
     record = made({**answer([]), "gpus": gpus, "pairs": pairs, "hung": [BESIDE_IT], "abandoned": None, "msg": "x"})
     assert [(one["verdict"], one["said"]) for one in [*record["gpus"], *record["pairs"]]] == [
-        ("slow", "the link runs at 16 GT/s x16 under load, and both ends can do 32 GT/s x16, from the host 55.3 of "
+        ("slow", "the link runs at 16 GT/s x16 under load, but both ends support 32 GT/s x16, from the host 55.3 of "
                  "58.4 GB/s expected, to the host 52.0 of 57.6 GB/s expected"),
         ("hang", "no answer"),
-        ("wrong_data", "write: 1 of 1 copies arrived wrong, in the first of them 4 of 4096 bytes from offset 8 on, "
+        ("wrong_data", "write: 1 of 1 copies were corrupted, in the first of them 4 of 4096 bytes from offset 8 on, "
                        "write 55.3 GB/s, read 55.3 GB/s"),
-        ("staged", f"the driver gives no peer access from {FAR} to {NEAR}, and copies go through the host's memory: "
-                   "read 55.3, write 55.3 GB/s, and the data of all 0 copies arrived as it was sent, "
+        ("staged", f"the driver allows no peer access from {FAR} to {NEAR}, so copies go through the host's memory: "
+                   "read 55.3, write 55.3 GB/s, and the data of all 0 copies was correct, "
                    "write 55.3 GB/s, read 55.3 GB/s")]
     assert set(bandwidth_record.VERDICTS) == set(result.VERDICTS)
 

@@ -44,14 +44,14 @@ copies of 1 MiB to 256 MiB, data compared.
 - 2 GPUs and 2 ordered pairs: 1 wrong data, 1 slow, 2 healthy.
 - 0000:04:00.0 -\\> 0000:03:00.0: wrong data: 3 words differ
 - 0000:03:00.0: slow: to the host 13.0 of 57.6 GB/s expected
-- It was stopped: wrong data
+- The measurement stopped: wrong data
 - Not measured: 0000:c1:00.0: the GPU belongs to VM 200 (hostpci0)
-- Expected is what the narrowest link on the way can carry at most, by its speed, lanes and MaxPayload; what reaches \
-less than 80 % of it is slow.
+- Expected values are the maximum of the narrowest link on the path, by its speed, lanes and MaxPayload; \
+results below 80 % of it are slow.
 
 ![Bandwidth of pve1](bandwidth.svg)
 
-Copies of each GPU, GB/s (of what is expected):
+Copies of each GPU, GB/s (of expected):
 
 | GPU | model | NUMA node | from host | to host | within | link under load | verdict |
 | --- | --- | --- | --- | --- | --- | --- | --- |
@@ -145,15 +145,15 @@ def test_an_older_record_that_is_broken_does_not_hide_the_newest(put):
     assert not any("Before and after" in note for note in section.notes)
 
 
-AGAIN = "The host was restarted since: measure again before you rely on it."
+AGAIN = "The host was rebooted since: measure again."
 
 
 @pytest.mark.parametrize("facts, message", [
     (facts_of(NEAR), []), (merge(facts_of(NEAR), {"identity": {"boot_id": ok("another")}}), [AGAIN]),
-    (facts_of(NEAR, BESIDE_IT), [f"The hardware was changed since: {BESIDE_IT} is new. Measure again."]),
-    (facts_of(), [f"The hardware was changed since: {NEAR} is gone. Measure again."]),
+    (facts_of(NEAR, BESIDE_IT), [f"The hardware has changed since: {BESIDE_IT} is new. Measure again."]),
+    (facts_of(), [f"The hardware has changed since: {NEAR} is gone. Measure again."]),
     (merge(facts_of(NEAR), {"gpus": [{"uuid": ok("GPU-other")}]}),
-     [f"The hardware was changed since: {NEAR} is another card. Measure again."]),
+     [f"The hardware has changed since: {NEAR} is another card. Measure again."]),
     (merge(facts_of(NEAR), {"gpus": [{"uuid": neutral.lacking("denied")}]}), [])])
 def test_figures_of_another_boot_or_other_hardware_are_said_to_be_old(put, facts, message):
     notes = read(put(record([NEAR])), facts).notes
@@ -174,7 +174,7 @@ def test_a_name_that_is_hostile_stays_a_text(put):
 @pytest.mark.parametrize("text, message", [
     ("{", "is not JSON"),
     ('{"schema": "gpuhost.audit/1"}', "has the schema 'gpuhost.audit/1', wanted 'gpuhost.bandwidth/1': measure again"),
-    ('{"schema": "gpuhost.bandwidth/1"}', "is not one of this collection (KeyError: 'gpus'): measure again")])
+    ('{"schema": "gpuhost.bandwidth/1"}', "was not written by this collection (KeyError: 'gpus'): measure again")])
 def test_a_broken_record_is_said(tmp_path, text, message):
     (tmp_path / "bandwidth.json").write_text(text)
     (section,) = evidence.sections(tmp_path, facts_of(NEAR))

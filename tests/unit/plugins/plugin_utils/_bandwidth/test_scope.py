@@ -39,10 +39,10 @@ def test_all_gpus_that_the_driver_serves():
 
 
 @pytest.mark.parametrize("first, reason", [
-    ({"driver": "vfio-pci"}, "the GPU is bound to vfio-pci, which holds it for others"),
+    ({"driver": "vfio-pci"}, "the GPU is bound to vfio-pci, which reserves it for guests"),
     ({"claimed_by": ok([{"vm": "200", "key": "hostpci0"}])}, "the GPU belongs to VM 200 (hostpci0)"),
-    ({"driver": None}, "its driver is none, and the driver nvidia is needed"),
-    ({"driver": "nouveau"}, "its driver is nouveau, and the driver nvidia is needed"),
+    ({"driver": None}, "its driver is none, and the nvidia driver is needed"),
+    ({"driver": "nouveau"}, "its driver is nouveau, and the nvidia driver is needed"),
     ({"state": "asleep"}, "the GPU is suspended, and reading its registers would wake it"),
     ({"virtual_functions": 4}, "it has virtual functions, whose guests share its link")])
 def test_a_gpu_of_somebody_else_is_left_out_unless_it_is_named(first, reason):
@@ -59,13 +59,13 @@ def test_a_gpu_that_did_not_start_is_left_out():
     facts = neutral.epyc()
     facts["nvidia"]["smi"]["gpus"] = [gpu for gpu in facts["nvidia"]["smi"]["gpus"] if gpu["bdf"] != ALL[0]]
     assert chosen(derive(facts))[1] == [
-        {"subject": ALL[0], "reason": "it did not start: it is with the driver and not in nvidia-smi"}]
+        {"subject": ALL[0], "reason": "it is not usable: it is bound to the driver but missing in nvidia-smi"}]
 
 
 def test_named_devices_alone():
     gpus, left_out = chosen(facts_with(), [ALL[1]])
     assert gpus == [ALL[1]]
-    assert {one["reason"] for one in left_out} == {"not among the devices that were named"}
+    assert {one["reason"] for one in left_out} == {"not in the list of devices"}
     with pytest.raises(Refused, match=r"0000:99:00.0: no NVIDIA GPU of this host has this address. Its GPUs: 0000:03"):
         choose(facts_with(), ["0000:99:00.0"], None)
 
@@ -74,7 +74,7 @@ def test_in_a_container_only_what_it_is_given():
     gpus, left_out = chosen(facts_with(first={"containers": ["102"]}), container="102")
     assert gpus == [ALL[0]]
     assert len(left_out) == 7
-    assert left_out[0]["reason"] == "container 102 is not given it"
+    assert left_out[0]["reason"] == "container 102 does not have it"
 
 
 def test_a_host_without_gpus_has_nothing_to_measure():
@@ -94,17 +94,18 @@ HA = {"guests": {"ha": ok([{"guest": "lxc:101", "state": "started", "nodes": Non
 
 
 @pytest.mark.parametrize("fragment, name, message", [
-    (XID, "xid", "the driver reported errors of a GPU in this boot (check nvidia_xid): 0000:03:00.0: Xid 79: it has "
-     "fallen off the bus (restart the host). To measure all the same: gpuhost_bandwidth_override: [xid]; to leave it "
-     "out: gpuhost_bandwidth: false"),
-    ({"nvidia": {"xids": lacking("denied")}}, "xid", "whether the driver reported an error of a GPU in this boot "
-     "cannot be told (kernel log: denied). To measure all the same: gpuhost_bandwidth_override: [xid]; to leave it "
-     "out: gpuhost_bandwidth: false"),
-    (HA, "ha", "high availability keeps 1 guest of this node (lxc:101): if a GPU hangs the host, the cluster fences "
-     "it. To measure all the same: gpuhost_bandwidth_override: [ha]; to leave it out: "
+    (XID, "xid", "the driver reported errors of a GPU since boot (check nvidia_xid): 0000:03:00.0: Xid 79: it has "
+     "fallen off the bus (restart the host). To measure anyway: gpuhost_bandwidth_override: [xid]; to skip it: "
      "gpuhost_bandwidth: false"),
-    ({"guests": {"ha": lacking("denied")}}, "ha", "whether this node has guests kept by high availability cannot be "
-     "told (denied). To measure all the same: gpuhost_bandwidth_override: [ha]; to leave it out: "
+    ({"nvidia": {"xids": lacking("denied")}}, "xid", "whether the driver reported an error of a GPU since boot is not "
+                                                     "known (kernel log: denied). To measure anyway: "
+                                                     "gpuhost_bandwidth_override: [xid]; to skip it: "
+                                                     "gpuhost_bandwidth: false"),
+    (HA, "ha", "Proxmox VE HA manages 1 guest of this node (lxc:101): if a GPU hangs the host, the cluster fences "
+     "it. To measure anyway: gpuhost_bandwidth_override: [ha]; to skip it: "
+     "gpuhost_bandwidth: false"),
+    ({"guests": {"ha": lacking("denied")}}, "ha", "whether this node has guests managed by HA cannot be "
+     "told (denied). To measure anyway: gpuhost_bandwidth_override: [ha]; to skip it: "
      "gpuhost_bandwidth: false")])
 def test_what_a_person_may_open(fragment, name, message):
     facts = facts_with(fragment)
@@ -127,11 +128,11 @@ HUNG = {"bdf": ALL[0], "since": "2026-11-29T18:00:00Z", "run_id": "20261129T1800
 
 
 @pytest.mark.parametrize("facts, message", [
-    (facts_with({"nvidia": {"hung": ok([HUNG])}}), f"{ALL[0]} hung at 2026-11-29T18:00:00Z while it was measured .*"
+    (facts_with({"nvidia": {"hung": ok([HUNG])}}), f"{ALL[0]} hung at 2026-11-29T18:00:00Z during a measurement .*"
      "until the host is rebooted"),
-    (facts_with({"nvidia": {"hung": lacking("unparsable")}}), "whether a GPU hung in this boot cannot be told: "
+    (facts_with({"nvidia": {"hung": lacking("unparsable")}}), "whether a GPU hung since boot is not known: "
      "/run/gpuhost/hung.json: unparsable"),
-    (facts_with(first={"state": "gone"}), f"{ALL[0]} reads all ones: whatever asks the driver may hang with it"),
+    (facts_with(first={"state": "gone"}), f"{ALL[0]} reads all ones: any call of the driver may hang"),
     (facts_with({"nvidia": {"cuda_library_version": ok("580.95.05")}}), "the loaded driver is 595.58.03, libcuda is"),
     (derive(neutral.container()), "the target is a container")])
 def test_what_nobody_may_open(facts, message):
@@ -149,11 +150,11 @@ def redirecting(iommu_type, acs):
 @pytest.mark.parametrize("facts, message", [
     (redirecting(ok("DMA-FQ"), ok(neutral.acs(redirect=True))),
      "the IOMMU translates and 0000:02:00.0 redirects (check iommu_acs): transfers between GPUs may hang the host. To "
-     "measure all the same: gpuhost_bandwidth_override: [p2p_risk]; to leave it out: "
+     "measure anyway: gpuhost_bandwidth_override: [p2p_risk]; to skip it: "
      "gpuhost_bandwidth_pairs: false"),
     (redirecting(ok("DMA-FQ"), lacking("denied")),
-     "whether the IOMMU translates and a port redirects cannot be told (check iommu_acs), and then transfers between "
-     "GPUs may hang the host. To measure all the same: gpuhost_bandwidth_override: [p2p_risk]; to leave it out: "
+     "whether the IOMMU translates and a port redirects is not known (check iommu_acs); if so, transfers between GPUs "
+     "may hang the host. To measure anyway: gpuhost_bandwidth_override: [p2p_risk]; to skip it: "
      "gpuhost_bandwidth_pairs: false")])
 def test_transfers_that_may_hang(facts, message):
     pairs = of_pairs(facts["gpus"], facts)

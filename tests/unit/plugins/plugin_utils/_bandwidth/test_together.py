@@ -82,7 +82,7 @@ def test_both_ways_of_a_pair_in_good_order():
     document = made(both([51.0, 52.0]))
     (found,) = document["concurrent"]
     assert (found["verdict"], found["expected_gb_s"], found["checks"]) == ("healthy", 115.2, [])
-    assert found["said"] == f"2 copies at once 103.0 of 115.2 GB/s expected, the slowest {NEAR} -> {BESIDE_IT} 51.0"
+    assert found["said"] == f"2 concurrent copies 103.0 of 115.2 GB/s expected, the slowest {NEAR} -> {BESIDE_IT} 51.0"
     assert record.tally(document) == {"healthy": 4 + 12 + 1}
 
 
@@ -92,19 +92,19 @@ def test_a_detour_is_named_with_the_ports_that_make_it():
     document = made(both([25.0, 25.1]), facts=facts)
     (found,) = document["concurrent"]
     assert (found["verdict"], found["checks"]) == ("slow", ["iommu_acs"])
-    assert found["said"].endswith("; a detour: both ways go up over the link above the switch and down again, as "
+    assert found["said"].endswith("; a detour: both directions go up and down the link above the switch, as "
                                   "0000:02:00.0 redirects (check iommu_acs)")
     assert {pair["verdict"] for pair in document["pairs"]} == {"healthy"}
     (entry,) = [one for one in record.entries(document) if one["check"] == "iommu_acs"]
     assert entry["verdict"] == "slow"
-    assert entry["said"].startswith(f"12 pairs, 12 healthy; {NEAR} <-> {BESIDE_IT}: 2 copies at once 50.1 of 115.2 ")
+    assert entry["said"].startswith(f"12 pairs, 12 healthy; {NEAR} <-> {BESIDE_IT}: 2 concurrent copies 50.1 of 115.2 ")
 
 
 def test_a_pair_behind_the_processor_has_no_detour():
     document = made(group("both_ways", "x", [(NEAR, SAME_NODE), (SAME_NODE, NEAR)], [30.0, 30.0]))
     (found,) = document["concurrent"]
     assert (found["verdict"], found["checks"]) == ("slow", [])
-    assert found["said"].endswith("; they pass the processor, which may carry less than the links")
+    assert found["said"].endswith("; they go through the root complex, which may be slower than the links")
     assert {one["verdict"] for one in record.entries(document) if one["check"] == "iommu_acs"} == {"healthy"}
 
 
@@ -113,13 +113,13 @@ SHIFT = [(NEAR, SAME_NODE), (BESIDE_IT, FAR), (SAME_NODE, NEAR), (FAR, BESIDE_IT
 
 @pytest.mark.parametrize("rates, said", [
     # 40.96 is 80 % of what a GPU alone writes, 51.2.
-    ([6.0, 6.1, 50.0, 50.0], "; writes collapse: 2 GPUs below 0000:00:01.1 write behind 2 other root ports at once and "
-                             "reach 12.1 GB/s together, where the slowest of them alone reaches 51.2"),
-    ([20.4, 20.5, 50.0, 50.0], "; writes collapse: 2 GPUs below 0000:00:01.1 write behind 2 other root ports at once "
-                               "and reach 40.9 GB/s together, where the slowest of them alone reaches 51.2"),
+    ([6.0, 6.1, 50.0, 50.0], "; writes collapse: 2 GPUs below 0000:00:01.1 write to GPUs behind 2 other root ports at "
+                             "once and reach 12.1 GB/s together; the slowest of them alone reaches 51.2"),
+    ([20.4, 20.5, 50.0, 50.0], "; writes collapse: 2 GPUs below 0000:00:01.1 write to GPUs behind 2 other root ports "
+                               "at once and reach 40.9 GB/s together; the slowest of them alone reaches 51.2"),
     ([20.5, 20.5, 50.0, 50.0], ""),
     # To the switch come two, each with a share of 28.8: half of that is 14.4.
-    ([28.0, 28.0, 14.3, 50.0], f"; {SAME_NODE} -> {NEAR} 14.3 of 28.8 GB/s that its share of the links is")])
+    ([28.0, 28.0, 14.3, 50.0], f"; {SAME_NODE} -> {NEAR} 14.3 of 28.8 GB/s, its share of the links")])
 def test_writes_that_collapse_are_named(rates, said):
     (found,) = made(group("shift", "shift by 2", SHIFT, rates))["concurrent"]
     assert found["said"].partition(";")[1] + found["said"].partition(";")[2] == said

@@ -80,10 +80,10 @@ def test_who_starts_what_is_measured(changes, starts):
     ({"metrics": {"speed": {"better": "lower", "pattern": "(?P<value>"}}},
      "gpuhost_benchmark: metric speed: '(?P<value>' is not a regular expression: "),
     ({"metrics": {"speed": {"better": "lower", "pattern": r"(\d+)"}}},
-     r"gpuhost_benchmark: metric speed: '(\\d+)' has no group of the name value: put the number into (?P<value>...)"),
+     r"gpuhost_benchmark: metric speed: '(\\d+)' has no group named value: capture the number with (?P<value>...)"),
     ({"valid": "a ="}, "gpuhost_benchmark: valid: 'a =' is not a jmespath expression: "),
     ({"chdir": "here"}, "gpuhost_benchmark: chdir: 'here' is not absolute"),
-    ({"output": "result.json"}, "gpuhost_benchmark: output: 'result.json' is neither stdout nor stderr nor an"),
+    ({"output": "result.json"}, "gpuhost_benchmark: output: 'result.json' is not stdout, stderr or an"),
     ({"limits": {"temprature_c": 80}}, "gpuhost_benchmark: limits: unknown key 'temprature_c'"),
     ({"restart": {"command": ["x"], "ready": {"comand": ["y"]}}}, "unknown key 'comand'"),
 ])
@@ -114,4 +114,4 @@ def test_it_says_what_it_would_do():
     assert parse_benchmark(with_(where="lxc:101", warm_up=0, repetitions=1)).described() == \
         "1 run that counts of 'small' in lxc:101, at most 600 s each"
     assert parse_benchmark(with_(warm_up=2, timeout=10)).described() == \
-        "2 runs to warm up and 5 that count of 'small' on the host, at most 10 s each"
+        "2 warm-up runs and 5 that count of 'small' on the host, at most 10 s each"

@@ -67,8 +67,8 @@ def test_the_last_match_counts():
     ('{"speed": null}', "found nothing (null)"),
     ('{"sped": 1}', "found nothing (null). stdout begins '{\"sped\": 1}'. There is an object with sped: did you mean"),
     ('{"speed": NaN}', "found not a number (NaN)"),
-    ('{"speed": Infinity}', "found a number without end"),
-    ('{"speed": 1' + "0" * 400 + "}", "found a number without end"),
+    ('{"speed": Infinity}', "found infinity"),
+    ('{"speed": 1' + "0" * 400 + "}", "found infinity"),
     ('{"speed": true}', "found a boolean, true"),
     ('{"speed": "12"}', 'found a string, "12"'),
     ('{"speed": [1, 2]}', "found an array, [1, 2]"),
@@ -94,7 +94,7 @@ def test_an_expression_that_cannot_be_answered():
     ("speed: fast", "found the text 'fast'"),
     ("speed: 1,234", "found the text '1,234'"),
     ("speed: nan", "found the text 'nan'"),
-    ("speed: 1e999", "found a number without end"),
+    ("speed: 1e999", "found infinity"),
 ])
 def test_what_a_pattern_does_not_find_is_said(text, found):
     message = error(like(r"speed: (?P<value>\S+)"), text)
@@ -104,7 +104,7 @@ def test_what_a_pattern_does_not_find_is_said(text, found):
 
 def test_a_pattern_that_never_ends_is_ended(monkeypatch):
     monkeypatch.setattr(metrics, "MATCH_SECONDS", 0.5)
-    assert "found no answer within 0.5 s" in error(like(r"(?P<value>(a+)+)$"), "a" * 60 + "!")
+    assert "found no response within 0.5 s" in error(like(r"(?P<value>(a+)+)$"), "a" * 60 + "!")
 
 
 def test_text_that_was_cut_is_no_json_any_more():
@@ -135,7 +135,7 @@ def test_a_run_that_says_itself_that_it_is_none():
     Output('{"completed": 200}', "stdout").require("completed == `200`")
     for text, found in (('{"completed": 17}', "false"), ('{"done": 200}', "false"), ("{}", "false")):
         with pytest.raises(MetricError, match=r"^valid: wanted true by json 'completed == `200`' in stdout, found "
-                                              rf"{found}\. stdout begins '{{.*'\. See why this run"):
+                                              rf"{found}\. stdout begins '{{.*'\. Find out why this run"):
             Output(text, "stdout").require("completed == `200`")
     with pytest.raises(MetricError, match=r"found 200\. "):
         Output('{"completed": 200}', "stdout").require("completed")

@@ -46,18 +46,18 @@ def test_a_section_of_the_reports():
 def test_one_that_did_not_come_to_its_end():
     made = section(without_result("run 1 of 'small': timeout"))
     assert made.notes[0].startswith("Run 20261130T010203Z-00ff of an unknown time, in lxc:101: ")
-    assert made.notes[1:] == ["It did not come to its end: run 1 of 'small': timeout"]
+    assert made.notes[1:] == ["It did not finish: run 1 of 'small': timeout"]
     assert made.tables == []
 
 
 def test_what_a_program_says_does_not_move_the_cursor():
     made = section(without_result("sh: \x1b[2Jboo\nand more"))
-    assert made.notes[1] == r"It did not come to its end: sh: \x1b[2Jboo and more"
+    assert made.notes[1] == r"It did not finish: sh: \x1b[2Jboo and more"
 
 
 def test_a_short_table_in_a_terminal():
     assert terminal(DOCUMENT, "reports/pve1/x/benchmark.json").splitlines() == [
-        "pve1: small | model, 3 runs and 1 to warm up",
+        "pve1: small | model, 3 runs and 1 for warm-up",
         "  metric  median    range           unit   better  runs",
         "  speed   1234.6    1200 to 1301.5  tok/s  higher  2",
         "  ttft    0.012346  0.01 to 0.02    -      lower   2",

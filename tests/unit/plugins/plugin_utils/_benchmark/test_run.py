@@ -68,9 +68,9 @@ def test_figures_in_a_file(folder):
      "run 3 of 'small': timeout: bench did not end within 5 s"),
     ({"failed": True, "msg": "container 101 is not running"}, "run 3 of 'small': container 101 is not running"),
     ({"skipped": True, "msg": "skipped: needs a live host"}, "run 3 of 'small': skipped: needs a live host"),
-    (answer(after={"boot_id": "b2"}), "run 3 of 'small': the host was rebooted while it ran"),
-    (answer(stdout="Killed"), "found no JSON. stdout begins 'Killed'. Let the command print JSON, or find the figure "
-                              "by a pattern (all of it: 20261130T000000Z-0000/raw/003.stdout)"),
+    (answer(after={"boot_id": "b2"}), "run 3 of 'small': the host was rebooted during the run"),
+    (answer(stdout="Killed"), "found no JSON. stdout begins 'Killed'. Let the command print JSON, or use a pattern "
+                              "(all of it: 20261130T000000Z-0000/raw/003.stdout)"),
 ])
 def test_what_did_not_come_to_a_good_end(folder, result, message):
     with pytest.raises(RunFailed) as raised:
@@ -82,19 +82,19 @@ def test_what_did_not_come_to_a_good_end(folder, result, message):
 
 
 @pytest.mark.parametrize(("limits", "before", "after", "message"), [
-    ({}, {"gpus": [{**GPU, "temperature_c": 86}]}, {}, "0000:41:00.0 had 86 degrees before it, at most 85 count"),
-    ({}, {}, {"gpus": [{**GPU, "temperature_c": 85.5}]}, "0000:41:00.0 had 85.5 degrees after it, at most 85 count"),
+    ({}, {"gpus": [{**GPU, "temperature_c": 86}]}, {}, "0000:41:00.0 had 86 degrees before it, the limit is 85"),
+    ({}, {}, {"gpus": [{**GPU, "temperature_c": 85.5}]}, "0000:41:00.0 had 85.5 degrees after it, the limit is 85"),
     ({}, {}, {"gpus": [{**GPU, "temperature_c": 85}]}, None),
     ({"temperature_c": None}, {"gpus": [{**GPU, "temperature_c": 99}]}, {}, None),
     ({}, {"gpus": [{**GPU, "temperature_c": None, "throttle": None}]}, {"gpus": None, "users": None}, None),
-    ({"load1": 2}, {"load1": 2.5}, {}, "the load was 2.5 before it, at most 2 counts"),
+    ({"load1": 2}, {"load1": 2.5}, {}, "the load was 2.5 before it, the limit is 2"),
     ({"load1": 2}, {"load1": 2}, {"load1": 64}, None),
     ({"load1": 2}, {"load1": None}, {}, None),
     ({}, {}, {"gpus": [{**GPU, "throttle": ["gpu_idle", "hw_thermal_slowdown"]}]},
-     "0000:41:00.0 was slowed down after it: hw_thermal_slowdown"),
+     "0000:41:00.0 was throttled after it: hw_thermal_slowdown"),
     ({"throttle": ["sw_power_cap"]}, {}, {"gpus": [{**GPU, "throttle": ["hw_slowdown"]}]}, None),
     ({}, {"users": [SERVER]}, {"users": [{**SERVER, "pid": 200}]}, None),
-    ({}, {"users": []}, {"users": [SERVER]}, "vllm (pid 100) in 101 began to use a GPU meanwhile"),
+    ({}, {"users": []}, {"users": [SERVER]}, "vllm (pid 100) in 101 started to use a GPU meanwhile"),
     ({}, {"users": None}, {"users": [SERVER]}, None),
     ({"users": ["vllm"]}, {"users": [SERVER]}, {"users": [SERVER]}, None),
     ({"users": ["sglang::scheduler_TP0"]}, {"users": [{**SERVER, "command": "sglang::schedul"}]}, {}, None),
@@ -182,5 +182,5 @@ def test_a_server_that_does_not_come_back_is_one_error(folder):
     with pytest.raises(RunFailed, match=r"^the restart before run 2: restart is not installed$"):
         restart(lambda _arguments: {"failed": True, "msg": "restart is not installed"}, benchmark(restart=RESTART),
                 folder, 2)
-    with pytest.raises(ValueError, match=r"'small' does not say how its server is restarted"):
+    with pytest.raises(ValueError, match=r"'small' has no restart command for its server"):
         restart(execute, benchmark(), folder, 2)

@@ -66,7 +66,7 @@ def record(tmp_path):
 def test_all_runs(series, tmp_path):
     made = series(loud=True)
     made.measure(Host(answer(90), answer(100), answer(110)))
-    assert made.message[0] == "pve1: run 1: speed 90 tok/s (to warm up)"
+    assert made.message[0] == "pve1: run 1: speed 90 tok/s (warm-up)"
     assert made.message[1] == "pve1: run 2: speed 100 tok/s"
     assert made.answer()["summary"] == {"speed": {"median": 105, "low": 100, "high": 110, "runs": 2}}
     assert record(tmp_path)["stopped"] is None
@@ -104,7 +104,7 @@ def test_the_record_of_a_run_is_whole_while_the_next_one_runs(series, tmp_path):
     series().measure(execute)
     assert seen[0] is None
     assert [(len(document["runs"]), document["stopped"]) for document in seen[1:]] == [
-        (1, "it was still running when this was written"), (2, "it was still running when this was written")]
+        (1, "still running"), (2, "still running")]
 
 
 def test_a_first_run_that_cannot_be_started_is_kept_too(series, tmp_path):
@@ -120,8 +120,8 @@ def test_no_run_that_counts_is_a_failure(series):
     made.measure(Host(answer(90), answer(100, load=3), answer(110, load=4)))
     message = made.answer()
     assert message["failed"]
-    assert message["msg"] == ("no run of 'small' counts: the load was 3 before it, at most 1 counts; "
-                              "the load was 4 before it, at most 1 counts. Wait, or set other limits")
+    assert message["msg"] == ("no run of 'small' counts: the load was 3 before it, the limit is 1; "
+                              "the load was 4 before it, the limit is 1. Wait, or change the limits")
     assert (message["runs"], message["discarded"], message["summary"]) == (3, 2, {})
 
 
@@ -150,7 +150,7 @@ def test_a_command_on_the_controller_that_fails(tmp_path):
 
 
 def test_a_host_that_cannot_be_asked():
-    failed = {"failed": True, "msg": "sysroot /x is not a folder on this host"}
+    failed = {"failed": True, "msg": "sysroot /x is not a directory on this host"}
     assert here(Host(failed), "true") == failed
     found = here(Host(ask({}), failed), "true")
     assert (found["failed"], found["msg"], found["conditions"]["after"]) == (True, failed["msg"], None)

@@ -93,12 +93,12 @@ def test_own_checks_may_ask_for_tunables_that_no_shipped_one_reads(own):
     ("host.derived.compute_gpus > `0`", "lenght(host.gpus) > `0`",
      "check my_check: applies: there is no function lenght(): did you mean 'length'? (in lenght(host.gpus) > `0`)"),
     ('host.tunables."sysctl:kernel.pid_max"', 'host.sysctl."fs.file-max"',
-     """check my_check: actual: there is no 'fs.file-max' in host.sysctl (in host.sysctl."fs.file-max"); a sysctl """
-     'that host_info does not read by itself is host.tunables."sysctl:NAME"'),
+     """check my_check: actual: there is no 'fs.file-max' in host.sysctl (in host.sysctl."fs.file-max"); for a """
+     'sysctl that host_info does not read by default use host.tunables."sysctl:NAME"'),
     ("{host.identity.hostname}", "{host.identity.hostnam}",
      "check my_check: why: there is no 'hostnam' in host.identity: did you mean 'hostname'? "
      "(in host.identity.hostnam)"),
-    ("{host.identity.hostname}", "{host.identity", "check my_check: why: a { is not closed: write {{ for a brace "
+    ("{host.identity.hostname}", "{host.identity", "check my_check: why: unclosed {: write {{ for a literal brace "
                                                    "(in Every worker of {host.identity has many threads.)"),
     ("{host.identity.hostname}", "{it.bdf}", "check my_check: why: 'bdf' asked of it, which is null (in it.bdf)"),
     ("op: at_least", "op: atleast", "check my_check: expect.op: 'atleast' is none of equals, not_equals, one_of, "
@@ -110,12 +110,13 @@ def test_own_checks_may_ask_for_tunables_that_no_shipped_one_reads(own):
     ("value: 65536", "value: 65536, from: host.cpu.logical",
      "check my_check: expect: exactly one of the keys value, from is needed"),
     ("op: at_least, value: 65536", "op: empty, value: 65536",
-     "check my_check: expect: the key 'value' has no place here"),
+     "check my_check: expect: the key 'value' is not allowed here"),
     ("op: at_least, value: 65536", "op: one_of, value: [65536]",
-     "check my_check: fix.value: the op one_of does not say what to write to sysctl:kernel.pid_max: name it here"),
+     "check my_check: fix.value: the op one_of does not determine the value to write to sysctl:kernel.pid_max: set it "
+     "here"),
     ("sysctl:kernel.pid_max\n    risk", "sysfs:/sys/x\n    risk",
-     "check my_check: fix.value: the op at_least does not say what to write to sysfs:/sys/x: name it here"),
-    ("class: runtime", "class: reboot\n    how: so", "check my_check: fix: the key 'tunable' has no place here"),
+     "check my_check: fix.value: the op at_least does not determine the value to write to sysfs:/sys/x: set it here"),
+    ("class: runtime", "class: reboot\n    how: so", "check my_check: fix: the key 'tunable' is not allowed here"),
     ("    undo: sysctl kernel.pid_max=32768\n", "", "check my_check: fix: the key 'undo' is missing"),
     ("evidence: community", "evidence: community\n  plan_if: host.gpus",
      "check my_check: plan_if: yields an array, not a boolean (in host.gpus)"),
@@ -169,7 +170,7 @@ def test_a_file_that_is_not_there():
 
 
 def test_a_folder_without_checks(tmp_path):
-    with pytest.raises(CatalogueError, match=r"the folder holds no \.yml file"):
+    with pytest.raises(CatalogueError, match=r"the directory has no \.yml file"):
         load([str(tmp_path)])
 
 
@@ -177,8 +178,8 @@ def test_an_id_that_is_taken(own):
     one, two = own(), own(name="two.yml")
     with pytest.raises(CatalogueError) as caught:
         load([str(one), str(two)])
-    assert str(caught.value) == (f"{two}: check my_check: id: is taken by {one}: choose another id, or change the "
-                                 "value or priority of that one with gpuhost_overrides")
+    assert str(caught.value) == (f"{two}: check my_check: id: is already used by {one}: choose another id, or change "
+                                 "that check's value or priority with gpuhost_overrides")
 
 
 def test_missing_jsonschema_is_one_message_that_names_it(own, monkeypatch):
@@ -254,9 +255,9 @@ def test_a_profile_extends_a_shipped_one(profile):
     ("priorities: {alpha: P0}", "check alpha: priority: a tunable is never above P1"),
     ("priorities: {alpha: P7}", "priorities.alpha: 'P7' is none of P0, P1, P2, info"),
     ("plans: [alpha]", "unknown key 'plans': did you mean 'plan'?"),
-    ("extends: mine.yml", "extends: goes in a circle: "),
+    ("extends: mine.yml", "extends: is circular: "),
     ("extends: inferenze", "there is no profile 'inferenze' (shipped: before_reboot, conservative, full, inference, "
-                           "training_rdma; your own is named by the path of its file): did you mean 'inference'?"),
+                           "training_rdma; for your own use the path of its file): did you mean 'inference'?"),
 ])
 def test_a_mistake_in_a_profile_is_one_message(profile, checks, text, message):
     path = profile(text)
@@ -269,6 +270,6 @@ def test_a_profile_nobody_knows():
     with pytest.raises(CatalogueError) as caught:
         load_profile("conservativ")
     assert str(caught.value) == ("gpuhost_profile: there is no profile 'conservativ' (shipped: before_reboot, "
-                                 "conservative, full, inference, training_rdma; your own is named by the path of its "
+                                 "conservative, full, inference, training_rdma; for your own use the path of its "
                                  "file): did you mean 'conservative'?")
     assert profile_names() == ["before_reboot", "conservative", "full", "inference", "training_rdma"]

@@ -283,10 +283,10 @@ def test_a_virtual_machine_raises_no_alarm():
                                                      "numa_balancing", "rmem_max")} == {
         "pcie_maxreadreq": "no GPU on this host",
         "nvidia_module": "no NVIDIA GPU on this host",
-        "clocksource": "the target is a virtual machine (kvm), whose hypervisor keeps the time",
-        "swappiness": "no GPU serves from this host",
-        "numa_balancing": "no GPU serves from this host",
-        "rmem_max": "no GPU serves from this host"}
+        "clocksource": "the target is a virtual machine (kvm), where the hypervisor provides the time",
+        "swappiness": "no GPU is used by this host",
+        "numa_balancing": "no GPU is used by this host",
+        "rmem_max": "no GPU is used by this host"}
 
 
 def test_a_container_is_told_to_ask_its_host():
@@ -294,7 +294,7 @@ def test_a_container_is_told_to_ask_its_host():
     assert {name for name, finding in found.items() if finding["verdict"] == "fail"} == {"target_kind"}
     assert {name for name, finding in found.items() if finding["verdict"] == "unknown"} == set()
     assert found["numa_balancing"]["reason"] == \
-        "the target is a container (lxc): its host decides, audit that one"
+        "the target is a container (lxc): audit its host"
 
 
 def test_a_gpu_that_a_vm_was_given_is_judged_without_the_emulated_ports():
@@ -408,7 +408,7 @@ def test_a_virtual_function():
 def test_idle_speed_passes_and_says_so():
     finding = judged(neutral.epyc())[f"pcie_link_speed {ODD}"]
     assert finding["verdict"] == "pass"
-    assert finding["reason"] == "speed not judged: idle (2.5 of 32 GT/s, P8, 0 % used)"
+    assert finding["reason"] == "speed not evaluated: idle (2.5 of 32 GT/s, P8, 0 % used)"
 
 
 def test_a_locked_speed_fails_even_at_rest():
@@ -428,7 +428,7 @@ def test_a_card_in_an_older_slot_is_limited_not_broken():
     assert found["pcie_link_speed 0000:03:00.0"]["verdict"] == "pass"
     bottleneck = found["pcie_bottleneck 0000:03:00.0"]
     assert (bottleneck["verdict"], bottleneck["priority"]) == ("fail", "P2")
-    assert bottleneck["reason"] == "0000:00:01.1 carries 15.8 GB/s each way, the GPU could take 63.0"
+    assert bottleneck["reason"] == "0000:00:01.1 supports 15.8 GB/s per direction, the GPU 63.0"
 
 
 @pytest.mark.parametrize("fatal, nonfatal, verdict, priority", [
@@ -443,9 +443,9 @@ def test_fatal_errors_are_urgent(fatal, nonfatal, verdict, priority):
     ({"largest_bar": 256 << 20}, "fail", "268435456 bytes, 102641958912 are needed"),
     ({"memory_mib": ABSENT}, "pass", None),
     ({"memory_mib": ABSENT, "resizable_bar": lacking("gone")}, "unknown",
-     "resizable_bar could not be read: the device is gone (it answers with all ones)"),
+     "resizable_bar could not be read: the device is gone (it reads all ones)"),
     ({"memory_mib": ABSENT, "resizable_bar": ok([])}, "unknown",
-     "memory_mib could not be read: this host has no such thing"),
+     "memory_mib could not be read: not present on this host"),
 ])
 def test_the_window_to_the_memory(change, verdict, reason):
     finding = judged(merge_facts(change))[f"pcie_bar_size {ODD}"]
@@ -519,7 +519,7 @@ def test_profilers_permission_is_never_planned_by_itself():
 @pytest.mark.parametrize("swap, reason", [
     ([], "no swap is active, so vm.swappiness does nothing"),
     ([{**neutral.disk_swap(), "device": "/dev/zram0", "zram": True}],
-     "only zram swap is active: it is memory itself, and a high swappiness is right for it"),
+     "only zram swap is active: it is in memory, and a high swappiness is right for it"),
 ])
 def test_swappiness_needs_swap_on_disk(swap, reason):
     facts = merge(neutral.epyc(), {"memory": {"swap": {"value": swap}}, "sysctl": {"vm.swappiness": ok("60")}})
@@ -540,9 +540,9 @@ def test_only_nodes_with_memory_count(second, verdict):
 @pytest.mark.parametrize("containers, dedicated, planned, because", [
     (0, False, True, None), (3, True, True, None),
     (3, False, False, "running guests that are not pinned to CPUs: 3. They would lose automatic placement: pin them "
-                      "first, or say that the host is dedicated (gpuhost_dedicated)"),
+                      "first, or declare the host as dedicated (gpuhost_dedicated)"),
     (None, True, True, None),
-    (None, False, False, "guests.unpinned_running could not be read: what was read makes no sense"),
+    (None, False, False, "guests.unpinned_running could not be read: the content is not valid"),
 ])
 def test_numa_balancing_is_planned_only_where_guests_are_pinned(containers, dedicated, planned, because):
     unpinned = lacking("unparsable") if containers is None else ok(containers)
@@ -556,7 +556,7 @@ def test_numa_balancing_is_planned_only_where_guests_are_pinned(containers, dedi
     ({}, None),
     ({"users": ok([{"pid": 4242, "command": "vllm", "container": "101"}])},
      "vllm (process 4242) uses the GPU: stop it first"),
-    ({"claimed_by": lacking("unparsable")}, "derived.claims could not be read: what was read makes no sense"),
+    ({"claimed_by": lacking("unparsable")}, "derived.claims could not be read: the content is not valid"),
     ({"virtual_functions": 2}, "the GPU has virtual functions enabled, whose guests share its link"),
 ])
 def test_when_a_read_request_is_not_changed(change, because):
@@ -575,7 +575,7 @@ def test_lockdown_refuses_config_writes():
 
 def test_a_container_that_uses_the_gpu_is_named_in_the_risk():
     fix = judged(merge_facts({"pcie": {"value": {"max_read_request": 512}}}))[f"pcie_maxreadreq {ODD}"]["fix"]
-    assert "Containers that use this GPU: 101." in fix["risk"]
+    assert "Containers with this GPU: 101." in fix["risk"]
 
 
 def test_thp_always_is_as_good_as_madvise():
@@ -641,7 +641,7 @@ def test_gpus_that_all_belong_to_guests_need_no_module():
     facts = merge(neutral.epyc(), {"gpus": [{"driver": "vfio-pci", "state": "passed_through"}],
                                    "nvidia": {"module": {"state": "absent"}}})
     finding = judged(facts)["nvidia_module"]
-    assert (finding["verdict"], finding["reason"]) == ("not_applicable", "every NVIDIA GPU is given to a guest")
+    assert (finding["verdict"], finding["reason"]) == ("not_applicable", "every NVIDIA GPU is assigned to a guest")
 
 
 @pytest.mark.parametrize("running, priority", [(True, "P0"), (False, "P1"), (None, "P1")])

@@ -50,12 +50,13 @@ def test_desired_values(given, wanted):
      "sysctl:vm.swappiness: {'atleast': 5} is neither a value, nor {at_least: NUMBER}, nor {set: VALUE, only_from: "
      "VALUE, identity: TEXT, restores: true} (unknown: atleast)"),
     ({"sysctl": {"swappiness": 10}},
-     "sysctl:swappiness: 'swappiness' is not a sysctl key: it has no folder, as in vm.swappiness"),
+     "sysctl:swappiness: 'swappiness' is not a sysctl key: a component before the name is missing, as in "
+     "vm.swappiness"),
     ({"sysctl": {"vm.dirty_ratio": 10, "vm.dirty_bytes": 268435456}},
-     "sysctl: vm.dirty_ratio and vm.dirty_bytes exclude each other: one of them must be 0 or left out"),
+     "sysctl: vm.dirty_ratio and vm.dirty_bytes exclude each other: one of them must be 0 or omitted"),
     ({"sysctl": {"vm.dirty_background_ratio": {"set": 5}, "vm.dirty_background_bytes": 4096}},
      "sysctl: vm.dirty_background_ratio and vm.dirty_background_bytes exclude each other: one of them must be 0 or "
-     "left out"),
+     "omitted"),
     ({"sysfs": {"/proc/sys/vm/swappiness": 1}}, "sysfs:/proc/sys/vm/swappiness: it is not a path below /sys"),
     ({"sysfs": {"/sys/../etc/passwd": 1}}, "sysfs:/sys/../etc/passwd: it is not a path below /sys"),
     ({"sysfs": {"/sys/kernel/mm/ksm/run": {"at_least": 1}}},

@@ -24,7 +24,7 @@ OWN = Profile("ours", file="profiles/ours.yml", values={"swappiness": 5}, plan=f
     (OWN, "somaxconn", {}, False, "check somaxconn, which the profile ours (profiles/ours.yml) plans"),
     (OWN, "swappiness", {"value": 1}, False, "gpuhost_overrides"),
     ("conservative", "swappiness", {"plan": True}, False, "check swappiness, which gpuhost_overrides plans"),
-    ("conservative", "somaxconn", {}, True, "check somaxconn, which gpuhost_include plans"),
+    ("conservative", "somaxconn", {}, True, "check somaxconn, planned by gpuhost_include"),
 ])
 def test_who_wants_a_value(profile, check, override, included, origin):
     profile = load_profile(profile) if isinstance(profile, str) else profile

@@ -42,7 +42,7 @@ def test_eight_gpus_one_slow_one_gone():
         "0000:05:00.0": "pass", "0000:06:00.0": "unknown", "0000:07:00.0": "pass", "0000:08:00.0": "pass"}
     assert summary(findings, today=TODAY)["verdicts"] == {"fail": 1, "unknown": 1, "pass": 6, "not_applicable": 0}
     assert findings[0]["reason"] == "it has 8 of 16 lanes"
-    assert findings[1]["reason"] == "pcie could not be read: the device is gone (it answers with all ones)"
+    assert findings[1]["reason"] == "pcie could not be read: the device is gone (it reads all ones)"
     assert findings[2]["reason"] == "it has them all"
 
 
@@ -158,7 +158,7 @@ def test_absent_is_unknown_where_the_check_does_not_say_what_it_means():
     host["sysctl"]["vm.swappiness"] = tiny.lacking("absent")
     finding = only(judge(host, tiny.checks(tiny.SWAPPINESS), tiny.PLAIN, today=TODAY), "swappiness")
     assert finding["verdict"] == "unknown"
-    assert finding["reason"] == 'sysctl."vm.swappiness" could not be read: this host has no such thing'
+    assert finding["reason"] == 'sysctl."vm.swappiness" could not be read: not present on this host'
 
 
 @pytest.mark.parametrize("source, verdict, recommended, reason", [
@@ -186,9 +186,9 @@ def test_what_was_derived_says_itself_why_it_is_not_to_be_had():
 
 @pytest.mark.parametrize("entries, reason", [
     ([{"fact": 'sysctl."net.core.rmem_max"', "path": "/proc/sys/net/core/rmem_max", "text": "many"}],
-     'sysctl."net.core.rmem_max" could not be read: /proc/sys/net/core/rmem_max holds \'many\', what was read makes no '
-     "sense"),
-    ([], 'sysctl."net.core.rmem_max" could not be read: what was read makes no sense'),
+     'sysctl."net.core.rmem_max" could not be read: /proc/sys/net/core/rmem_max holds \'many\', the content is '
+     "not valid"),
+    ([], 'sysctl."net.core.rmem_max" could not be read: the content is not valid'),
 ])
 def test_what_makes_no_sense_is_told_with_its_file(entries, reason):
     host = {**tiny.host(), "unparsable": entries}
@@ -244,7 +244,7 @@ def test_a_contested_check_is_planned_only_by_name():
     host = with_512()
     fix = fix_of(tiny.READ_REQUEST, host)
     assert fix["planned"] is False
-    assert fix["not_planned_because"] == "it is contested and the profile plain does not name it: gpuhost_include does"
+    assert fix["not_planned_because"] == "it is contested and not listed in the profile plain: use gpuhost_include"
     assert fix["change"] == {"address": "pcie_maxreadreq:0000:01:00.0", "value": 4096}
     assert fix_of(tiny.READ_REQUEST, host, include=["read_request"])["planned"] is True
     assert fix_of(tiny.READ_REQUEST, host, Profile("p", plan=frozenset(["read_request"])))["planned"] is True
@@ -264,7 +264,7 @@ def test_what_must_be_so_before_a_change_is_planned(gpu, reason):
 
 @pytest.mark.parametrize("guests, dedicated, reason", [
     ({"status": "ok", "value": 0}, False, None),
-    ({"status": "ok", "value": 3}, False, "it is only planned where host.dedicated || host.guests == `0`"),
+    ({"status": "ok", "value": 3}, False, "it is only planned if host.dedicated || host.guests == `0`"),
     ({"status": "ok", "value": 3}, True, None),
     ({"status": "denied", "value": None}, True, None),
     ({"status": "denied", "value": None}, False, "guests could not be read: it needs root"),
@@ -286,9 +286,9 @@ def test_a_condition_that_is_neither_true_nor_false_plans_nothing():
 
 @pytest.mark.parametrize("profile, reason", [
     (Profile("careful", evidence=frozenset(["kernel_doc", "vendor"])),
-     "its evidence is community, and the profile careful plans what is graded kernel_doc and vendor"),
+     "its evidence is community, and the profile careful only plans kernel_doc and vendor"),
     (Profile("careful", evidence=frozenset(["vendor"]), plan=frozenset(["buffers"])), None),
-    (Profile("idle", leave=frozenset(["buffers"])), "the profile idle leaves it alone"),
+    (Profile("idle", leave=frozenset(["buffers"])), "not planned by the profile idle"),
 ])
 def test_a_profile_chooses_what_is_planned(profile, reason):
     host = tiny.host()
@@ -300,7 +300,7 @@ def test_a_check_that_does_not_plan_itself():
     host = tiny.host()
     host["sysctl"]["net.core.rmem_max"] = tiny.ok("1")
     check = {**tiny.BUFFERS, "plan": False}
-    assert fix_of(check, host)["not_planned_because"].startswith("it is planned only for those who name it")
+    assert fix_of(check, host)["not_planned_because"].startswith("it is planned only on request")
     assert fix_of(check, host, include=["buffers"])["planned"] is True
 
 
@@ -332,7 +332,7 @@ def test_a_fixed_value_is_not_written_where_the_user_wants_another():
     check = {**tiny.SWAPPINESS, "fix": {**tiny.SWAPPINESS["fix"], "value": "10"}}
     host = tiny.host()
     assert fix_of(check, host, overrides={"swappiness": {"value": 30}})["not_planned_because"] == (
-        "no value can be written: the check writes one fixed value, and another one is wanted here: name it in "
+        "no value can be written: the check writes a fixed value, and another one is wanted here: set it in "
         "gpuhost_values")
 
 
@@ -359,7 +359,7 @@ def test_a_tunable_may_be_left_out_by_an_override():
     ({"only": ["swapiness"]}, "gpuhost_only: there is no check 'swapiness': did you mean 'swappiness'?"),
     ({"skip": ["with"]}, "gpuhost_skip: there is no check 'with': did you mean 'width'?"),
     ({"include": ["readrequest"]}, "gpuhost_include: there is no check 'readrequest': did you mean 'read_request'?"),
-    ({"include": ["width"]}, "gpuhost_include: check width: its fix is of the class manual: a tune only makes run-time "
+    ({"include": ["width"]}, "gpuhost_include: check width: its fix has the class manual: a tune only makes runtime "
                              "changes"),
     ({"overrides": {"widht": {}}}, "gpuhost_overrides: there is no check 'widht': did you mean 'width'?"),
     ({"overrides": {"width": 8}}, "gpuhost_overrides: check width: 8 is not a mapping: write {value: 8}"),

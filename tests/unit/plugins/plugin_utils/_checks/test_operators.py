@@ -105,9 +105,9 @@ def test_what_is_cannot_be_understood(op, type_name, actual, message):
                             "quote it in YAML"),
     ("equals", "int", "ten", '"ten" is not an int'),
     ("one_of", "str", "madvise", '"madvise" is a string, not a list'),
-    ("one_of", "list", [], "one_of does not take the type list, only any, bool, float, int, str"),
-    ("at_least", "str", "5", "at_least does not take the type str, only float, int, ints"),
-    ("matches", "int", 5, "matches does not take the type int, only str"),
+    ("one_of", "list", [], "one_of does not support the type list, only any, bool, float, int, str"),
+    ("at_least", "str", "5", "at_least does not support the type str, only float, int, ints"),
+    ("matches", "int", 5, "matches does not support the type int, only str"),
     ("matches", "str", "6.(", "'6.(' is not a regular expression: missing ), unterminated subpattern at position 2"),
 ])
 def test_what_is_wanted_does_not_fit(op, type_name, value, message):

@@ -36,11 +36,11 @@ def test_yaml_may_have_made_a_date_of_the_day(day):
     ([{"check": "numa_balancing", "expires": "2026-12-31"}],
      "gpuhost_waivers: check numa_balancing: reason: a waiver needs a reason"),
     ([{"check": "numa_balancing", "reason": "r"}],
-     "gpuhost_waivers: check numa_balancing: expires: None is not a day like 2026-12-31"),
+     "gpuhost_waivers: check numa_balancing: expires: None is not a date like 2026-12-31"),
     ([{**GOOD, "expires": "2026-02-30"}],
-     "gpuhost_waivers: check numa_balancing: expires: '2026-02-30' is not a day like 2026-12-31"),
+     "gpuhost_waivers: check numa_balancing: expires: '2026-02-30' is not a date like 2026-12-31"),
     ([{**GOOD, "expires": 20261231}],
-     "gpuhost_waivers: check numa_balancing: expires: 20261231 is not a day like 2026-12-31"),
+     "gpuhost_waivers: check numa_balancing: expires: 20261231 is not a date like 2026-12-31"),
 ])
 def test_a_mistake_is_one_message(given, message):
     with pytest.raises(CatalogueError) as caught:

@@ -41,7 +41,8 @@ def derived(line=GRUB_LINE, os="debian", kernels=(), unknown=(), vendor="Authent
     (EFI_LINE, "debian", False, "/etc/kernel/cmdline",
      "edit the one line of /etc/kernel/cmdline, then run kernel-install add RELEASE IMAGE for each kernel"),
     ("console=ttyS0 initrd=/boot/initrd", "debian", False, None,
-     "edit it where the boot loader of this host has it (the running command line does not tell which loader that is)"),
+     "edit it in the configuration of this host's boot loader (the running command line does not show which one is "
+     "used)"),
 ])
 def test_each_boot_loader_has_a_place_of_its_own(line, os, tool, file, edit):
     found = derived(line, os, proxmox_boot_tool=tool)
@@ -56,12 +57,12 @@ def test_the_drop_in_that_wins_is_the_one_to_edit():
 OLD, NEW, DEBIAN = "6.8.12-9-pve", "6.14.11-4-pve", "6.16.12+deb13-amd64"
 ENTRY = "gnulinux-advanced-0-1>gnulinux-6.8.12-9-pve-advanced-0-1"
 GONE = "gnulinux-advanced-0-1>gnulinux-6.5.13-1-pve-advanced-0-1"
-NEWEST = "; the newest that is installed is"
+NEWEST = "; the newest installed is"
 
 
 @pytest.mark.parametrize("of_boot, release, because", [
-    ({}, DEBIAN, "the newest that is installed"),
-    ({"proxmox_boot_tool": True}, NEW, "the newest that is installed"),
+    ({}, DEBIAN, "the newest installed"),
+    ({"proxmox_boot_tool": True}, NEW, "the newest installed"),
     ({"pinned": ok(OLD)}, OLD, f"pinned by proxmox-boot-tool{NEWEST} {DEBIAN}"),
     ({"pinned": ok(OLD), "proxmox_boot_tool": True}, OLD, f"pinned by proxmox-boot-tool{NEWEST} {NEW}"),
     ({"pinned": ok(OLD), "pinned_once": ok(NEW), "proxmox_boot_tool": True}, NEW,
@@ -69,10 +70,10 @@ NEWEST = "; the newest that is installed is"
     ({"grub": {"default": ok(ENTRY)}}, OLD, f"the default entry of the boot loader ({ENTRY}){NEWEST} {DEBIAN}"),
     ({"grub": {"default": ok("saved"), "entry": ok(f"0123456789abcdef-{NEW}")}}, NEW,
      f"the default entry of the boot loader (0123456789abcdef-{NEW}){NEWEST} {DEBIAN}"),
-    ({"grub": {"default": ok("saved")}}, DEBIAN, "the newest that is installed"),
-    ({"grub": {"default": ABSENT}}, DEBIAN, "the newest that is installed"),
-    ({"grub": {"flavours": ["nvidia", "pve"]}}, NEW, "the newest that is installed"),
-    ({"grub": {"flavours": ["nvidia"]}}, DEBIAN, "the newest that is installed"),
+    ({"grub": {"default": ok("saved")}}, DEBIAN, "the newest installed"),
+    ({"grub": {"default": ABSENT}}, DEBIAN, "the newest installed"),
+    ({"grub": {"flavours": ["nvidia", "pve"]}}, NEW, "the newest installed"),
+    ({"grub": {"flavours": ["nvidia"]}}, DEBIAN, "the newest installed"),
     ({"grub": {"top_level": "/boot/vmlinuz-6.8.12-9-pve"}}, OLD,
      f"the default entry of the boot loader (/boot/vmlinuz-6.8.12-9-pve){NEWEST} {DEBIAN}"),
     ({"grub": {"default": ok("saved"), "entry": ok(NEW), "top_level": "/boot/vmlinuz-6.8.12-9-pve"}}, NEW,
@@ -100,9 +101,9 @@ def test_nobody_knows_which_kernel_starts_next(kernels, of_boot, status):
 
 @pytest.mark.parametrize("of_boot, gone, because", [
     ({"pinned": ok("5.15.108-1-pve")}, "5.15.108-1-pve",
-     f"5.15.108-1-pve is pinned by proxmox-boot-tool and is not installed{NEWEST} {NEW}"),
+     f"5.15.108-1-pve is pinned by proxmox-boot-tool but not installed{NEWEST} {NEW}"),
     ({"grub": {"default": ok("saved"), "entry": ok(GONE)}}, "6.5.13-1-pve",
-     f"the default entry of the boot loader, {GONE}, names no installed kernel{NEWEST} {NEW}"),
+     f"the default entry of the boot loader, {GONE}, does not refer to an installed kernel{NEWEST} {NEW}"),
     ({"grub": {"default": ok("Advanced options for Debian GNU/Linux>Debian GNU/Linux, with Linux 6.1.0-37-amd64")}},
      "6.1.0-37-amd64", None),
     ({"pinned": ok(OLD)}, None, None), ({"grub": {"default": ok(ENTRY)}}, None, None), ({}, None, None),
@@ -121,7 +122,7 @@ def test_a_pin_to_a_kernel_that_is_gone_says_so():
                                    "nvidia": {"kernels": [{"release": OLD}, {"release": NEW}]}})
     found = judged(facts)
     kernel, module = found["next_kernel", None], found["next_kernel_nvidia", None]
-    said = f"5.15.108-1-pve is pinned by proxmox-boot-tool and is not installed{NEWEST} {NEW}"
+    said = f"5.15.108-1-pve is pinned by proxmox-boot-tool but not installed{NEWEST} {NEW}"
     assert (kernel["verdict"], kernel["priority"], kernel["reason"]) == (
         "fail", "P2", f"{said}; 6.17.13-2-pve runs")
     assert (module["verdict"], module["reason"]) == ("unknown", said)
@@ -141,7 +142,7 @@ def test_a_host_of_proxmox_boot_tool_without_a_kernel_of_proxmox():
 def test_the_risk_of_a_reboot_names_the_other_kernel_and_the_majors():
     assert "device majors of nvidia-uvm" in derived(kernels=(OLD,))["risk"]
     assert "starts then" not in derived(kernels=(OLD,))["risk"]
-    assert derived(kernels=(OLD, NEW))["risk"].endswith(f"Kernel {NEW} starts then, not {OLD}.")
+    assert derived(kernels=(OLD, NEW))["risk"].endswith(f"Kernel {NEW} boots then, not {OLD}.")
 
 
 # -- the command line -------------------------------------------------------------------------------------------------
@@ -150,25 +151,25 @@ def test_the_risk_of_a_reboot_names_the_other_kernel_and_the_majors():
     ("iommu=pt amd_pstate=active mitigations=off", "AuthenticAMD", {}),
     ("intel_iommu=on,sm_on iommu=pt", "GenuineIntel", {}),
     ("amd_iommu=on iommu=pt", "AuthenticAMD", {"amd_iommu=on": "the IOMMU of AMD processors is on"}),
-    ("amd_iommu=pt", "AuthenticAMD", {"amd_iommu=pt": "passthrough is iommu=pt"}),
-    ("amd_iommu=fullflush,on", "AuthenticAMD", {"amd_iommu=fullflush,on": "no option of it"}),
+    ("amd_iommu=pt", "AuthenticAMD", {"amd_iommu=pt": "passthrough mode use iommu=pt"}),
+    ("amd_iommu=fullflush,on", "AuthenticAMD", {"amd_iommu=fullflush,on": "not an option of it"}),
     ("intel_iommu=on intel_idle.max_cstate=1", "AuthenticAMD",
      {"intel_iommu=on": "another vendor", "intel_idle.max_cstate=1": "another vendor"}),
     ("amd_iommu=on amd-pstate=active", "GenuineIntel",
      {"amd_iommu=on": "another vendor", "amd-pstate=active": "another vendor"}),
-    ("intel_idle.max_cstate=0", "GenuineIntel", {"intel_idle.max_cstate=0": "acpi_idle offers those"}),
+    ("intel_idle.max_cstate=0", "GenuineIntel", {"intel_idle.max_cstate=0": "acpi_idle then uses those"}),
     ("pci=noacs,realloc", "AuthenticAMD", {"pci=noacs,realloc": "pci=config_acs="}),
     ("numa_balancing=0 transparent_hugepage=off amd_pstate=on", "AuthenticAMD",
-     {"numa_balancing=0": "enable, disable and nothing else", "transparent_hugepage=off": "always, madvise, never",
+     {"numa_balancing=0": "it only accepts enable, disable", "transparent_hugepage=off": "always, madvise, never",
       "amd_pstate=on": "disable, passive, active, guided"}),
     ("elevator=none", "AuthenticAMD", {"elevator=none": "since Linux 5.4"}),
-    ("mitigations=off mitigations=auto", "AuthenticAMD", {"mitigations=off": "mitigations=auto comes later and wins"}),
+    ("mitigations=off mitigations=auto", "AuthenticAMD", {"mitigations=off": "mitigations=auto overrides it"}),
     ("hugepagesz=1G hugepages=4 hugepagesz=2M hugepages=8 console=tty0 console=ttyS0", "AuthenticAMD", {}),
-    ("amd_iommu=off iommu=pt", "AuthenticAMD", {"iommu=pt": "no IOMMU to pass anything through with amd_iommu=off"}),
+    ("amd_iommu=off iommu=pt", "AuthenticAMD", {"iommu=pt": "needs an IOMMU, which is disabled by amd_iommu=off"}),
     ("iommu=pt -- amd_iommu=on", "AuthenticAMD", {}),
     # A processor without a vendor in /proc/cpuinfo is none of x86.
-    ("iommu=pt iommu.passthrough=1", None, {"iommu=pt": "x86 alone: here it is iommu.passthrough=1"}),
-    ("iommu=off", None, {"iommu=off": "a parameter of x86 alone"}), ("iommu.passthrough=0", None, {}),
+    ("iommu=pt iommu.passthrough=1", None, {"iommu=pt": "x86 only: here it is iommu.passthrough=1"}),
+    ("iommu=off", None, {"iommu=off": "a parameter for x86 only"}), ("iommu.passthrough=0", None, {}),
 ])
 def test_parameters_without_effect(words, vendor, ignored):
     message = derived(f"{GRUB_LINE} {words}", vendor=vendor)["ignored"]["value"]
@@ -191,11 +192,11 @@ def test_what_asks_for_an_iommu_that_is_on_is_information(words, priority, harml
 
 
 @pytest.mark.parametrize("unknown, why", [
-    ("pcie_acs_override=downstream", "this kernel lacks the patch that it belongs to"),
-    ("amd_iommu=fullfush", "the kernel says that it does not know the option"),
-    ("pci=noresacs", "the kernel says that it does not know the option"),
-    ("hugepage=16", "the kernel does not know it; hugepages is meant?"),
-    ("transparent-hugepages=never", "the kernel does not know it; transparent_hugepage is meant?"),
+    ("pcie_acs_override=downstream", "this kernel does not have the patch for it"),
+    ("amd_iommu=fullfush", "the kernel reports an unknown option"),
+    ("pci=noresacs", "the kernel reports an unknown option"),
+    ("hugepage=16", "not a kernel parameter; did you mean hugepages?"),
+    ("transparent-hugepages=never", "not a kernel parameter; did you mean transparent_hugepage?"),
 ])
 def test_a65_what_the_kernel_does_not_know_is_named(unknown, why):
     """A-65: present on the command line, ignored by this kernel."""
@@ -223,7 +224,7 @@ def test_words_of_the_file_that_wait_for_a_reboot():
     found = derived(f"{GRUB_LINE} mem-encrypt=off", grub={"cmdline": ok(
         "root=/dev/sda2 quiet mem_encrypt=off iommu=pt crashkernel=$SIZE iommu=pt")})["configured"]["value"]
     assert found == {"waiting": ["iommu=pt"], "elsewhere": [],
-                     "says": "iommu=pt in /etc/default/grub waits for a reboot"}
+                     "says": "iommu=pt in /etc/default/grub takes effect at the next boot"}
 
 
 def test_words_in_the_file_of_another_boot_loader():

@@ -68,7 +68,7 @@ def test_limits_under_acpi_cpufreq(changes, found):
     (({}, {}), []),
     (({}, {}, {}, {"governor": ok("ondemand")}, {"governor": ok("ondemand")}),
      ["governor is ondemand on CPUs 3-4, performance on 3 others"]),
-    (({"boost": ok(0)}, {"boost": ok(1)}), ["boost is 1 on CPUs 1, the others do not agree"]),
+    (({"boost": ok(0)}, {"boost": ok(1)}), ["boost is 1 on CPUs 1, the others differ too"]),
     (({"min_khz": ok(2000000)}, {}, {}), ["lowest clock (kHz) is 2000000 on CPUs 0, 1500000 on 2 others"]),
     (({"epp": ok("power")}, {"epp": ABSENT}, {"epp": ABSENT}),
      ["energy performance preference is power on CPUs 0, absent on 2 others"]),
@@ -86,7 +86,7 @@ def test_b01_two_kinds_of_cores_are_no_inconsistency():
     """B-01."""
     assert odd_policies(policies({}, {}, LARGE, LARGE), []) == ok([])
     assert [entry["cpus"] for entry in frequency_limits({"policies": policies({}, {}, LARGE, LARGE)})] == [
-        "4 policies may go up to 3900000 kHz (2) and 5000000 kHz (2)"]
+        "4 policies have a maximum of 3900000 kHz (2) and 5000000 kHz (2)"]
 
 
 def test_b01_an_odd_one_within_its_kind_is_named():
@@ -108,7 +108,7 @@ def test_kinds_with_the_same_limits_are_compared_apart():
 def test_many_clocks_are_told_as_a_range():
     preferred = [{"max_khz": ok(khz), "hardware_max_khz": ok(khz)} for khz in (5000000, 5100000, 5200000, 5300000)]
     assert [entry["cpus"] for entry in frequency_limits({"policies": policies(*preferred)})] == [
-        "4 policies may go up to 5000000 to 5300000 kHz, each to its own"]
+        "4 policies have a maximum of 5000000 to 5300000 kHz, each to its own"]
 
 
 def test_policies_that_could_not_be_read_are_not_compared():

@@ -192,18 +192,18 @@ BUSY = {"smi": {"gpus": [{"bdf": "0000:03:00.0", "pstate": "P0", "utilization": 
 
 
 @pytest.mark.parametrize("mine, slot, nvidia, floor, note", [
-    ({"speed_gts": 32.0}, {}, {}, 32.0, "32 GT/s, all that both ends can do"),
-    ({"speed_gts": 2.5}, {}, {}, 2.5, "speed not judged: idle (2.5 of 32 GT/s, P8, 0 % used)"),
+    ({"speed_gts": 32.0}, {}, {}, 32.0, "32 GT/s, the maximum of both ends"),
+    ({"speed_gts": 2.5}, {}, {}, 2.5, "speed not evaluated: idle (2.5 of 32 GT/s, P8, 0 % used)"),
     ({"speed_gts": 2.5}, {}, {"smi": {"gpus": []}}, 2.5,
-     "speed not judged: no load seen, perhaps idle (2.5 of 32 GT/s)"),
+     "speed not evaluated: no load detected, perhaps idle (2.5 of 32 GT/s)"),
     ({"speed_gts": 16.0}, {}, BUSY, 32.0, "under load: P0, 97 % used"),
     ({"speed_gts": 5.0, "autonomous_speed_disabled": True}, {}, {}, 32.0,
      "locked: Hardware Autonomous Speed Disable is set (LnkCtl2)"),
-    ({"speed_gts": 32.0, "autonomous_speed_disabled": True}, {}, {}, 32.0, "32 GT/s, all that both ends can do"),
+    ({"speed_gts": 32.0, "autonomous_speed_disabled": True}, {}, {}, 32.0, "32 GT/s, the maximum of both ends"),
     ({"speed_gts": 5.0}, {"target_speed_gts": 5.0}, {}, 32.0, "locked: the port's target speed is 5 GT/s (LnkCtl2)"),
     ({"speed_gts": 16.0}, {"max_speed_gts": 16.0, "target_speed_gts": 16.0}, BUSY, 16.0,
-     "16 GT/s, all that both ends can do"),
-    ({"speed_gts": None}, {}, {}, None, "the link reports no speed that has a known code"),
+     "16 GT/s, the maximum of both ends"),
+    ({"speed_gts": None}, {}, {}, None, "the link reports an unknown speed code"),
 ])
 def test_speed_is_judged_only_by_evidence(mine, slot, nvidia, floor, note):
     its = one_gpu({"pcie": {"value": {"link": mine}}}, {"pcie": {"value": {"link": slot}}}, nvidia=nvidia)
@@ -232,14 +232,14 @@ def looks(low: float | None, high: float | None, width: int = 16, changes: int =
 
 @pytest.mark.parametrize("now, samples, nvidia, seen, state, note", [
     (2.5, looks(2.5, 32.0, changes=3), {}, 32.0, "full",
-     "32 GT/s, all that both ends can do; 2.5 to 32 GT/s in 10 looks, with 3 changes"),
+     "32 GT/s, the maximum of both ends; 2.5 to 32 GT/s in 10 samples, with 3 changes"),
     (32.0, looks(2.5, 32.0), BUSY, 2.5, "degraded",
-     "under load: P0, 97 % used; 2.5 to 32 GT/s in 10 looks, with 1 changes"),
+     "under load: P0, 97 % used; 2.5 to 32 GT/s in 10 samples, with 1 changes"),
     (32.0, looks(32.0, 32.0, changes=0), BUSY, 32.0, "full",
-     "32 GT/s, all that both ends can do; 32 to 32 GT/s in 10 looks, with 0 changes"),
+     "32 GT/s, the maximum of both ends; 32 to 32 GT/s in 10 samples, with 0 changes"),
     (2.5, looks(2.5, 2.5, changes=0), {}, 2.5, "idle",
-     "speed not judged: idle (2.5 of 32 GT/s, P8, 0 % used); 2.5 to 2.5 GT/s in 10 looks, with 0 changes"),
-    (None, looks(None, None), {}, None, "unknown", "the link reports no speed that has a known code"),
+     "speed not evaluated: idle (2.5 of 32 GT/s, P8, 0 % used); 2.5 to 2.5 GT/s in 10 samples, with 0 changes"),
+    (None, looks(None, None), {}, None, "unknown", "the link reports an unknown speed code"),
 ])
 def test_case_A52_the_fastest_look_counts_and_under_load_the_slowest(now, samples, nvidia, seen, state, note):
     its = one_gpu({"pcie": {"value": {"link": {"speed_gts": now}}}, "link_samples": samples}, nvidia=nvidia)
@@ -247,14 +247,14 @@ def test_case_A52_the_fastest_look_counts_and_under_load_the_slowest(now, sample
 
 
 @pytest.mark.parametrize("now, samples, nvidia, width, sure, how", [
-    (8, None, {}, 8, False, "at rest, or no load seen (P8, 0 % used), where lanes may be saved"),
+    (8, None, {}, 8, False, "idle, or no load detected (P8, 0 % used), when a GPU may reduce lanes"),
     (8, None, BUSY, 8, True, "under load: P0, 97 % used"),
     # At rest a link that has shown all lanes once has them; under load one that lost them once has lost them.
-    (16, looks(32.0, 32.0, width=8), {}, 16, True, "in each of 10 looks"),
-    (8, {**looks(32.0, 32.0, width=8), "max_width": 8}, {}, 8, True, "in each of 10 looks"),
+    (16, looks(32.0, 32.0, width=8), {}, 16, True, "in each of 10 samples"),
+    (8, {**looks(32.0, 32.0, width=8), "max_width": 8}, {}, 8, True, "in each of 10 samples"),
     (16, looks(32.0, 32.0, width=8), BUSY, 8, True, "under load: P0, 97 % used"),
     (8, {**looks(2.5, 2.5, width=8), "looks": 1, "max_width": 8}, {}, 8, False,
-     "at rest, or no load seen (P8, 0 % used), where lanes may be saved"),
+     "idle, or no load detected (P8, 0 % used), when a GPU may reduce lanes"),
 ])
 def test_lanes_under_load_and_at_rest(now, samples, nvidia, width, sure, how):
     its = one_gpu({"pcie": {"value": {"link": {"width": now}}}, "link_samples": samples}, nvidia=nvidia)
@@ -274,7 +274,8 @@ def test_what_a_gpu_can_do_is_what_nvidia_smi_says_where_that_is_more(generation
 
 @pytest.mark.parametrize("device, model, way", [
     ("2342", "NVIDIA GH200 480GB", "NVLink-C2C"), ("2941", None, "NVLink-C2C"), ("31c2", "NVIDIA GB300", "NVLink-C2C"),
-    ("2e12", "NVIDIA GB10", "one chip"), ("2e12", None, "one chip"), ("2bb5", "NVIDIA Thor", "one chip"),
+    ("2e12", "NVIDIA GB10", "is integrated with"), ("2e12", None, "is integrated with"),
+    ("2bb5", "NVIDIA Thor", "is integrated with"),
 ])
 def test_a_gpu_that_is_joined_to_its_processor_has_no_link_to_judge(device, model, way):
     assert way in one_gpu({"device": device, "model": model})["coherent"]
@@ -355,7 +356,7 @@ CLAIM = {"claimed_by": ok([{"vm": "200", "key": "hostpci0", "value": "0000:03:00
     ({"claimed_by": lacking("denied")}, None, True),
     ({"state": "gone", "pcie": lacking("gone")}, None, True),
     ({"virtual_function": True, "physical_function": "0000:03:00.0"},
-     "a virtual function of 0000:03:00.0: the physical function decides", True),
+     "a virtual function of 0000:03:00.0: see the physical function", True),
 ])
 def test_registers_of_guests_and_sleepers_are_left_alone(gpu, reason, for_host):
     its = one_gpu(gpu)
@@ -394,11 +395,11 @@ def test_proprietary_modules_are_not_supported_on_grace_hopper(device, model, fl
 
 
 @pytest.mark.parametrize("generation, version, verdict, says", [
-    ("volta", "590.48.01", "fail", "branch 590 no longer knows volta GPUs; 580 is the last one that does"),
-    ("pascal", "595.58.03", "fail", "branch 595 no longer knows pascal GPUs; 580 is the last one that does"),
-    ("maxwell", "580.95.05", "pass", "branch 580; 580 is the last one that knows maxwell GPUs"),
-    ("volta", "535.183.06", "pass", "branch 535; 580 is the last one that knows volta GPUs"),
-    ("turing", "590.48.01", "not_applicable", "the current branches know every NVIDIA GPU of this host"),
+    ("volta", "590.48.01", "fail", "branch 590 does not support volta GPUs; 580 is the last branch that does"),
+    ("pascal", "595.58.03", "fail", "branch 595 does not support pascal GPUs; 580 is the last branch that does"),
+    ("maxwell", "580.95.05", "pass", "branch 580; 580 is the last one that supports maxwell GPUs"),
+    ("volta", "535.183.06", "pass", "branch 535; 580 is the last one that supports volta GPUs"),
+    ("turing", "590.48.01", "not_applicable", "the current branches support every NVIDIA GPU of this host"),
 ])
 def test_a_branch_that_no_longer_knows_a_generation(generation, version, verdict, says):
     facts = merge(neutral.epyc(), {"gpus": [{"generation": generation}], "nvidia": {"driver_version": ok(version)}})
@@ -431,7 +432,7 @@ def test_two_that_differ_have_no_majority():
     facts = alike(read_request(512), read_request(256))
     differs = facts["derived"]["gpu_groups"][0]["differs"]
     assert (differs[0]["majority"], len(differs[0]["odd"])) == (None, 2)
-    assert facts["gpus"][0]["derived"]["differs"] == ["MaxReadReq is 512, the others do not agree"]
+    assert facts["gpus"][0]["derived"]["differs"] == ["MaxReadReq is 512, the others differ too"]
 
 
 def test_models_are_compared_with_themselves():
@@ -642,13 +643,13 @@ def test_kernel_version(release, version):
      "CONFIG_X86_AMD_PSTATE"),
     ({"frequency": {"kernel_has_amd_pstate": ABSENT}}, "6.8.12-9-pve", [], "kernel_default", "up to 6.12"),
     ({}, "6.1.0-40-amd64", [], "parameter_missing", "only with amd_pstate=active"),
-    ({}, "6.8.12-9-pve", [], "kernel_default", "up to 6.12 amd-pstate does not load by itself on servers"),
+    ({}, "6.8.12-9-pve", [], "kernel_default", "up to 6.12 amd-pstate is not loaded automatically on servers"),
     ({}, "6.12.57-amd64", [], "kernel_default", "up to 6.12"),
     ({"family": 25}, "6.14.11-4-pve", [], "kernel_default", "older than family 1Ah"),
     ({"family": 26}, "6.14.11-4-pve", [], "refused", "should have loaded"),
     ({}, "6.8.12-9-pve", [{"name": "amd_pstate", "value": "disable"}], "disabled", "amd_pstate=disable"),
     ({}, "6.8.12-9-pve", [{"name": "amd_pstate", "value": "active"}], "refused", "amd_pstate=active is on the"),
-    ({"vendor": "GenuineIntel", "frequency": {"intel_pstate": ok("off")}}, "6.8.0", [], "disabled", "switched off"),
+    ({"vendor": "GenuineIntel", "frequency": {"intel_pstate": ok("off")}}, "6.8.0", [], "disabled", "is disabled"),
     ({"vendor": "GenuineIntel"}, "6.8.0", [{"name": "intel_pstate", "value": "disable"}], "disabled", "command line"),
     ({"vendor": "GenuineIntel"}, "6.8.0", [], "refused", "see the kernel log"),
 ])
@@ -669,15 +670,15 @@ def test_another_driver_needs_no_cause():
 
 @pytest.mark.parametrize("cpu, generic_only", [
     # B-02: Zen and Zen+ have no CPPC (EPYC 7001, and model 8, Ryzen 2000); nothing older has.
-    ({"family": 0x17, "model": 0x01}, "AMD family 17h model 1h has no CPPC: acpi-cpufreq is the driver it has"),
-    ({"family": 0x17, "model": 0x08}, "AMD family 17h model 8h has no CPPC: acpi-cpufreq is the driver it has"),
-    ({"family": 0x15, "model": 0x02}, "AMD family 15h model 2h has no CPPC: acpi-cpufreq is the driver it has"),
+    ({"family": 0x17, "model": 0x01}, "AMD family 17h model 1h has no CPPC: its driver is acpi-cpufreq"),
+    ({"family": 0x17, "model": 0x08}, "AMD family 17h model 8h has no CPPC: its driver is acpi-cpufreq"),
+    ({"family": 0x15, "model": 0x02}, "AMD family 15h model 2h has no CPPC: its driver is acpi-cpufreq"),
     ({"family": 0x17, "model": 0x31}, None),        # EPYC 7002
     ({"family": 0x19, "model": 0x01}, None),
     ({"vendor": "HygonGenuine", "family": 0x18, "model": 0x00},
-     "the kernel has no frequency driver made for processors of HygonGenuine"),
+     "the kernel has no dedicated frequency driver for processors of HygonGenuine"),
     ({"vendor": "GenuineIntel", "family": 6, "model": 0x2C},
-     "intel_pstate does not know a processor as old as family 6 model 2ch"),
+     "intel_pstate does not support processors as old as family 6 model 2ch"),
     ({"vendor": "GenuineIntel", "family": 6, "model": 0x2A}, None),     # Sandy Bridge
     ({"vendor": "GenuineIntel", "family": 6, "model": 0x8F}, None),
     ({"vendor": None, "family": None, "model": None}, None),
@@ -789,7 +790,7 @@ def test_kinds_of_target():
     assert (host()["container"], host()["virtual"]) == (None, None)
     assert derive(neutral.vm())["derived"]["virtual"] == "the target is a virtual machine (kvm)"
     assert derive(neutral.container())["derived"]["container"] == \
-        "the target is a container (lxc): its host decides, audit that one"
+        "the target is a container (lxc): audit its host"
 
 
 def test_memory_in_gib():

@@ -47,7 +47,7 @@ def test_what_nobody_counted_is_no_zero(found, status):
 def test_what_can_be_seen_of_a_server():
     found = firmware_settings(neutral.epyc())
     assert found["hinders"] == ok([])
-    assert found["seen"] == ("SMT on, nodes for each socket 1, IOMMU on, CPPC on, boost on as far as the kernel knows, "
+    assert found["seen"] == ("SMT on, nodes per socket 1, IOMMU on, CPPC on, boost on according to the kernel, "
                              "deepest idle state C2, BARs above 4 GiB yes, Secure Boot no")
     assert "cTDP" in found["unseen"]
 
@@ -58,11 +58,11 @@ def test_what_cannot_be_told_is_unknown_not_off():
         "smt": {"control": ABSENT}, "sockets": None}, "iommu": {"active": ABSENT}})
     facts["cpu"]["idle"]["states"] = []
     assert firmware_settings(facts)["seen"] == (
-        "SMT unknown, nodes for each socket unknown, IOMMU unknown, CPPC unknown, boost unknown, "
+        "SMT unknown, nodes per socket unknown, IOMMU unknown, CPPC unknown, boost unknown, "
         "deepest idle state unknown, BARs above 4 GiB unknown, Secure Boot unknown")
     assert firmware_settings(facts)["hinders"] == lacking("absent")
     facts["iommu"]["active"] = ok(False)
-    assert "IOMMU off, or switched off at boot" in firmware_settings(facts)["seen"]
+    assert "IOMMU off, or disabled at boot" in firmware_settings(facts)["seen"]
     assert firmware_settings(facts)["hinders"] == ok([])
     facts["cpu"].update(online=None)
     facts["cpu"]["flags"]["cppc"] = True
@@ -73,5 +73,6 @@ def test_what_cannot_be_told_is_unknown_not_off():
 
 def test_a_processor_whose_firmware_hides_cppc():
     found = firmware_settings(merge(neutral.epyc(), {"cpu": {"acpi_cppc": False}}))
-    assert found["hinders"] == ok(["CPPC is off: the processor has it and the firmware does not describe it (_CPC)"])
+    assert found["hinders"] == ok(["CPPC is off: the processor supports it but the firmware does not provide it "
+                                   "(_CPC)"])
     assert "CPPC off" in found["seen"]

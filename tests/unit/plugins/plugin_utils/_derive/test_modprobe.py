@@ -43,14 +43,14 @@ def test_other_values_are_told_with_file_and_time(wanted, runs):
 
 
 @pytest.mark.parametrize("initramfs, message", [
-    ("2026-11-01T06:00:00Z", f": {INITRAMFS} (2026-11-01T06:00:00Z) is older and does not know of it"),
-    ("2026-11-12T06:00:00Z", f": {INITRAMFS} (2026-11-12T06:00:00Z) was made after it, so a reboot is missing, or "
-                             "something loads it by name")])
+    ("2026-11-01T06:00:00Z", f": {INITRAMFS} (2026-11-01T06:00:00Z) is older and does not include it"),
+    ("2026-11-12T06:00:00Z", f": {INITRAMFS} (2026-11-12T06:00:00Z) is newer, so a reboot is pending, or something "
+                             "loads it by name")])
 def test_the_age_of_the_initramfs_says_why(initramfs, message):
     found = derived(line("options", "nvidia", "NVreg_Some=1"), parameters=[("Some", "0")], initramfs=initramfs)
     assert found["not_live"] == [f"nvidia runs with NVreg_Some=0, {FILE} ({TIME}) says 1{message}"]
     assert derived(line("blacklist", "nouveau"), nouveau="live", initramfs=initramfs)["barred"] == [
-        f"nouveau is loaded although {FILE} ({TIME}) bars it{message}"]
+        f"nouveau is loaded although {FILE} ({TIME}) blocks it{message}"]
 
 
 def test_the_last_of_two_counts_and_the_command_line_comes_last():
@@ -89,12 +89,12 @@ def test_what_bars_a_module(message, is_barred):
 
 def test_barred_on_the_command_line():
     found = derived(cmdline=[("modprobe.blacklist", "nouveau,nvidia-drm")], nouveau="live")
-    assert found["barred"] == ["nouveau is loaded although the kernel command line bars it"]
+    assert found["barred"] == ["nouveau is loaded although the kernel command line blocks it"]
     assert found["barred_modules"] == ["nouveau", "nvidia_drm"]
 
 
 def test_nvidia_itself_is_barred():
-    assert derived(line("blacklist", "nvidia"))["nvidia_barred"] == f"{FILE} ({TIME}) bars it."
+    assert derived(line("blacklist", "nvidia"))["nvidia_barred"] == f"{FILE} ({TIME}) blocks it."
     assert derived(line("blacklist", "nouveau"))["nvidia_barred"] is None
 
 

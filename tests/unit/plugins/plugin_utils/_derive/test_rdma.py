@@ -37,7 +37,7 @@ def said(*devices):
 def test_a_port_that_is_down_while_its_twins_are_up():
     found = said(device(0), device(1), device(2, POLLING, SDR), device(3))
     assert found["rdma_port_state", "nic:mlx5_2"] == (
-        "fail", "P1", "1: DOWN, 2: Polling; 3 of 4 ports of its kind are up")
+        "fail", "P1", "1: DOWN, 2: Polling; 3 of 4 similar ports are up")
     assert found["rdma_port_state", "nic:mlx5_0"][:2] == ("pass", "info")
     assert found["rdma_port_rate", "nic:mlx5_2"] == ("not_applicable", "P1", "the port is not up")
 
@@ -45,7 +45,7 @@ def test_a_port_that_is_down_while_its_twins_are_up():
 def test_a_port_that_was_switched_off_is_information():
     found = said(device(0), device(1), device(2, DISABLED, SDR))
     assert found["rdma_port_state", "nic:mlx5_2"] == (
-        "fail", "info", "1: DOWN, switched off on purpose; 2 of 3 ports of its kind are up")
+        "fail", "info", "1: DOWN, administratively down; 2 of 3 similar ports are up")
 
 
 @pytest.mark.parametrize("devices", [
@@ -62,19 +62,19 @@ def test_ports_that_nobody_uses_are_no_finding(devices):
 def test_half_of_them_down_is_told_and_no_alarm():
     found = said(device(0), device(1), device(2, POLLING, SDR), device(3, POLLING, SDR))
     assert found["rdma_port_state", "nic:mlx5_3"] == (
-        "fail", "info", "1: DOWN, 2: Polling; 2 of 4 ports of its kind are up")
+        "fail", "info", "1: DOWN, 2: Polling; 2 of 4 similar ports are up")
 
 
 def test_a_link_without_a_subnet_manager():
     found = said(device(0, ("2: INIT", "5: LinkUp")))
     assert found["rdma_port_state", "nic:mlx5_0"] == (
-        "fail", "P1", "2: INIT, no subnet manager made it active; 0 of 1 ports of its kind are up")
+        "fail", "P1", "2: INIT, not activated by a subnet manager; 0 of 1 similar ports are up")
 
 
 @pytest.mark.parametrize("devices, slow", [
     ([device(0), device(1), device(2, rate=HDR)], "200 Gb/s: 2 of its kind run at 400 Gb/s"),
     ([device(0), device(2, rate=HDR)], "200 Gb/s: 1 of its kind runs at 400 Gb/s"),
-    ([device(2, rate=ONE_LANE)], "100 Gb/s: one lane of four came up"),
+    ([device(2, rate=ONE_LANE)], "100 Gb/s: only one of four lanes is up"),
     ([device(2, rate=SDR)], "10 Gb/s: it trained to the first generation of InfiniBand"),
 ])
 def test_slow_ports(devices, slow):

@@ -95,9 +95,9 @@ def services(*found, **managers):
 
 @pytest.mark.parametrize("state, active, says", [
     ({"enabled": True, "running": True}, True, "tlp runs"),
-    ({"enabled": True}, True, "tlp is started at boot"),                   # it acts and ends
-    ({"enabled": True, "masked": True}, False, "tlp is installed and does not run"),
-    ({}, False, "tlp is installed and does not run")])
+    ({"enabled": True}, True, "tlp is enabled at boot"),                   # it acts and ends
+    ({"enabled": True, "masked": True}, False, "tlp is installed but not running"),
+    ({}, False, "tlp is installed but not running")])
 def test_a_service_that_acts_once_counts_when_it_is_enabled(state, active, says):
     assert services(neutral.service("tlp", True, **state)) == [("tlp", active, says)]
 

@@ -21,9 +21,10 @@ def run(users=(), boot="one"):
 @pytest.mark.parametrize(("now", "first", "message"), [
     ([(7, "vllm", "lxc:101")], [(5, "vllm", "lxc:101")], None),       # restarted
     ([], [(5, "vllm", None)], None),
-    ([(5, "vllm", None), (6, "python3", None)], [(5, "vllm", None)], "since the first run python3 came to use a GPU"),
-    ([(5, "vllm", None), (6, "vllm", None)], [(5, "vllm", None)], "since the first run vllm came to use a GPU"),
-    ([(5, "vllm", "lxc:102")], [(5, "vllm", "lxc:101")], "since the first run vllm in lxc:102 came to use a GPU"),
+    ([(5, "vllm", None), (6, "python3", None)], [(5, "vllm", None)], "since the first run python3 started to use a "
+                                                                     "GPU"),
+    ([(5, "vllm", None), (6, "vllm", None)], [(5, "vllm", None)], "since the first run vllm started to use a GPU"),
+    ([(5, "vllm", "lxc:102")], [(5, "vllm", "lxc:101")], "since the first run vllm in lxc:102 started to use a GPU"),
     (None, [(5, "vllm", None)], None),
     ([(5, "vllm", None)], None, None),
 ])

@@ -48,8 +48,9 @@ def test_the_file_says_why_and_is_what_ansible_takes(tmp_path):
 
 
 @pytest.mark.parametrize("mode, message", [
-    ("plan", "# All changes were made together: which of them helped or hurt, this experiment does not know.\n"),
-    ("leave_one_out", "# Each was measured beside all others: of two that do the same, neither seems to do anything.")])
+    ("plan", "# All changes were made together: this experiment cannot tell which of them helped or hurt.\n"),
+    ("leave_one_out", "# Each was measured with all others in place: of two changes with the same effect, both appear "
+                      "to have none.")])
 def test_what_an_experiment_does_not_know_is_said(mode, message):
     assert message in keep.overrides_file(experiment(mode=mode))
     assert message not in keep.overrides_file(experiment())

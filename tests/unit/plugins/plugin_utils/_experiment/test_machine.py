@@ -125,7 +125,7 @@ def test_a_third_value_is_somebody_elses_and_stays(tree, machine):
     settings = machine.learn([SWAPPINESS])
     machine.bring_about(settings, ONLY)
     tree.sysctl("vm.swappiness", 35)
-    with pytest.raises(ConcurrentChange, match=r"left alone: sysctl:vm.swappiness: we left 10, found 35"):
+    with pytest.raises(ConcurrentChange, match=r"left alone: sysctl:vm.swappiness: set to 10, found 35"):
         machine.bring_about(settings, NOTHING)
     left = machine.way_back(settings)
     assert [(change["address"], change["outcome"]) for change in left] == [("sysctl:vm.swappiness", "refused")]
@@ -164,7 +164,7 @@ def test_what_an_earlier_run_set_is_told(tree, ask, machine):
     ({"sysctl:vm.swappiness": "900"}, r"sysctl:vm.swappiness: refused: wanted 900, found 60: EINVAL.*the kernel takes "
                                       r"0 to 200\nLeave it out with gpuhost_skip"),
     ({"sysctl:vm.made_up": "1"}, "sysctl:vm.made_up: refused"),
-    ({"sysctl:vm.swappiness": "60"}, "try would change nothing: sysctl:vm.swappiness is as wanted already"),
+    ({"sysctl:vm.swappiness": "60"}, "try would change nothing: sysctl:vm.swappiness already has the wanted value"),
 ])
 def test_what_cannot_be_compared_is_said_before_anything_is_written(tree, machine, values, message):
     with pytest.raises(ExperimentError, match=message):

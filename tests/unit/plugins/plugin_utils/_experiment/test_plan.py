@@ -74,18 +74,18 @@ def test_a_budget_of_a_known_benchmark():
     budget = make_budget(96, 1, 600, 27.0, 0, 8)
     # 97 runs of 27 and 3 seconds; of 600 and 3.
     assert (budget["minutes"], budget["minutes_at_most"]) == (48.5, 974.9)
-    assert describe_budget(budget) == ("96 runs and 1 to warm up, about 48.5 minutes (an earlier run took 27.0 s), at "
+    assert describe_budget(budget) == ("96 runs and 1 for warm-up, about 48.5 minutes (an earlier run took 27.0 s), at "
                                        "most 974.9; 8 GPUs that nothing else may use meanwhile")
     require_within(budget, 48.5)
     require_within(budget, None)
-    with pytest.raises(ValueError, match=r"not begun: 96 runs .*allows 48. Take fewer changes"):
+    with pytest.raises(ValueError, match=r"not started: 96 runs .*allows 48. Take fewer changes"):
         require_within(budget, 48)
 
 
 def test_a_budget_of_an_unknown_benchmark_goes_by_its_time_limit():
     budget = make_budget(16, 0, 57, None, 30, 0)
     assert (budget["minutes"], budget["minutes_at_most"]) == (None, 24)
-    assert describe_budget(budget) == "16 runs, at most 24 minutes, the time limit being 57 s a run; no GPU"
+    assert describe_budget(budget) == "16 runs, at most 24 minutes, with a timeout of 57 s per run; no GPU"
     require_within(budget, 24)
     with pytest.raises(ValueError, match=r"allows 20. Take .*or one run of playbooks/benchmark.yml"):
         require_within(budget, 20)

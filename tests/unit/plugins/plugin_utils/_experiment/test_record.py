@@ -101,8 +101,8 @@ def test_a_line_for_each_arm_and_metric():
         ["swappiness", "latency", "no"]]
     assert lines[4:] == [
         "  not compared: module:x: not fair", "  1 run did not count: too\\x1b[2Jhot",
-        "  sysctl:vm.min_free_kbytes was 67584 and is 90112: the kernel computes it anew along with a toggle, and it "
-        "is not written back"]
+        "  sysctl:vm.min_free_kbytes was 67584 and is 90112: the kernel recalculates it with a change, and it is not "
+        "written back"]
 
 
 def test_an_experiment_that_did_not_end_is_found_in_its_boot_alone(tmp_path):
@@ -115,7 +115,7 @@ def test_an_experiment_that_did_not_end_is_found_in_its_boot_alone(tmp_path):
     write(folder, {**document, "ended": "finished"}, newest=True)
     assert unfinished(folder, "boot") is None
     (folder.path / "experiment.json").write_text("{}")
-    with pytest.raises(RecordError, match=r"experiment.json is no record of an experiment: move it away"):
+    with pytest.raises(RecordError, match=r"experiment.json is not the record of an experiment: move it away"):
         unfinished(folder, "boot")
 
 
@@ -146,7 +146,7 @@ def test_one_experiment_at_a_time(tmp_path):
     with subprocess.Popen([sys.executable, "-c", HOLDER, str(lock)], stdout=subprocess.PIPE, text=True,
                           env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}) as other:
         assert other.stdout.readline() == "held\n"
-        message = f"under way: run 20261129T183000Z-4f2a, process {other.pid}. Wait"
+        message = f"in progress: run 20261129T183000Z-4f2a, process {other.pid}. Wait"
         with pytest.raises(RecordError, match=message), hold(lock, RUN_ID):
             pass
         other.kill()

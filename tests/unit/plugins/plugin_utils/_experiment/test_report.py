@@ -38,8 +38,8 @@ def test_a_row_for_each_change_and_metric():
         ["numa_balancing", "ttft_ms", "inconclusive", "-", "3", "-"]]
     assert all(len(row) == len(table.head) for row in table.rows)
     assert [row[6] for row in table.rows] == [
-        "-", "-", "an effect beyond 1.3 % would have been seen", "needs 26 more runs, 23 blocks in all",
-        "one of several comparisons: may be chance, repeat it alone", "needs 10 more runs, 8 blocks in all"]
+        "-", "-", "an effect beyond 1.3 % would have been detected", "needs 26 more runs, 23 blocks in all",
+        "one of several comparisons: may be chance, repeat it separately", "needs 10 more runs, 8 blocks in all"]
 
 
 def test_what_no_ratio_could_be_made_of_says_so():
@@ -50,18 +50,18 @@ def test_what_no_ratio_could_be_made_of_says_so():
 
 def test_what_was_run_under_which_conditions_and_what_does_not_count():
     assert notes() == [
-        f"Run {RUN} of 2026-11-30T01:00:00Z: each change alone; 3 runs in blocks of two, one before and one after "
-        "the change in an order drawn by chance.",
-        "All blocks were measured. The host was left with what was set before.",
+        f"Run {RUN} of 2026-11-30T01:00:00Z: each change alone; 3 runs in blocks of two, one before and one after the "
+        "change, in random order.",
+        "All blocks were measured. The host was left with its original settings.",
         "1 run discarded: 1 x 0000:01:00.0 is 91 °C, the limit is 85.",
-        "While it ran: GPUs 61 to 74 °C; SM clock 2370 MHz; power 412.5 W; load 1.5.",
-        "5 comparisons: if nothing made any difference, about 0.25 of them would be called all the same. Judged "
-        "together (Holm), 2 of the 3 that were called stand: the others are worth an experiment of their own.",
+        "During the runs: GPUs 61 to 74 °C; SM clock 2370 MHz; power 412.5 W; load 1.5.",
+        "5 comparisons: without any effect, about 0.25 of them would be significant by chance. Judged "
+        "together (Holm), 2 of 3 remain significant: test the others in separate experiments.",
         "Not compared: module:nvidia_peermem: modules are compared as a whole"]
 
 
 def test_an_experiment_that_was_killed_says_so():
-    assert "It has not ended: it is still running, or was killed. This is what was measured until then." in notes(
+    assert "It has not finished: it is still running, or was killed. These are the measurements so far." in notes(
         ended=None)
 
 
@@ -71,8 +71,8 @@ def test_others_on_the_gpus_throttling_and_drift_are_said():
     drift = [{"address": "sysctl:vm.swappiness", "before": "60", "after": "1"}]
     found_notes = notes(runs=[busy], discarded=0, drift=drift)
     assert "No run was discarded." in found_notes
-    assert any(note.endswith("throttled: sw_power_cap; others that held a GPU: python3.") for note in found_notes)
-    assert "Not as it was before: sysctl:vm.swappiness: 60 -> 1" in found_notes
+    assert any(note.endswith("throttled: sw_power_cap; others that used a GPU: python3.") for note in found_notes)
+    assert "Different from before: sysctl:vm.swappiness: 60 -> 1" in found_notes
 
 
 def test_what_nobody_could_read_is_not_mentioned():
@@ -85,13 +85,13 @@ def test_what_nobody_could_read_is_not_mentioned():
 @pytest.mark.parametrize("arms, message", [
     ([arm("one", "one", "sysctl:a.b", "1", speed=HELPS)], None),
     ([arm("one", "one", "sysctl:a.b", "1", speed=NOTHING, more=NOTHING)],
-     "2 comparisons: if nothing made any difference, about 0.1 of them would be called all the same."),
+     "2 comparisons: without any effect, about 0.1 of them would be significant by chance."),
     ([arm("one", "one", "sysctl:a.b", "1", speed=NOTHING, more=HELPS)],
-     "2 comparisons: if nothing made any difference, about 0.1 of them would be called all the same. Judged together "
-     "(Holm), all that were called stand."),
+     "2 comparisons: without any effect, about 0.1 of them would be significant by chance. After Holm's correction "
+     "all of them remain significant."),
     ([arm("one", "one", "sysctl:a.b", "1", speed=NOTHING, more=HELPS | {"chance": 0.04})],
-     "2 comparisons: if nothing made any difference, about 0.1 of them would be called all the same. Judged together "
-     "(Holm), none of the 1 that were called stand: the others are worth an experiment of their own."),
+     "2 comparisons: without any effect, about 0.1 of them would be significant by chance. Judged together "
+     "(Holm), none of 1 remain significant: test the others in separate experiments."),
 ])
 def test_several_comparisons_have_several_chances_to_be_wrong(arms, message):
     metrics = [{"name": name, "better": "higher", "unit": None} for name in ("speed", "more")]

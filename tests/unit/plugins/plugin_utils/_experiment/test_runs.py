@@ -92,7 +92,7 @@ def test_the_block_of_a_run_outside_the_limits_is_run_again(story):
     told.events[2] = lambda run: run.update(discarded="too hot")
     assert told.experiment.run(SLOTS) is None
     assert told.log == ["10", "60", "pause", "10", "60", "60", "10"]
-    assert told.runs() == [(1, "B", "its block was run again"), (1, "A", "too hot"), (1, "B", None), (1, "A", None),
+    assert told.runs() == [(1, "B", "its block was repeated"), (1, "A", "too hot"), (1, "B", None), (1, "A", None),
                            (2, "A", None), (2, "B", None)]
 
 
@@ -100,8 +100,8 @@ def test_a_run_in_which_somebody_changed_the_value_to_the_other_one_does_not_cou
     told = story()
     told.events[2] = lambda run: told.tree.sysctl("vm.swappiness", 10)
     assert told.experiment.run(SLOTS) is None
-    reason = "somebody else changed sysctl:vm.swappiness while it ran"
-    assert told.runs() == [(1, "B", "its block was run again"), (1, "A", reason), (1, "B", None), (1, "A", None),
+    reason = "sysctl:vm.swappiness was changed by something else during the run"
+    assert told.runs() == [(1, "B", "its block was repeated"), (1, "A", reason), (1, "B", None), (1, "A", None),
                            (2, "A", None), (2, "B", None)]
 
 
@@ -109,15 +109,15 @@ def test_the_last_run_is_looked_behind_too(story):
     told = story()
     told.events[4] = lambda run: told.tree.sysctl("vm.swappiness", 60)
     assert told.experiment.run(SLOTS) is None
-    assert told.runs()[2:] == [(2, "A", "its block was run again"),
-                               (2, "B", "somebody else changed sysctl:vm.swappiness while it ran"),
+    assert told.runs()[2:] == [(2, "A", "its block was repeated"),
+                               (2, "B", "sysctl:vm.swappiness was changed by something else during the run"),
                                (2, "A", None), (2, "B", None)]
 
 
 def test_a_third_value_ends_it_and_the_run_before_does_not_count(story):
     told = story()
     told.events[3] = lambda run: told.tree.sysctl("vm.swappiness", 35)
-    with pytest.raises(ConcurrentChange, match="we left 60, found 35"):
+    with pytest.raises(ConcurrentChange, match="set to 60, found 35"):
         told.experiment.run(SLOTS)
     assert [discarded is None for _block, _state, discarded in told.runs()] == [True, True, False]
     assert told.swappiness == "35"
@@ -127,7 +127,7 @@ def test_a_newcomer_on_a_gpu_discards_the_run(story):
     told = story()
     told.users[3] = [{"pid": 9, "command": "python3", "container": None}]
     told.experiment.run(SLOTS)
-    assert told.runs()[2] == (2, "A", "since the first run python3 came to use a GPU")
+    assert told.runs()[2] == (2, "A", "since the first run python3 started to use a GPU")
     assert told.runs()[3:] == [(2, "A", None), (2, "B", None)]
 
 
@@ -152,23 +152,23 @@ def test_a_failed_run_ends_it_and_is_kept(story):
 def test_another_boot_ends_it(story):
     told = story()
     told.events[3] = lambda run: run["conditions"]["before"].update(boot_id="another")
-    with pytest.raises(ExperimentError, match=r"booted anew .boot boot, now another"):
+    with pytest.raises(ExperimentError, match=r"rebooted .boot boot, now another"):
         told.experiment.run(SLOTS)
-    assert told.runs()[2] == (2, "A", "the host was booted anew")
+    assert told.runs()[2] == (2, "A", "the host was rebooted")
 
 
 def test_a_figure_that_is_zero_ends_it(story):
     told = story()
     told.events[1] = lambda run: run["values"].update(speed=0.0)
-    with pytest.raises(ExperimentError, match="run 1: metric speed is 0, and only of positive numbers"):
+    with pytest.raises(ExperimentError, match="run 1: metric speed is 0, and only positive values"):
         told.experiment.run(SLOTS)
 
 
 def test_no_block_is_begun_when_the_time_is_up(story):
     told = story(deadline=0.0)
-    assert told.experiment.run(SLOTS) == "stopped: the time allowed is used up, with 4 runs not made"
+    assert told.experiment.run(SLOTS) == "stopped: the time budget is used up, with 4 runs not made"
     assert told.log == []
     late = story()
     late.events[1] = lambda run: setattr(late.experiment, "deadline", 0.0)
-    assert late.experiment.run(SLOTS) == "stopped: the time allowed is used up, with 2 runs not made"
+    assert late.experiment.run(SLOTS) == "stopped: the time budget is used up, with 2 runs not made"
     assert late.runs() == [(1, "B", None), (1, "A", None)]

@@ -91,7 +91,7 @@ def test_a_known_effect_is_found_and_a_placebo_is_not(story):
     assert told.machine.left_behind(RUN_ID) == {}
     assert {change["outcome"] for change in told.session.changes} == {"reverted"}
     assert summary_line("pve1", document, told.session.changes) == (
-        "pve1: experiment finished after 37 runs: every setting is back at what it was")
+        "pve1: experiment finished after 37 runs: all settings are restored")
 
 
 def test_what_it_leaves_for_others(story):
@@ -104,7 +104,7 @@ def test_what_it_leaves_for_others(story):
         "swappiness", "experiment", "helps", BOOT)
     written = yaml.safe_load((told.folder.path / RUN_ID / "overrides.yml").read_text())
     assert written == {"gpuhost_overrides": {"nmi_watchdog": {"plan": False}}}
-    assert told.message[0] == "pve1: Ctrl-C ends it: what it changed is brought back before ansible-playbook ends"
+    assert told.message[0] == "pve1: Ctrl-C ends it: all changes are restored before ansible-playbook exits"
     assert told.message[1].startswith("pve1: run 1: warm-up: rate ")
     assert len(told.message) == 39
     # The state without a change has run four times then; nothing is compared yet.
@@ -138,9 +138,9 @@ def test_nothing_is_kept_without_proof(story):
     ("die", "SIGKILL"),
     ("babble", "metric rate: wanted a number by json 'rate' in stdout, found no JSON"),
     ("rename", "metric rate: wanted a number by json 'rate' in stdout, found nothing (null)"),
-    ("zero", "run 3: metric rate is 0, and only of positive numbers can be said by how many percent they differ"),
-    ("meddle", "it is left alone: sysctl:vm.swappiness: we left "),
-    ("reboot", "the host was rebooted while it ran"),
+    ("zero", "run 3: metric rate is 0, and only positive values can be compared in percent"),
+    ("meddle", "is left alone: sysctl:vm.swappiness: set to "),
+    ("reboot", "the host was rebooted during the run"),
 ])
 def test_one_clear_error_and_the_host_as_it_was(story, misdeed, message):
     told = story(misdeed, mode="plan", end="after", bench={"timeout": 1} if misdeed == "hang" else None)
@@ -170,15 +170,15 @@ def test_what_is_refused_is_refused_before_anything_is_written(story):
 
 
 @pytest.mark.parametrize(("arguments", "message"), [
-    ({"left_alone": ["the cluster is not quorate"]}, "not begun: the cluster is not quorate"),
-    ({"benchmark": {}}, "gpuhost_benchmark is not given"),
-    ({"blocks": 0}, "gpuhost_experiment_blocks is 0: 1 or more are wanted, 8 for a verdict"),
-    ({"blocks": 8}, "gpuhost_experiment_blocks is 8, and with 2 comparisons, judged together, no difference could "
-                    "stand, however large: the smallest chance that 8 blocks can give is 0.029, and 0.025 or less is "
-                    "wanted. gpuhost_experiment_blocks: 9 would do"),
-    ({"blocks": 7, "only": ["swappiness"]}, "and with 1 comparison no difference .*_blocks: 8 would do$"),
-    ({"budget_minutes": 4}, "not begun: 36 runs and 1 to warm up, at most 4.9 minutes, .* allows 4. Take fewer"),
-    ({"only": ["thp"]}, "names thp, which is not planned on this host. Planned: swappiness, sysctl:vm.laptop_mode"),
+    ({"left_alone": ["the cluster has no quorum"]}, "not started: the cluster has no quorum"),
+    ({"benchmark": {}}, "gpuhost_benchmark is not set"),
+    ({"blocks": 0}, "gpuhost_experiment_blocks is 0: at least 1 is required, 8 for a verdict"),
+    ({"blocks": 8}, "gpuhost_experiment_blocks is 8, and with 2 comparisons, corrected together, no difference could "
+                    "be significant, however large: the smallest p-value that 8 blocks can give is 0.029, and 0.025 or "
+                    "less is needed. Use gpuhost_experiment_blocks: 9"),
+    ({"blocks": 7, "only": ["swappiness"]}, "and with 1 comparison no difference .*_blocks: 8$"),
+    ({"budget_minutes": 4}, "not started: 36 runs and 1 for warm-up, at most 4.9 minutes, .* allows 4. Take fewer"),
+    ({"only": ["thp"]}, "lists thp, which is not planned on this host. Planned: swappiness, sysctl:vm.laptop_mode"),
     ({"changes": []}, "nothing to compare"),
 ])
 def test_what_is_not_begun(story, arguments, message):
@@ -202,15 +202,15 @@ def test_a_load_generator_needs_a_restart_for_what_only_a_new_process_feels(stor
 def test_what_would_be_done_is_told(story):
     told = story()
     lines = schedule_lines("pve1", RUN_ID, told.prepared())
-    assert lines[0] == (f"pve1: experiment {RUN_ID} with 'made up': 36 runs and 1 to warm up, at most 4.9 minutes, the "
-                        "time limit being 5 s a run; 1 GPU that nothing else may use meanwhile")
+    assert lines[0] == (f"pve1: experiment {RUN_ID} with 'made up': 36 runs and 1 for warm-up, at most 4.9 minutes, "
+                        "with a timeout of 5 s per run; 1 GPU that nothing else may use meanwhile")
     assert lines[1:3] == ["  swappiness: sysctl:vm.swappiness 60 -> 10",
                           "  sysctl:vm.laptop_mode: sysctl:vm.laptop_mode 0 -> 5"]
     assert lines[3].startswith("  18 blocks of 2 runs by seed 7: ")
     # Of 9 blocks 4 or 5 run A first: 2 of 126 ways to choose them are 0.016.
-    assert lines[4] == ("  2 comparisons, judged together: the smallest chance that 9 blocks can give is 0.016, and "
-                        "0.025 or less stands")
-    assert lines[5].startswith("  how small an effect it would find is not known: ")
+    assert lines[4] == ("  2 comparisons, corrected together: the smallest p-value that 9 blocks can give is 0.016, "
+                        "and 0.025 or less is significant")
+    assert lines[5].startswith("  the smallest detectable effect is not known, ")
 
 
 def test_what_would_be_seen_is_told_from_earlier_runs(story):
@@ -240,7 +240,7 @@ def test_a_host_that_cannot_be_brought_back_is_said(story, monkeypatch):
     told = story("zero", mode="plan")
     monkeypatch.setattr(told.machine, "left_behind", lambda run_id: 1 / 0)
     document = told.carry_out()
-    assert document["ended"].endswith("Not brought back: the way back failed: division by zero. Run "
+    assert document["ended"].endswith("Not restored: the restore failed: division by zero. Run "
                                       f"playbooks/restore.yml with -e gpuhost_run_id={RUN_ID}")
     assert told.message[-1] == f"pve1: {document['ended']}"
 
@@ -259,7 +259,7 @@ def test_a_lost_connection_is_put_down_and_goes_on_to_ansible(story):
     with pytest.raises(ConnectionError):
         told.carry_out()
     ended = told.record("experiment.json")["ended"]
-    assert ended == ("failed: ConnectionError: no route to host. Not brought back: the way back failed: no route to "
+    assert ended == ("failed: ConnectionError: no route to host. Not restored: the restore failed: no route to "
                      f"host. Run playbooks/restore.yml with -e gpuhost_run_id={RUN_ID}")
     assert told.sysctl("swappiness") == "10"
     assert set(Machine(answers, RUN_ID, False).left_behind(RUN_ID)["sysctl"]) == {
@@ -282,7 +282,7 @@ def test_one_that_was_cut_short_is_told_until_its_values_are_back(story):
     told.machine.way_back(settings)
     assert cut_short(told.folder, BOOT, told.machine.left_behind) is None
     (told.folder.path / "experiment.json").write_text("[]")
-    with pytest.raises(RecordError, match="is no record of an experiment"):
+    with pytest.raises(RecordError, match="is not the record of an experiment"):
         cut_short(told.folder, BOOT, told.machine.left_behind)
 
 

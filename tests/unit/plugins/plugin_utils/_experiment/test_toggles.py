@@ -70,8 +70,8 @@ def test_links_and_modules_are_compared_with_the_plan_alone():
     register = change("pcie_maxreadreq:0000:41:00.0", "pcie_maxreadreq", wanted=4096)
     made, left_out = toggles(register, change("sysctl:vm.swappiness"))
     assert [name for name, _addresses in made] == ["sysctl:vm.swappiness"]
-    assert left_out == [("pcie_maxreadreq:0000:41:00.0", "MaxReadReq and modules are compared only as a whole with the "
-                         "plan (gpuhost_experiment_mode: plan)")]
+    assert left_out == [("pcie_maxreadreq:0000:41:00.0", "MaxReadReq and modules are compared only as part of the "
+                                                         "whole plan (gpuhost_experiment_mode: plan)")]
     whole, none = toggles(register, change("module:nvidia_peermem", wanted="present"), mode="plan")
     assert [name for name, _addresses in whole] == ["pcie_maxreadreq", "module:nvidia_peermem"]
     assert none == []
@@ -102,7 +102,8 @@ def test_at_most_eight_one_by_one():
     nine = [change(f"sysctl:net.core.made_up_{number}") for number in range(9)]
     assert len(make_toggles(nine[:8], "one_at_a_time", True)[0]) == 8
     assert len(make_toggles(nine, "plan", True)[0]) == 9
-    with pytest.raises(ValueError, match=r"9 toggles are planned, and one by one at most 8 can be compared: .*Name"):
+    with pytest.raises(ValueError, match=r"9 toggles are planned, and at most 8 can be compared individually: "
+                                         r".*Select"):
         make_toggles(nine, "leave_one_out", True)
 
 
@@ -117,5 +118,5 @@ def test_the_user_names_some_of_the_plan():
     assert [one["address"] for one in choose(planned, [])] == ["sysctl:vm.swappiness", "sysctl:vm.laptop_mode"]
     assert [one["address"] for one in choose(planned, ["swappiness"])] == ["sysctl:vm.swappiness"]
     assert [one["address"] for one in choose(planned, ["sysctl:vm.laptop_mode"])] == ["sysctl:vm.laptop_mode"]
-    with pytest.raises(ValueError, match=r"names thp, which is not planned on this host. Planned: swappiness, sysct"):
+    with pytest.raises(ValueError, match=r"lists thp, which is not planned on this host. Planned: swappiness, sysct"):
         choose(planned, ["thp"])

@@ -34,10 +34,10 @@ def test_render(text, rendered):
 
 
 @pytest.mark.parametrize("text, message", [
-    ("a } alone", "a } stands alone: write }} for a brace"),
-    ("{{a: host.cores}.a}", "a } stands alone: write }} for a brace"),
-    ("{it.bdf", "a { is not closed: write {{ for a brace"),
-    ("{'}", "a { is not closed: write {{ for a brace"),
+    ("a } alone", "unmatched }: write }} for a literal brace"),
+    ("{{a: host.cores}.a}", "unmatched }: write }} for a literal brace"),
+    ("{it.bdf", "unclosed {: write {{ for a literal brace"),
+    ("{'}", "unclosed {: write {{ for a literal brace"),
     ("{it bdf}", 'not a jmespath expression: Unexpected token: bdf: Parse error at column 3, token "bdf" '
                  "(UNQUOTED_IDENTIFIER)"),
     ("{}", "not a jmespath expression: Invalid JMESPath expression: cannot be empty."),

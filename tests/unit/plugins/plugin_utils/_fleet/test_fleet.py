@@ -65,7 +65,7 @@ def test_the_audit_counts_where_the_row_beside_it_is_of_another(tmp_path, audite
 
 
 @pytest.mark.parametrize("text, message", [
-    ("{", "not JSON"), ("[]", "not one of this collection"), ('{"facts": {}}', "not one of this collection")])
+    ("{", "not JSON"), ("[]", "not written by this collection"), ('{"facts": {}}', "not written by this collection")])
 def test_a_broken_record_is_shown_and_stops_nothing(tmp_path, audited, text, message):
     audited("pve1")
     (audited("pve2").path / "audit.json").write_text(text)

@@ -42,7 +42,7 @@ def test_a_host_that_lost_a_gpu_is_the_odd_one_of_its_model():
 
 def test_what_could_not_be_judged_is_a_value_of_its_own():
     assert found(a=row(), b=row(), c=row(verdict="unknown")) == [
-        ("pcie_maxreadreq", "4096", 2, 3, {"c": "could not be judged"})]
+        ("pcie_maxreadreq", "4096", 2, 3, {"c": "unknown"})]
 
 
 def test_without_a_majority_nobody_is_odd():

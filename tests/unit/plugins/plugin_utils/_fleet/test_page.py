@@ -130,7 +130,7 @@ def test_markdown_of_a_fleet_without_fault_is_short():
     fleet = Fleet({}, {}, outliers({}), {"pve1": "audit.json is not JSON"})
     assert markdown(fleet, MADE) == (
         "# 0 GPU hosts\n\nMade 2026-11-29T18:40:00Z: 0 things to do; 0 hosts with nothing to do.\n\n"
-        "## Records that could not be used\n\n| host | why |\n| --- | --- |\n| pve1 | audit.json is not JSON |\n")
+        "## Unusable records\n\n| host | why |\n| --- | --- |\n| pve1 | audit.json is not JSON |\n")
 
 
 def test_the_history_says_what_its_numbers_count():

@@ -36,7 +36,7 @@ def test_a_thing_has_its_commands_once_and_what_is_unknown_says_what_to_do():
         ('for device in 0000:01:00.0 0000:11:00.0; do setpci -s "$device" CAP_EXP+8.w=5000:7000; done',
          'for device in 0000:01:00.0 0000:11:00.0; do setpci -s "$device" CAP_EXP+8.w=2000:7000; done', ""),
         ("", "", "Not now: lxc:101 uses it."), ("", "", "Reseat the card."),
-        ("", "", "Audit as root, or as a user who may use sudo.")]
+        ("", "", "Audit as root, or as a user with sudo.")]
 
 
 def test_what_a_row_says_of_a_host():

@@ -23,19 +23,19 @@ def rollout_table(folder, states, batches, every=False, **document):
 def test_who_has_which_state(tmp_path):
     assert rollout_table(tmp_path, {
         "pve1": ("changed", [], {"changed": {"sysctl:vm.swappiness": "10", "sysctl:vm.dirty_ratio": "5"}}),
-        "pve2": ("refused", ["the cluster is not quorate", "task vzdump is running"], {}),
+        "pve2": ("refused", ["the cluster has no quorum", "task vzdump is running"], {}),
         "pve10": ("waiting", [], {}),
     }, [(["pve1"], True), (["pve2"], False)], stopped="The rollout stops") == [
         "", f"Rollout {RUN}: stopped after batch 2",
         "host   batch  state",
         "pve1   1      changed  2 changes",
-        "pve2   2      refused  the cluster is not quorate and 1 more",
+        "pve2   2      refused  the cluster has no quorum and 1 more",
         "pve10  -      waiting",
         "1 changed, 1 refused, 1 waiting"]
 
 
 @pytest.mark.parametrize(("batches", "message"), [
-    ([(["a"], True), (["b"], True)], "went over all 2 hosts"),
+    ([(["a"], True), (["b"], True)], "completed all 2 hosts"),
     ([(["a"], True)], "ended after batch 1"),
     ([(["a"], None)], "ended in batch 1, before its gate"),
 ])
@@ -67,7 +67,7 @@ def test_the_audit_of_a_fleet_worst_first():
         "broken  2   0   0   0     16      1",
         "some    0   1   12  0     104     0",
         "calm    0   0   0   0     0       0",
-        "4 hosts, 1 with nothing to improve, 1 without an answer"]
+        "4 hosts, 1 with nothing to improve, 1 without a result"]
 
 
 def test_a_line_has_an_end():

@@ -55,7 +55,7 @@ def test_names_are_fit_for_a_folder(post, reports, file, name):
 
 def test_a_name_of_the_users_choice(post, reports):
     assert import_files([post("x.log", bug_report("470"))], "gpu7", str(reports))[0]["name"] == "gpu7"
-    with pytest.raises(Exception, match="cannot be a folder's name"):
+    with pytest.raises(Exception, match="cannot be used as a directory name"):
         import_files([post("x.log", bug_report("470"))], "../x", str(reports))
 
 

@@ -38,7 +38,7 @@ def test_what_the_kernel_changed_along_is_not_judged():
 
 def test_a_line_names_address_wanted_found_and_reason():
     line, = compare(change("refused", "expected 60"))
-    assert drift.describe(line) == "sysctl:vm.swappiness: drift: wanted 10, found 35: somebody else changed it"
+    assert drift.describe(line) == "sysctl:vm.swappiness: drift: wanted 10, found 35: changed by something else"
 
 
 def planned(folder, run_id, origin):
@@ -54,14 +54,14 @@ def test_a_line_says_who_wanted_the_value_in_the_last_run_that_planned_it(tmp_pa
     folder.run("20261201T183000Z-0001").mkdir()         # it only measured
     drifted, fine = drift.name_origins(compare(change("refused"), change("unchanged", before="10")), folder)
     assert drift.describe(drifted) == (
-        "sysctl:vm.swappiness: drift: wanted 10, found 35: somebody else changed it; wanted by gpuhost_values "
+        "sysctl:vm.swappiness: drift: wanted 10, found 35: changed by something else; wanted by gpuhost_values "
         "(own.yml), run 20261130T183000Z-77aa")
     assert "origin" not in fine
 
 
 def test_a_value_of_which_no_plan_is_left_has_no_origin(tmp_path):
     line, = drift.name_origins(compare(change("refused")), HostFolder(str(tmp_path), "pve1"))
-    assert drift.describe(line) == "sysctl:vm.swappiness: drift: wanted 10, found 35: somebody else changed it"
+    assert drift.describe(line) == "sysctl:vm.swappiness: drift: wanted 10, found 35: changed by something else"
 
 
 def test_another_device_keeps_the_setters_reason():
@@ -82,7 +82,7 @@ def record(tmp_path, boot_id):
 def test_a_record_of_another_boot_has_expired(tmp_path):
     lines, message = drift.without_journal(record(tmp_path, "old"), None, "new")
     assert [(line["address"], line["state"]) for line in lines] == [("sysctl:vm.swappiness", "expired")]
-    assert "ended with the reboot" in message
+    assert "the reboot reset its changes" in message
 
 
 def test_a_record_of_this_boot_without_a_journal_is_not_taken_for_granted(tmp_path):
@@ -120,7 +120,8 @@ def test_force_takes_the_guard_away_by_name_only():
 
 
 def test_force_of_something_else_is_an_error():
-    with pytest.raises(ValueError, match=r"sysctl:vm.nope.*To be restored: sysctl:vm.swappiness"):
+    with pytest.raises(ValueError, match=r"sysctl:vm.nope, which is not among the values to restore: "
+                                         r"sysctl:vm.swappiness"):
         drift.force({"sysctl": {"vm.swappiness": {"set": "60"}}}, ["sysctl:vm.nope"])
 
 
@@ -136,8 +137,9 @@ def test_driver_and_libraries_that_differ_fail_a_verify():
     line, = drift.driver_lines("the loaded driver is 570.133.20, libcuda.so is 580.95.05")
     assert line["state"] == "drift"
     assert drift.describe(line) == (
-        "nvidia: drift: wanted driver and libraries of one version, found the loaded driver is 570.133.20, libcuda.so "
-        "is 580.95.05: packages were upgraded under a loaded driver: reboot, or reload it")
+        "nvidia: drift: wanted driver and libraries of the same version, found the loaded driver is 570.133.20, "
+        "libcuda.so "
+        "is 580.95.05: packages were upgraded while the driver was loaded: reboot, or reload it")
 
 
 def test_the_tally_names_the_worst_first():

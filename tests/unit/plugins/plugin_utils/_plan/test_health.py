@@ -75,8 +75,8 @@ def harm_xid(after):
 
 
 @pytest.mark.parametrize("change, device, what", [
-    (harm_gone, GPU, "the device answers with all ones"),
-    (harm_missing, GPU, "the device is no longer there"),
+    (harm_gone, GPU, "the device reads all ones"),
+    (harm_missing, GPU, "the device is gone"),
     (harm_unbound, GPU, "its driver was nvidia and is none"),
     (harm_width, GPU, "its link had 16 lanes and has 8"),
     (harm_nonfatal, PORT, "its nonfatal AER count rose from 1 to 2"),
@@ -115,5 +115,5 @@ def test_what_else_moved_is_noted():
         after["nvidia"]["majors"]["value"][0]["major"] = 510
 
     assert compare(change) == ([], [
-        "lxc:101 stopped running", "vllm (77) no longer holds 0000:41:00.0",
+        "lxc:101 stopped running", "vllm (77) no longer uses 0000:41:00.0",
         "device node /dev/nvidia-uvm was 511:0 and is 510:0", "character device nvidia-uvm 511 is gone"])

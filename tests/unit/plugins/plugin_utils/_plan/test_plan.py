@@ -54,8 +54,7 @@ def test_what_fails_is_planned_and_what_cannot_be_is_skipped(planned):
         f"pcie_maxreadreq:{SECOND}": (512, 4096, "would_change"),
         "sysctl:net.core.rmem_max": ("212992", {"at_least": 16777216}, "would_change")}
     assert short(found.skipped) == {f"pcie_maxreadreq:{THIRD}": (None, 4096, "skipped")}
-    assert found.skipped[0]["reason"] == ("unknown: pcie could not be read: the device is gone (it answers with all "
-                                          "ones)")
+    assert found.skipped[0]["reason"] == ("unknown: pcie could not be read: the device is gone (it reads all ones)")
     assert [change["address"] for change in found.changes] == [
         "sysctl:vm.swappiness", "sysctl:net.core.rmem_max", f"pcie_maxreadreq:{FIRST}", f"pcie_maxreadreq:{SECOND}",
         f"pcie_maxreadreq:{THIRD}"]
@@ -76,14 +75,14 @@ def test_what_is_left_by_choice_is_skipped_with_the_reason(planned):
     found = planned(include=[])
     assert f"pcie_maxreadreq:{FIRST}" not in found.values.get("pcie_maxreadreq", {})
     assert {change["reason"] for change in found.skipped if change["subject"] == FIRST} == {
-        "it is contested and the profile plain does not name it: gpuhost_include does"}
+        "it is contested and not listed in the profile plain: use gpuhost_include"}
 
 
 def test_what_the_user_names_beats_the_profile(planned):
     found = planned({"sysctl": {"vm.swappiness": 30}})
     assert found.values["sysctl"]["vm.swappiness"] == "30"
     change = next(change for change in found.planned if change["address"] == "sysctl:vm.swappiness")
-    assert (change["before"], change["wanted"], change["reason"]) == ("60", "30", "named in gpuhost_values")
+    assert (change["before"], change["wanted"], change["reason"]) == ("60", "30", "listed in gpuhost_values")
 
 
 def test_what_the_user_names_is_planned_even_where_it_was_skipped(planned):
@@ -120,7 +119,7 @@ def test_a_plan_gives_way_to_the_other_face_that_the_user_names(planned):
     found = planned({"sysctl": {"vm.dirty_bytes": 268435456}}, [ratio], include=[])
     assert found.values == {"sysctl": {"vm.dirty_bytes": "268435456"}}
     assert found.skipped[0]["address"] == "sysctl:vm.dirty_ratio"
-    assert found.skipped[0]["reason"] == "gpuhost_values names vm.dirty_bytes, and the two exclude each other"
+    assert found.skipped[0]["reason"] == "gpuhost_values sets vm.dirty_bytes, and the two exclude each other"
     kept = planned({"sysctl": {"vm.dirty_bytes": 0}}, [ratio], include=[])
     assert kept.values == {"sysctl": {"vm.dirty_ratio": "10", "vm.dirty_bytes": "0"}}
 

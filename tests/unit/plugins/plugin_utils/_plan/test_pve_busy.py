@@ -36,10 +36,10 @@ def test_a_calm_node_may_be_changed(changed):
 
 
 @pytest.mark.parametrize(("changed", "message"), [
-    ({"quorum": ok("not_quorate")}, "the cluster is not quorate"),
-    ({"quorum": DENIED}, "whether the cluster is quorate cannot be told: /etc/pve/.members: denied"),
+    ({"quorum": ok("not_quorate")}, "the cluster has no quorum"),
+    ({"quorum": DENIED}, "whether the cluster has quorum is not known: /etc/pve/.members: denied"),
     ({"ha": DENIED},
-     "what high availability does cannot be told: /etc/pve/ha/manager_status, lrm_status of the node: denied"),
+     "the state of high availability is not known: /etc/pve/ha/manager_status, lrm_status of the node: denied"),
     ({"ha": ok({**CALM, "node": "maintenance"})}, "high availability has this node in state maintenance"),
     ({"ha": ok({**CALM, "node": "fence"})}, "high availability has this node in state fence"),
     ({"ha": ok({**CALM, "fenced": ["pve3"]})}, "node pve3 is being fenced"),
@@ -48,7 +48,7 @@ def test_a_calm_node_may_be_changed(changed):
     ({"ha": ok({**CALM, "services": [service("migrate", "pve2", "pve1")]})}, "vm:200 is in HA state migrate"),
     ({"ha": ok({**CALM, "services": [service("relocate", "pve1", "pve2")]})}, "vm:200 is in HA state relocate"),
     ({"ha": ok({**CALM, "services": [service("recovery", "pve3")]})}, "vm:200 is in HA state recovery"),
-    ({"tasks": DENIED}, "whether a task runs cannot be told: /var/log/pve/tasks/active: denied"),
+    ({"tasks": DENIED}, "whether a task is running is not known: /var/log/pve/tasks/active: denied"),
     ({"tasks": ok([{"type": "vzdump", "guest": "101", "user": "root@pam", "started": 1}])},
      "task vzdump of 101 of root@pam is running"),
     ({"tasks": ok([{"type": "aptupdate", "guest": None, "user": "root@pam", "started": 1}])},
@@ -65,9 +65,9 @@ def test_a_locked_guest():
 
 
 def test_guests_that_cannot_be_read():
-    assert obstacles("guests", vms=DENIED) == ["whether a VM is locked cannot be told: /etc/pve/qemu-server: denied"]
+    assert obstacles("guests", vms=DENIED) == ["whether a VM is locked is not known: /etc/pve/qemu-server: denied"]
     assert obstacles("guests", status=DENIED) == [
-        "what this Proxmox VE node is in the middle of cannot be told: /etc/pve: denied"]
+        "the state of this Proxmox VE node is not known: /etc/pve: denied"]
 
 
 def test_every_obstacle_is_told():

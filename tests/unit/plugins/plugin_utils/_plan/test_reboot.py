@@ -56,7 +56,7 @@ def test_the_one_that_was_kept_where_this_boot_was_audited_too(folder):
     assert names(folder) == ["audit-previous-boot.json", "audit.json"]
 
 
-@pytest.mark.parametrize("text", ["", "no JSON", "[]", '{"boot_id": null}', '{\n "boot_id": null\n}'])
+@pytest.mark.parametrize("text", ["", "not JSON", "[]", '{"boot_id": null}', '{\n "boot_id": null\n}'])
 def test_a_file_without_a_boot_is_neither_kept_nor_compared(folder, text):
     folder.path.mkdir()
     (folder.path / reboot.LATEST).write_text(text)
@@ -105,7 +105,7 @@ def test_a_gpu_that_vanished_is_named_by_its_address():
     fewer = {**copy.deepcopy(facts), "gpus": facts["gpus"][1:]}
     found = reboot.compare_boots(document(facts=facts), fewer)
     assert [(one["subject"], one["reason"]) for one in found["broken"]] == [
-        (facts["gpus"][0]["bdf"], "the device is no longer there")]
+        (facts["gpus"][0]["bdf"], "the device is gone")]
 
 
 def test_a_guest_that_did_not_come_back():

@@ -61,7 +61,7 @@ WHOLE = {**entry("a", None, "slow"), "kind": "bandwidth", "run_id": FIRST[0], "m
     ("{", "is not JSON"), ("[]", "has the schema 'list', wanted 'gpuhost.measured/1'"),
     ('{"schema": "gpuhost.audit/1", "findings": []}', "has the schema 'gpuhost.audit/1'"),
     ('{"schema": "gpuhost.measured/1"}', "has no list of findings"),
-    ('{"schema": "gpuhost.measured/1", "findings": [7]}', "finding 1 of .* is no mapping but int"),
+    ('{"schema": "gpuhost.measured/1", "findings": [7]}', "finding 1 of .* is not a mapping but int"),
     *((json.dumps({"schema": "gpuhost.measured/1", "findings": [WHOLE, {**WHOLE, **wrong}]}), message)
       for wrong, message in [
         ({"said": None}, "finding 2 of .* has said None, wanted a text"),

@@ -64,5 +64,5 @@ def test_what_is_no_mode_is_one_clear_error(given):
 
 @pytest.mark.parametrize("name", [".clusters", ".rollouts", "index.html", "..", "a/b", "a\0b"])
 def test_no_host_has_the_name_of_what_lies_beside_it(tmp_path, name):
-    with pytest.raises(RecordError, match="cannot be a folder's name"):
+    with pytest.raises(RecordError, match="cannot be used as a directory name"):
         HostFolder(str(tmp_path), name)

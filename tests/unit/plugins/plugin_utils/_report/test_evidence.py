@@ -75,7 +75,7 @@ def test_nothing_measured_is_no_section(tmp_path, reader):
 
 @pytest.mark.parametrize("problem, message", [
     (host_folder.RecordError("bandwidth.json is not JSON"), "bandwidth.json is not JSON"),
-    (KeyError("gpus"), "the record in {} is not one of this collection (KeyError: 'gpus'): measure again")])
+    (KeyError("gpus"), "the record in {} was not written by this collection (KeyError: 'gpus'): measure again")])
 def test_a_broken_record_is_said_and_stops_nothing(tmp_path, reader, problem, message):
     reader(problem)
     assert evidence.sections(tmp_path, {}) == [Section("Speed", [message.format(tmp_path)], [], {})]

@@ -25,8 +25,8 @@ def test_sections_follow_what_a_fix_needs():
         finding("pcie_aer", "unknown", reason="absent: firmware owns AER"),
     ]))
     order = ["# pve1: what to improve", "## First", "### P0 Title of iommu\\_acs", "### P1 Title of numa\\_balancing",
-             "## Summary", "## Now, without a restart", "### info Title of nmi\\_watchdog", "## With a reboot",
-             "### info Title of cpu\\_isolation", "## Could not be judged", "## As it should be",
+             "## Summary", "## At run time", "### info Title of nmi\\_watchdog", "## With a reboot",
+             "### info Title of cpu\\_isolation", "## Unknown", "## As it should be",
              "## Does not apply here", "## 8 GPUs", "## How GPUs reach each other"]
     positions = [text.index(part) for part in order]
     assert positions == sorted(positions)
@@ -58,8 +58,8 @@ def test_a_run_shows_before_and_after_and_how_to_keep_it():
     text = markdown_report(document([]), run)
     assert "## What run `20261129T183000Z-4f2a` changed" in text
     assert "1 changed, 1 refused, 1 skipped" in text
-    assert "> 0000:41:00.0: its link had 16 lanes and has 8. The run was undone." in text
-    assert "- while the run lasted: lxc:101 stopped running" in text
+    assert "> 0000:41:00.0: its link had 16 lanes and has 8. The run was rolled back." in text
+    assert "- during the run: lxc:101 stopped running" in text
     assert "| `sysctl:vm.swappiness` | `60` | `10` | `10` | changed |  |" in text
     assert "| `sysctl:kernel.nmi_watchdog` | `1` | `0` | `1` | refused | EACCES (Permission denied) |" in text
     assert "| `pcie_maxreadreq:0000:41:00.0` | `-` | `4096` | `-` | skipped | bound to vfio-pci |" in text

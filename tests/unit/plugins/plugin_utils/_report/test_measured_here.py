@@ -19,7 +19,7 @@ from audit_document import document, finding
 from fleet_documents import HOSTILE
 
 RUN = "20261130T010000Z-4f2a"
-AGAINST = "That speaks against what is recommended: look at the experiment before you apply it to this host"
+AGAINST = "This contradicts the recommendation: check the experiment before you apply it to this host"
 
 
 def entry(check="swappiness", subject=None, kind="experiment", verdict="helps", message="helps: +4.1 %", boot_id="now"):
@@ -126,10 +126,10 @@ def test_a_change_that_was_measured_to_hurt_is_not_planned_in_silence():
     def noted(planned, **more):
         one, = attached([finding("swappiness", "fail")], entry(**more))
         one["fix"]["planned"] = planned
-        return [note for note in notes(document([one])) if "measured" in note]
+        return [note for note in notes(document([one])) if "showed a loss" in note]
     assert noted(True, verdict="hurts") == [
-        f"planned although it was measured to hurt here: swappiness (experiment {RUN}; its overrides.yml leaves that "
-        "out)"]
+        f"planned although an experiment on this host showed a loss: swappiness (experiment {RUN}; its overrides.yml "
+        "excludes it)"]
     assert noted(False, verdict="hurts") == noted(True, verdict="helps") == []
 
 

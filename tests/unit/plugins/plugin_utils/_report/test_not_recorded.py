@@ -43,7 +43,7 @@ def test_the_terminal_has_these_lines_once():
     text = " ".join(report.split())
     assert all(text.count(line) == 1 for line in LINES)
     assert "thp_enabled" not in text and "denied: kernel.log could not be read: it needs root" in text
-    assert text.count("Take a record that has it, or audit the host itself.") == 1
+    assert text.count("Use a recording that includes it, or audit the host itself.") == 1
 
 
 def test_so_has_markdown():

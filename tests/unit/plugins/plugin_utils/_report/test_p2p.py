@@ -38,9 +38,9 @@ def test_a_host_where_everything_goes_straight():
         "| `0000:83:00.0` | across | across | across | - |",
         "",
         "- switch: below one switch or port: transfers can stay below it",
-        "- socket: on one socket, through the fabric of the processor",
-        "- across: on two sockets, through the link between them",
-        "- transfers of all 6 pairs go straight: neither translated nor sent on a detour",
+        "- socket: on one socket, through the processor's fabric",
+        "- across: on two sockets, through the socket interconnect",
+        "- transfers of all 6 pairs are direct: neither translated nor redirected",
         "- type of their IOMMU groups: `identity`",
         "",
     ]
@@ -49,8 +49,9 @@ def test_a_host_where_everything_goes_straight():
 def test_pairs_that_differ_say_so_in_their_cells():
     lines = p2p_section(redirecting(four(), "0000:02:00.0"))
     assert "| `0000:03:00.0` | - | switch, detour | socket | across |" in lines
-    assert "- direct: transfers of 5 pairs go straight: neither translated nor sent on a detour" in lines
-    assert "- detour: transfers of 1 pair are sent up to the root by ACS instead of across the switch" in lines
+    assert "- direct: transfers of 5 pairs are direct: neither translated nor redirected" in lines
+    assert ("- detour: transfers of 1 pair are redirected to the root complex by ACS instead of staying within the "
+            "switch") in lines
     assert "- ports between them that redirect: `0000:02:00.0`" in lines
 
 
@@ -64,13 +65,13 @@ def test_translation_and_redirection_together():
 
 def test_nvlink_is_said():
     lines = p2p_section({**four(), "pcie": {"aspm_policy": ok("default"), "nvswitches": ["0000:c5:00.0"]}})
-    assert "- NVLink joins them: that is how they talk, and over PCI Express with network cards" in lines
+    assert "- connected by NVLink for peer traffic; PCI Express is used for network cards" in lines
 
 
 def test_what_was_not_read_is_not_called_direct():
     lines = p2p_section(four(iommu_type=lacking("denied"), numa_node=ok(-1)))
     assert "| `0000:23:00.0` | ? | ? | - | ? |" in lines
-    assert any(line.startswith("- transfers of all 6 pairs could not be judged") for line in lines)
+    assert any(line.startswith("- transfers of all 6 pairs are unknown") for line in lines)
 
 
 def test_one_gpu_or_those_of_guests_make_no_matrix():

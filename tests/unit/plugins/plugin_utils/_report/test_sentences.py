@@ -59,7 +59,7 @@ def test_places_that_say_the_same_are_one_sentence():
 def test_places_that_differ_are_counted():
     widths = (8, 8, 8, 4, 4, 2, 1)
     assert sentences([gpu_with(width, address) for width, address in zip(widths, GPUS)]) == [
-        "x8 of x16 (3 places)", "x4 of x16 (2 places)", "x2 of x16 (1 place)", "Something like it in 1 place more."]
+        "x8 of x16 (3 places)", "x4 of x16 (2 places)", "x2 of x16 (1 place)", "Similar in 1 place more."]
 
 
 def test_the_effect_names_its_source():
@@ -110,15 +110,15 @@ def test_a_terminal_says_first_what_why_how_and_at_which_risk():
 
 def test_what_is_forbidden_now_is_not_said_as_a_thing_to_do():
     made = three_and_more()[:1]
-    made[0]["fix"] |= {"forbidden": "the cluster is not quorate", "commands": ["qm set 1"]}
+    made[0]["fix"] |= {"forbidden": "the cluster has no quorum", "commands": ["qm set 1"]}
     text = full_report(document(made), {})
-    assert "not now: the cluster is not quorate" in text and "mend a" not in text and "qm set" not in text
+    assert "not now: the cluster has no quorum" in text and "mend a" not in text and "qm set" not in text
 
 
 def test_a_host_with_cosmetics_alone_has_nothing_to_begin_with():
     made = document(three_and_more()[4:])
-    assert "Nothing above info: what is listed is cosmetic or to know." in full_report(made, {})
-    assert "Nothing above info: what is listed is cosmetic or to know." in markdown_report(made)
+    assert "Nothing above info: the items are cosmetic or informational." in full_report(made, {})
+    assert "Nothing above info: the items are cosmetic or informational." in markdown_report(made)
     assert "first:" not in short_line(made)
     assert short_line(document(three_and_more())).endswith("first: a, b, c")
 

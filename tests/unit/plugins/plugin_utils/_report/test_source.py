@@ -15,7 +15,7 @@ from audit_document import document, finding, ok
 
 LACKS = "the bug report does not have it"
 SOURCE = {"kind": "nvidia-bug-report", "name": "nvidia-bug-report.log.gz", "collected_at": "2024-05-06T05:08:10Z",
-          "script": "33500001", "notes": ["dmesg no longer holds the start of this boot"]}
+          "script": "33500001", "notes": ["dmesg no longer uses the start of this boot"]}
 
 
 def lacking(check, fact, why=LACKS):
@@ -57,7 +57,7 @@ def test_the_report_says_of_when_it_is_and_what_it_lacks():
     text = markdown_report(imported(FINDINGS))
     assert ("Made from nvidia-bug-report.log.gz, a report of nvidia-bug-report.sh (script 33500001), of "
             "2024-05-06T05:08:10Z: the host itself was not read.") in text
-    assert "- dmesg no longer holds the start of this boot" in text
+    assert "- dmesg no longer uses the start of this boot" in text
     assert f"4 checks cannot be judged: {LACKS}." in text
     assert "| `sysctl -a` | 1 | `swappiness` |" in text
 
@@ -88,7 +88,7 @@ def test_the_short_form_fits_into_a_post():
 
 def test_without_findings_and_gaps():
     text = short.short_report(imported([finding("x", "pass")], collected_at=None))
-    assert "Nothing to improve among what could be judged." in text
+    assert "Nothing to improve; see below for what is unknown." in text
     assert "an unknown" in text.splitlines()[0]
 
 

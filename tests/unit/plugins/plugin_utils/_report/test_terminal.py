@@ -30,7 +30,7 @@ def test_the_most_urgent_comes_first_and_the_counts_agree():
                 finding("e", "unknown", reason="denied: needs root")]
     text = terminal.full_report(document(findings), {"report": "reports/pve1/system-improve.md"})
     assert text.index("P0    Title of a") < text.index("P2    Title of b")
-    assert "2 things to do (1 P0, 1 P2) in 2 places, 1 as they should be, 1 not applicable, 1 unknown" in text
+    assert "2 things to do (1 P0, 1 P2) in 2 places, 1 passed, 1 not applicable, 1 unknown" in text
     assert "e: denied: needs root" in text
     assert text.endswith("report: reports/pve1/system-improve.md")
 
@@ -75,5 +75,5 @@ def test_a_hostile_host_cannot_move_the_cursor():
 
 def test_many_hosts_have_one_line_each():
     line = terminal.short_line(document(slow_gpus(), privileged=False))
-    assert line == ("pve1: 1 thing to do (1 P2) in 6 places, 2 as they should be, 0 not applicable, 0 unknown, "
+    assert line == ("pve1: 1 thing to do (1 P2) in 6 places, 2 passed, 0 not applicable, 0 unknown, "
                     "PARTIAL (no root); first: pcie_maxreadreq")

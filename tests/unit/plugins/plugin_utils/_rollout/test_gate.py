@@ -48,12 +48,12 @@ def test_hosts_of_earlier_batches_count_too(rollout):
 def test_a_host_about_which_nothing_is_known(rollout):
     assert states(rollout, b="changed")["c"]["state"] == "ungated"
     lost = states(rollout, alive=["a", "b", "d"], b="changed")["c"]
-    assert gate.describe(lost) == "failed: it failed before it was looked at"
+    assert gate.describe(lost) == "failed: it failed before it was read"
 
 
 def test_a_host_that_was_lost_in_the_middle(rollout):
     lost = states(rollout, alive=["a", "b", "d"], b="changed", c="changing")["c"]
-    assert gate.describe(lost) == "changing: it was lost while it was being changed"
+    assert gate.describe(lost) == "changing: the connection was lost during changes"
 
 
 def test_a_host_that_ansible_dropped_is_not_fine(rollout):
@@ -74,13 +74,13 @@ def test_the_record_of_the_gate(rollout):
     gate.record(rollout, seen, gate.verdict(rollout, seen, 0))
     again = rollout_state.load(rollout.folder)
     assert again.document["batches"][-1]["passed"] is False
-    assert again.states()["c"]["reasons"] == ["it was lost while it was being changed"]
+    assert again.states()["c"]["reasons"] == ["the connection was lost during changes"]
     with pytest.raises(ValueError, match="The rollout stops after batch 2"):
         gate.require_passed(again)
 
 
 def test_a_batch_without_a_gate_is_not_passed(rollout):
-    with pytest.raises(ValueError, match="no host of batch 2 was left"):
+    with pytest.raises(ValueError, match="no host of batch 2 is left"):
         gate.require_passed(rollout)
     rollout.document["batches"][-1]["passed"] = True
     gate.require_passed(rollout)

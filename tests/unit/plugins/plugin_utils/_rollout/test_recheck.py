@@ -25,7 +25,7 @@ def test_a_device_that_is_worse_off_than_before_the_run():
 @pytest.mark.parametrize(("reading", "message"), [
     (ok("4096\t87380 6291456"), []),
     (ok("4096 87380 212992"), ["and is 4096 87380 212992 now"]),
-    ({"status": "denied", "value": None}, ["and cannot be read now: denied"]),
+    ({"status": "denied", "value": None}, ["and is not readable now: denied"]),
 ])
 def test_a_value_that_is_another_now(reading, message):
     facts = {"tunables": {"sysctl:net.ipv4.tcp_rmem": reading}}
@@ -37,4 +37,4 @@ def test_numbers_and_values_that_were_not_answered():
     assert recheck.drift({"pcie_maxreadreq:0000:41:00.0": 4096}, {"tunables": {
         "pcie_maxreadreq:0000:41:00.0": ok(4096)}}) == []
     assert recheck.drift({"sysctl:vm.swappiness": "10"}, {"tunables": {}}) == [
-        "sysctl:vm.swappiness: was set to 10, and cannot be read now: absent"]
+        "sysctl:vm.swappiness: was set to 10, and is not readable now: absent"]

@@ -83,7 +83,7 @@ def test_what_differs_by_little_has_no_effect_and_says_what_would_have_been_seen
                           (100, 100.05), (100, 99.95)), "higher")
     assert found["verdict"] == NOTHING
     assert found["said"] == ("no measurable effect: +0.0 % (-0.1 % to +0.1 %, 8 blocks of 2 runs); one beyond 0.1 % "
-                             "would have been seen")
+                             "would have been detected")
 
 
 def test_an_effect_that_matters_is_not_ruled_out_by_a_narrow_interval_beside_it():
@@ -96,7 +96,7 @@ def test_an_effect_that_matters_is_not_ruled_out_by_a_narrow_interval_beside_it(
 def test_runs_that_are_all_equal_are_said_to_be():
     found = effect(blocks(*[(7, 7)] * 8), "lower")
     assert found["said"] == ("no measurable effect: +0.0 % (+0.0 % to +0.0 %, 8 blocks of 2 runs); most runs gave the "
-                             "same value, so the metric may be too coarse to tell")
+                             "same value, so the metric may be too coarse")
 
 
 def test_noise_that_hides_an_effect_asks_for_more_runs():
@@ -105,7 +105,7 @@ def test_noise_that_hides_an_effect_asks_for_more_runs():
     more = found["more_blocks"]
     assert found["verdict"] == INCONCLUSIVE and more > 100 and found["more_runs"] == 2 * more
     assert found["said"].startswith(f"inconclusive: needs {2 * more} more runs (8 blocks of 2 runs were measured, "
-                                    f"about {8 + more} are wanted; so far ")
+                                    f"about {8 + more} are needed; so far ")
 
 
 @pytest.mark.parametrize("count, more", [(0, 8), (1, 7), (7, 1)])
@@ -113,7 +113,7 @@ def test_nothing_is_claimed_from_few_runs(count, more):
     found = effect(blocks(*[(10, 20)] * count), "higher")
     assert (found["verdict"], found["more_blocks"], found["low"], found["high"]) == (INCONCLUSIVE, more, None, None)
     assert found["said"] == (f"inconclusive: needs {2 * more} more runs ({count} blocks of 2 runs were measured, fewer "
-                             "than 8 tell nothing)")
+                             "than 8 allow no verdict)")
 
 
 def test_nothing_is_claimed_where_all_blocks_ran_the_same_state_first():
@@ -150,8 +150,9 @@ def test_a_difference_that_does_not_stand_among_others_is_not_decided_and_says_s
     first, second = together(found)
     assert (first["verdict"], first["alone"], first["adjusted"]) == (
         INCONCLUSIVE, HELPS, pytest.approx(4 / 70, abs=2e-6))
-    assert first["said"].startswith("inconclusive: one of 2 comparisons, and it does not stand among them: +6.5 % (")
-    assert first["said"].endswith(", 8 blocks of 2 runs); worth an experiment of its own")
+    assert first["said"].startswith("inconclusive: one of 2 comparisons, and not significant after correction: +6.5 % "
+                                    "(")
+    assert first["said"].endswith(", 8 blocks of 2 runs); test it in a separate experiment")
     assert second["alone"] == second["verdict"]
     assert together(found[:1])[0]["verdict"] == HELPS
 

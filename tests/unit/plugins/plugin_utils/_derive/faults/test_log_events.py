@@ -48,7 +48,7 @@ def test_without_an_uptime_the_log_alone_can_tell():
     assert corrected({**facts(gpu_errors=9999), "kernel": {"uptime_seconds": {"status": "absent", "value": None}}}) == {
         GPU: (False, None, [])}
     assert corrected({**facts(lines), "kernel": {"uptime_seconds": {"status": "absent", "value": None}}}) == {
-        GPU: (True, 2.0, [f"2.0 corrected errors a second at {GPU}, by the log"])}
+        GPU: (True, 2.0, [f"2.0 corrected errors a second at {GPU}, from the log"])}
 
 
 def test_a_few_lines_are_no_rate_and_lines_without_a_time_neither():
@@ -58,9 +58,9 @@ def test_a_few_lines_are_no_rate_and_lines_without_a_time_neither():
 
 def test_other_devices_are_told_where_the_log_names_them():
     found = corrected(facts(event("aer_corrected", CARD, 41, 100.0, 110.0), event("aer_limit", None, 70)))
-    held_back = "the kernel held back 70 messages about them, as there were too many"
+    held_back = "the kernel suppressed 70 messages about them (rate limit)"
     assert found == {GPU: (True, 0.0, []),
-                     CARD: (True, 4.0, [f"4.0 corrected errors a second at {CARD}, by the log", held_back])}
+                     CARD: (True, 4.0, [f"4.0 corrected errors a second at {CARD}, from the log", held_back])}
     assert corrected(facts(event("aer_limit", None, 70)))["kernel_log"] == (True, None, [held_back])
 
 
@@ -86,8 +86,8 @@ def test_lockups_by_whose_code_it_was():
     given = facts(event("soft_lockup", "python3", 2, detail="nvidia_uvm"), event("hung_task", "txg_sync"),
                   event("hung_task", "kfd", detail="amdgpu"), event("hard_lockup", "12"), event("rcu_stall", "CPU"))
     assert log_events.lockups(given) == {
-        "gpu_driver": ["a CPU was stuck in python3 in nvidia_uvm: 2 times", "task kfd was blocked in amdgpu: once"],
-        "other": ["task txg_sync was blocked: once", "CPU 12 answered no interrupt: once",
+        "gpu_driver": ["a CPU hung in python3 in nvidia_uvm: 2 times", "task kfd was blocked in amdgpu: once"],
+        "other": ["task txg_sync was blocked: once", "CPU 12 did not respond to interrupts: once",
                   "a CPU stalled the kernel (RCU): once"]}
 
 
@@ -131,11 +131,11 @@ def test_a_reset_is_history_where_every_gpu_says_that_nothing_is_to_be_done(acti
 @pytest.mark.parametrize("log, words", [
     (ok({"first_seconds": 0.0, "lines": 10}), "the kernel log of this boot"),
     (ok({"first_seconds": 100.2, "lines": 10}),
-     "the kernel log, which begins 100 s after the boot: what was said before is lost"),
+     "the kernel log, which begins 100 s after boot: earlier messages are lost"),
     (ok({"first_seconds": 5400.0, "lines": 10}),
-     "the kernel log, which begins 90 min after the boot: what was said before is lost"),
+     "the kernel log, which begins 90 min after boot: earlier messages are lost"),
     (ok({"first_seconds": 864000.0, "lines": 10}),
-     "the kernel log, which begins 240 h after the boot: what was said before is lost"),
+     "the kernel log, which begins 240 h after boot: earlier messages are lost"),
     (ok({"first_seconds": None, "lines": 10}), "the kernel log, as far back as it reaches"),
     ({"status": "denied", "value": None}, "the kernel log, as far back as it reaches"),
 ])

@@ -68,18 +68,18 @@ def test_b09_a_row_that_was_replaced_and_an_error_that_was_contained_are_noted_t
 
 def test_what_the_driver_said_last_holds():
     assert of((95, "x"), (154, TO_RESET)) == {
-        "broken": [RESET_95, "Xid 154: the driver wants: GPU Reset Required"]}
+        "broken": [RESET_95, "Xid 154: the driver requires: GPU Reset Required"]}
     assert of((95, "x"), (154, TO_RESET), (154, TO_NOTHING)) == {
-        "history": [RESET_95, "Xid 154: the driver wants: GPU Reset Required"]}
+        "history": [RESET_95, "Xid 154: the driver requires: GPU Reset Required"]}
     assert of((95, "x"), (154, TO_RESET), (154, TO_NOTHING), (64, "x")) == {
-        "history": [RESET_95, "Xid 154: the driver wants: GPU Reset Required"], "broken": [RESET_64]}
+        "history": [RESET_95, "Xid 154: the driver requires: GPU Reset Required"], "broken": [RESET_64]}
 
 
 def test_the_live_answer_wins_over_the_log():
     assert of((95, "x"), (154, TO_RESET), action="None") == {
-        "history": [RESET_95, "Xid 154: the driver wants: GPU Reset Required"]}
+        "history": [RESET_95, "Xid 154: the driver requires: GPU Reset Required"]}
     assert of((95, "x"), (154, TO_RESET), action="Reset") == {
-        "broken": [RESET_95, "Xid 154: the driver wants: GPU Reset Required"]}
+        "broken": [RESET_95, "Xid 154: the driver requires: GPU Reset Required"]}
     assert of((95, "x"), (154, TO_RESET), action="None", trouble="GPU is lost")["broken"][0] == RESET_95
 
 

@@ -44,7 +44,7 @@ def test_what_a_program_has_to_mend(number):
                                               (167, "P0"), (168, "P0"), (169, "P0"), (170, "P1"), (171, "P0"),
                                               (172, "P0")))
 def test_numbers_for_which_the_catalog_names_no_bucket(number, priority):
-    assert said(number) == (GPU, priority, "the catalog names no action")
+    assert said(number) == (GPU, priority, "no action in the catalog")
 
 
 def test_b10_a_number_that_is_not_in_the_catalog_says_so():

@@ -39,11 +39,12 @@ BOTH = [gpu(FIRST), gpu(SECOND)]
 
 @pytest.mark.parametrize("gpus, proc_gpus, answered, counts, missing", [
     (BOTH, listed(FIRST, SECOND), smi(FIRST, SECOND), (2, 2, 2, 2), []),
-    (BOTH, listed(FIRST, SECOND), smi(FIRST), (2, 2, 2, 1), [f"{SECOND} is with the driver and not in nvidia-smi"]),
+    (BOTH, listed(FIRST, SECOND), smi(FIRST), (2, 2, 2, 1), [f"{SECOND} is bound to the driver but missing in "
+                                                             "nvidia-smi"]),
     (BOTH, listed(FIRST), smi(FIRST, SECOND), (2, 2, 1, 2),
      [f"{SECOND} is bound to the driver, which does not list it"]),
     ([gpu(FIRST)], listed(FIRST, SECOND), smi(FIRST, SECOND), (1, 1, 2, 2),
-     [f"{SECOND} is with the driver and no longer on the bus"]),
+     [f"{SECOND} is listed by the driver but no longer on the bus"]),
     # Out of use on purpose: what the driver was told to exclude. Not counted: a virtual function.
     (BOTH, listed(FIRST, SECOND, excluded=(SECOND,)), smi(FIRST), (2, 2, 2, 1), []),
     ([gpu(FIRST), gpu(SECOND, virtual_function=True)], listed(FIRST), smi(FIRST), (1, 1, 1, 1), []),
@@ -71,10 +72,10 @@ def test_a_count_of_which_one_part_is_not_known_is_lost(proc_gpus, answered, why
 
 
 @pytest.mark.parametrize("driver, state, says", [
-    ("vfio-pci", "passed_through", f"1 given away (vfio-pci): {SECOND}"),
-    ("pci-stub", "ok", f"1 given away (pci-stub): {SECOND}"),
-    ("nouveau", "ok", f"1 with another driver (nouveau): {SECOND}"),
-    (None, "passed_through", f"1 given to a guest, without a driver: {SECOND}"),
+    ("vfio-pci", "passed_through", f"1 bound for a guest (vfio-pci): {SECOND}"),
+    ("pci-stub", "ok", f"1 bound for a guest (pci-stub): {SECOND}"),
+    ("nouveau", "ok", f"1 bound to another driver (nouveau): {SECOND}"),
+    (None, "passed_through", f"1 assigned to a guest, without a driver: {SECOND}"),
     (None, "ok", f"1 without a driver: {SECOND}"),
 ])
 def test_gpus_on_the_bus_that_the_driver_does_not_have_are_counted_with_the_reason(driver, state, says):
@@ -85,15 +86,15 @@ def test_gpus_on_the_bus_that_the_driver_does_not_have_are_counted_with_the_reas
 def test_no_device_found_means_every_gpu_with_or_without_a_line_in_the_log():
     found = counted(BOTH, listed(FIRST, SECOND), smi(state="failed", reason=STATUS_6), failure(SECOND))
     assert found["missing"] == ok([
-        f"{FIRST} is with the driver and cannot be used: {STATUS_6}",
-        f"{SECOND} is with the driver and cannot be used: {STATUS_6}; the kernel log says: NVRM: GPU {SECOND}: "
+        f"{FIRST} is bound to the driver but not usable: {STATUS_6}",
+        f"{SECOND} is bound to the driver but not usable: {STATUS_6}; the kernel log says: NVRM: GPU {SECOND}: "
         "RmInitAdapter failed! (0x62:0x40:2119)"])
 
 
 def test_an_error_that_names_a_gpu_is_about_that_one():
     words = f"nvidia-smi ended with status 255: Unable to determine the device handle for GPU {SECOND}: Unknown Error"
     assert counted(BOTH, listed(FIRST, SECOND), smi(state="failed", reason=words))["missing"] == ok(
-        [f"{SECOND} is with the driver and cannot be used: {words}"])
+        [f"{SECOND} is bound to the driver but not usable: {words}"])
 
 
 @pytest.mark.parametrize("answered, users, dead", [
@@ -114,8 +115,8 @@ def test_a_line_of_the_log_counts_until_the_gpu_is_seen_at_work(answered, users,
 def test_gpus_of_which_the_same_is_said_share_a_sentence():
     found = counted(BOTH, listed(FIRST, SECOND), smi(state="absent"), failure(FIRST), failure(SECOND))
     assert found["missing"] == ok([
-        f"2 GPUs ({FIRST}, {SECOND}) are with the driver and cannot be used: nvidia-smi gave no answer (not "
-        f"installed, or not recorded); the kernel log says: NVRM: GPU {FIRST}: RmInitAdapter failed! (0x62:0x40:2119)"])
+        f"2 GPUs ({FIRST}, {SECOND}) are bound to the driver but not usable: no output of nvidia-smi (not installed, "
+        f"or not recorded); the kernel log says: NVRM: GPU {FIRST}: RmInitAdapter failed! (0x62:0x40:2119)"])
 
 
 def test_other_codes_are_another_sentence():

@@ -25,7 +25,7 @@ def nvidia(**changed):
     ({"library_version": ABSENT, "cuda_library_version": ABSENT}, None),
     ({"driver_version": ABSENT, "library_version": ok("600.1.1")}, None),
     ({"library_version": ABSENT, "smi": {"state": "failed", "reason": "Driver/library version mismatch", "gpus": []}},
-     "the loaded driver is 595.58.03, nvidia-smi says: Driver/library version mismatch"),
+     "the loaded driver is 595.58.03, nvidia-smi reports: Driver/library version mismatch"),
     ({"smi": {"state": "failed", "reason": "Unknown Error", "gpus": []}}, None),
 ])
 def test_driver_and_libraries(changed, says):
@@ -37,6 +37,6 @@ def test_a_gpu_that_hung_and_the_driver_of_all():
     assert hung(nvidia()) is None
     message = hung(nvidia(hung=ok([mark])))
     assert message == hung(nvidia(hung=ok([mark])), FIRST) == (
-        "0000:03:00.0 hung at 2026-11-30T03:00:00Z while it was measured (run r9, d2h of 64 MiB): it is left alone "
+        "0000:03:00.0 hung at 2026-11-30T03:00:00Z during a measurement (run r9, d2h of 64 MiB): it is not touched "
         "until the host is rebooted")
     assert hung(nvidia(hung=ok([mark])), SECOND) is None

@@ -52,13 +52,13 @@ def test_reasons_of_slow_clocks_that_are_no_normal_work(reasons, idle, slow):
     ({"ecc_errors": 3}, ["3 uncorrectable ECC errors since the driver was loaded"]),
     ({"ecc_errors_ever": 3}, []),
     ({"rows_failed": True, "rows_pending": True}, ["a row of memory could not be remapped",
-                                                   "a row of memory waits for a reset to be remapped"]),
-    ({"pages_pending": True}, ["pages of memory wait for a reset to be retired"]),
-    ({"repairs_pending": ["channel", "tpc"]}, ["the repair of a memory channel waits for a reset",
-                                               "the repair of a TPC waits for a reset"]),
+                                                   "remapping of a memory row is pending until a reset"]),
+    ({"pages_pending": True}, ["retirement of memory pages is pending until a reset"]),
+    ({"repairs_pending": ["channel", "tpc"]}, ["the repair of a memory channel is pending until a reset",
+                                               "the repair of a TPC is pending until a reset"]),
     ({"ecc_errors": None, "rows_pending": None, "rows_failed": None}, None),
     ({"ecc_errors": None, "rows_pending": None, "rows_failed": None, "repairs_pending": ["tpc"]},
-     ["the repair of a TPC waits for a reset"]),
+     ["the repair of a TPC is pending until a reset"]),
 ])
 def test_memory(message, troubles):
     assert derived(**message)["memory_troubles"] == troubles

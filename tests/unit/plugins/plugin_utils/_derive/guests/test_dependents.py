@@ -25,7 +25,7 @@ def gpu(driver: str | None, claims: dict) -> dict:
     (ok([]), [], []),
     (ok([vm("100"), vm("200", "hostpci0", "hostpci1 (pending)")]), [], ["VM 200 (hostpci0, hostpci1 (pending))"]),
     (ok([vm("201", "args")]), [gpu("vfio-pci", ok([{"vm": "201", "key": "args", "value": ""}]))], ["VM 201 (args)"]),
-    (ok([]), [gpu("vfio-pci", ok([]))], ["whoever holds 0000:41:00.0 (vfio-pci)"]),
+    (ok([]), [gpu("vfio-pci", ok([]))], ["the user of 0000:41:00.0 (vfio-pci)"]),
     (ok([]), [gpu("nvidia", ok([])), gpu(None, ok([]))], []),
     (lacking("unparsable"), [gpu("vfio-pci", ok([]))], None),
 ])
@@ -34,14 +34,14 @@ def test_who_relies_on_isolation(vms, gpus, names):
 
 
 @pytest.mark.parametrize("containers, vms, given, says", [
-    (ok([]), ok([]), [], "No guest of Proxmox VE is running"),
-    (ok([{"id": "101", "running": False}]), ok([vm("200")]), [], "No guest of Proxmox VE is running"),
+    (ok([]), ok([]), [], "No Proxmox VE guest is running"),
+    (ok([{"id": "101", "running": False}]), ok([vm("200")]), [], "No Proxmox VE guest is running"),
     (ok([{"id": "101", "running": True}, {"id": "102", "running": None}]), ok([vm("200", running=True)]),
      [{"id": "101", "reboot": ["a rule by number"]}, {"id": "102", "reboot": []}],
-     "A restart stops container 101, container 102, VM 200. Without its GPUs may come up: container 101 "
+     "A reboot stops container 101, container 102, VM 200. These may start without their GPUs: container 101 "
      "(lxc_survives_reboot)"),
     (lacking("denied"), ok([]), [],
-     "Which guests a restart stops cannot be told: their configuration could not be read"),
+     "The guests that a reboot stops are not known: their configuration could not be read"),
 ])
 def test_who_stops_with_the_host(containers, vms, given, says):
     assert stopped_by_reboot({"containers": containers, "vms": vms}, given) == says

@@ -60,13 +60,13 @@ STRICT = entry(nodes=["pve1", "pve2"], strict=True)
 
 def test_a_node_without_an_audit_leaves_it_unknown():
     assert of_container(cluster(entry()), {"pve2": neutral.epyc()}) == {
-        "status": "pve3 not audited yet, with this folder of reports", "value": None}
+        "status": "pve3 not audited yet with this report directory", "value": None}
 
 
 def test_what_is_wrong_on_one_node_is_said_whatever_the_other_is():
     peer = merge(neutral.epyc(), {"nvidia": {"nodes": ok([])}})
     assert of_container(cluster(entry()), {"pve2": peer})["value"] == [
-        f"pve2: there is no {path}, and it does not start" for path in NODES]
+        f"pve2: {path} is missing, so it does not start" for path in NODES]
 
 
 @pytest.mark.parametrize("container, peer, problems", [

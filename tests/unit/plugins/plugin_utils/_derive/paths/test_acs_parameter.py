@@ -21,15 +21,15 @@ BOOTCTL = "edit the one line of /etc/kernel/cmdline, then run proxmox-boot-tool 
 ])
 def test_the_parameter_is_whole_and_quoted_where_grub_reads_it(release, parameter):
     assert clear_redirection(TWO, release, "systemd-boot", BOOTCTL).endswith(
-        f"For good: {parameter} on the kernel command line: {BOOTCTL}.")
-    assert f'For good: \\"{parameter}\\" with these backslashes' in clear_redirection(TWO, release, "GRUB", GRUB)
+        f"Permanently: {parameter} on the kernel command line: {BOOTCTL}.")
+    assert f'Permanently: \\"{parameter}\\" with these backslashes' in clear_redirection(TWO, release, "GRUB", GRUB)
 
 
 @pytest.mark.parametrize("release", ["6.11.11-2-pve", "6.12.22", "6.13.10", "6.14.0-33-generic", "6.14.1"])
 def test_kernels_that_misread_it_get_none(release):
     text = clear_redirection(TWO, release, "systemd-boot", BOOTCTL)
     assert "pci=" not in text
-    assert f"kernel {release} misreads the parameters" in text
+    assert f"kernel {release} misparses the parameters" in text
 
 
 @pytest.mark.parametrize("release, loader, edit", [
@@ -43,7 +43,7 @@ def test_where_it_is_not_known_how_there_is_no_parameter_either(release, loader,
 def test_one_port_needs_no_quotes():
     text = clear_redirection(TWO[:1], "6.8.12-9-pve", "GRUB", GRUB)
     assert text == ("For this boot: setpci -s 0000:02:00.0 ECAP_ACS+6.w=0000:000c (a reset of a port sets it again). "
-                    f"For good: pci=disable_acs_redir=0000:02:00.0 on the kernel command line: {GRUB}.")
+                    f"Permanently: pci=disable_acs_redir=0000:02:00.0 on the kernel command line: {GRUB}.")
 
 
 def test_no_port_no_instruction():

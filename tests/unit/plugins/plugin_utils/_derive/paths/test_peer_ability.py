@@ -65,17 +65,17 @@ def test_unreadable_parameters_may_hide_a_key():
 def test_the_binary_modules_offer_geforce_cards_nothing():
     found = p2p(GEFORCE, flavour="proprietary")
     assert (found["perhaps"], found["none"]) == (
-        0, "NVIDIA's own modules offer GeForce RTX cards no transfers between each other")
+        0, "NVIDIA's modules do not support peer-to-peer between GeForce RTX cards")
 
 
 def test_a_key_can_switch_transfers_off():
     found = p2p("NVIDIA RTX A6000", registry="ForceP2P=0x0")
-    assert found["none"] == "the registry key ForceP2P switches transfers between GPUs off"
+    assert found["none"] == "the registry key ForceP2P disables peer-to-peer"
 
 
 @pytest.mark.parametrize("modes, none", [
-    (("Enabled", "Enabled"), "GPUs in MIG mode have no transfers between each other"),
-    (("Enabled", "Disabled"), "GPUs in MIG mode have no transfers between each other"),
+    (("Enabled", "Enabled"), "GPUs in MIG mode have no peer-to-peer"),
+    (("Enabled", "Disabled"), "GPUs in MIG mode have no peer-to-peer"),
     (("Disabled", "Disabled"), None), ((None, None), None),
 ])
 def test_gpus_in_mig_mode_reach_nobody(modes, none):
