@@ -65,10 +65,10 @@ def git(folder, *words):
                    capture_output=True)
 
 
-@pytest.fixture
-def project(tmp_path):
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
     """A clone of what this checkout has now, without anything that make sets up."""
-    folder = tmp_path / "clone"
+    folder = tmp_path_factory.mktemp("awx") / "clone"
     for name in files():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(REPOSITORY / name, folder / name, follow_symlinks=False)
@@ -78,17 +78,17 @@ def project(tmp_path):
     return folder
 
 
-@pytest.fixture
-def installed(project, tmp_path):
+@pytest.fixture(scope="module")
+def installed(project, tmp_path_factory):
     """collections/requirements.yml as AWX installs it, with this clone in the place of the public one."""
-    folder = tmp_path / "requirements_collections"
+    home = tmp_path_factory.mktemp("installed")
     subprocess.run(
         [sys.executable, "-m", "ansible", "galaxy", "collection", "install", "-r",
-         str(project / "collections" / "requirements.yml"), "-p", str(folder)], cwd=tmp_path, check=True,
-        capture_output=True, env=environment(
-            HOME=str(tmp_path), GIT_CONFIG_COUNT="1", GIT_CONFIG_KEY_0=f"url.file://{project}.insteadOf",
+         str(project / "collections" / "requirements.yml"), "-p", str(home / "requirements_collections")], cwd=home,
+        check=True, capture_output=True, env=environment(
+            HOME=str(home), GIT_CONFIG_COUNT="1", GIT_CONFIG_KEY_0=f"url.file://{project}.insteadOf",
             GIT_CONFIG_VALUE_0=URL))
-    return folder
+    return home / "requirements_collections"
 
 
 def test_the_second_job_knows_the_first_and_a_workflow_may_branch_on_it(project, installed, tmp_path, make_tree):

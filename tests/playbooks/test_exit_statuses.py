@@ -1,7 +1,11 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The exit statuses that docs/pipelines.md promises. Those of restore.yml and of a rollout are with their own tests."""
+"""The exit statuses that docs/pipelines.md promises.
+
+Those of tune_runtime, verify and restore are in test_tune.py, that of a rollout is in test_rollout_playbook.py, and 3 of
+tools/audit.sh in tests/unit/tools.
+"""
 from __future__ import annotations
 
 import csv
@@ -13,7 +17,6 @@ from checkout import REPOSITORY
 from hosts.others import virtual_machine
 
 LOST = {"ansible_connection": "ssh", "ansible_host": "127.0.0.1", "ansible_port": 1}
-NO_SUCH_KEY = {"sysctl": {"vm.no_such_key": 1}}
 
 
 @pytest.fixture
@@ -49,17 +52,3 @@ def test_nothing_is_run(controller, status, words):
     *options, playbook = words
     done = controller.ansible("playbook", *options, str(REPOSITORY / "playbooks" / playbook))
     assert done.returncode == status, done.stdout + done.stderr
-
-
-def test_a_refusal_ends_with_0_where_it_is_only_asked_for_and_with_2_where_it_is_meant(controller, guest):
-    variables = {"gpuhost_only": ["kernel_release"], "gpuhost_values": NO_SUCH_KEY}
-    assert controller.play("tune_runtime.yml", {"guest": guest}, "--check", variables=variables).returncode == 0
-    assert controller.play("tune_runtime.yml", {"guest": guest}, variables=variables).returncode == 2
-
-
-def test_drift_ends_with_2(controller, guest):
-    variables = {"gpuhost_only": ["kernel_release"], "gpuhost_values": {"sysctl": {"vm.swappiness": 1}}}
-    assert controller.play("tune_runtime.yml", {"guest": guest}, variables=variables).returncode == 0
-    assert controller.play("verify.yml", {"guest": guest}).returncode == 0
-    guest.sysctl("vm.swappiness", 90)
-    assert controller.play("verify.yml", {"guest": guest}).returncode == 2

@@ -59,6 +59,7 @@ def test_slices_leave_what_one_run_leaves(tmp_path, fleet):
     assert left(tmp_path / "shared") == whole
 
 
+@pytest.mark.soak
 def test_slices_without_a_shared_folder_are_gathered(tmp_path, fleet, controller):
     audit_in_slices(tmp_path, fleet, lambda number: tmp_path / f"reports{number}")
     folders = [str(tmp_path / f"reports{number}") for number in range(4)]
