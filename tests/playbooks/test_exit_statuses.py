@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The exit statuses that docs/pipelines.md promises.
 
-Those of tune_runtime, verify and restore are in test_tune.py, that of a rollout is in test_rollout_playbook.py, and 3 of
-tools/audit.sh in tests/unit/tools.
+Those of tune_runtime, verify and restore are in test_tune.py, that of a rollout is in test_rollout_playbook.py, and
+status 3 of tools/audit.sh in tests/unit/tools.
 """
 from __future__ import annotations
 
