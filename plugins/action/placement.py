@@ -24,7 +24,7 @@ _HANDED_ON = ("changed", "changes", "msg", "diff", "failed")
 
 
 class ActionModule(GuardedAction):
-    """Hands the proposal of the last audit, or the way back of an earlier run, to guest_placement; records first."""
+    """Hands the proposal of the last audit, or the undo of an earlier run, to guest_placement; records first."""
 
     READS = False
     _supports_check_mode = True
