@@ -11,8 +11,6 @@ from typing import Any, NamedTuple
 
 from .._checks.findings import value
 
-_ADDRESS = r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]"
-
 
 class Device(NamedTuple):
     """`alike` is what two devices must share to be each other's counterpart; `order` is where on the host it is."""
@@ -121,7 +119,3 @@ def _ports(facts: Mapping[str, Any]) -> list[Device]:
 def _order(device: Mapping[str, Any]) -> tuple[Any, ...]:
     node = value(device.get("numa_node"))
     return (-1 if node is None else node, device["bdf"] or "")
-
-
-def is_address(name: str) -> bool:
-    return re.fullmatch(_ADDRESS, name) is not None
