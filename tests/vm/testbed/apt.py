@@ -57,10 +57,3 @@ class Archive:
             raise Unusable(f"{package} of {self._release.suite} depends on nothing")
         self._apt("apt-get", "download", depends.group(1), where=folder)
         return next(folder.glob(f"{depends.group(1)}_*.deb"))
-
-    def download_with_dependencies(self, packages: list[str], status: str, folder: pathlib.Path) -> None:
-        """Into `folder` what a system with the dpkg status file `status` lacks to have the packages."""
-        (folder / "status").write_text(status)
-        (folder / "partial").mkdir()
-        self._apt("apt-get", f"-oDir::State::status={folder / 'status'}", f"-oDir::Cache::archives={folder}",
-                  "-y", "--download-only", "install", *packages)
