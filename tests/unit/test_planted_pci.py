@@ -165,6 +165,5 @@ def test_a_gpu_of_a_vm_and_of_a_container(facts_of):
     assert finding["reason"] == (
         "assigned to VM 200 (hostpci0: 0000:41:00.0,pcie=1) and to containers 102")
     assert finding["fix"]["how"] == (
-        "Decide which guest gets it. Remove it from the VM: qm set 200 --delete hostpci0. Or take its node "
-        "(/dev/nvidia4) out of "
-        "the containers 102.")
+        "Decide which guest gets it. Remove it from the VM: qm set 200 --delete hostpci0. Or remove its device "
+        "node (/dev/nvidia4) from containers 102.")

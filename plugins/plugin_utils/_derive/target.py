@@ -11,7 +11,7 @@ from typing import Any
 def container(identity: dict[str, Any]) -> str | None:
     if identity["kind"] != "container":
         return None
-    return f"the target is a container ({identity['technology'] or 'unknown kind'}): its host decides, audit that one"
+    return f"the target is a container ({identity['technology'] or 'unknown kind'}): audit its host"
 
 
 def virtual(identity: dict[str, Any]) -> str | None:

@@ -110,7 +110,7 @@ def test_a_register_that_has_what_the_generation_can_is_all(speed, generation):
 @pytest.mark.parametrize("source, verdict, note", [
     (None, "fail", "2.5 of 32.0 GT/s, under load: P0, 97 % used"),
     ({"kind": "recording"}, "fail", "2.5 of 32.0 GT/s, under load: P0, 97 % used"),
-    ({"kind": "nvidia-bug-report"}, "pass", "speed not judged: no load seen, perhaps idle (2.5 of 32 GT/s)"),
+    ({"kind": "nvidia-bug-report"}, "pass", "speed not evaluated: no load detected, perhaps idle (2.5 of 32 GT/s)"),
 ])
 def test_the_load_that_nvidia_smi_saw_later_is_not_that_of_the_registers(source, verdict, note):
     facts = epyc()
