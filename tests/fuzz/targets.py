@@ -52,6 +52,9 @@ ARGUMENTS = {
     "sysroot": "/", "profile": "full", "checks": [], "waivers": [], "overrides": {}, "values": {}, "only": [],
     "skip": [], "include": [], "dedicated": False, "allow_busy": False, "link_samples": 0, "fail_on": "",
     "stage": "audit", "run_id": None, "changes": [], "variables": {}, "check": False, "named": {}}
+NOTHING_PERSISTED = {"ledger": {"status": "absent", "value": None}, "files": [],
+                     "boot": {"status": "absent", "value": None},
+                     "this_boot": False, "rebooted": None, "values": []}
 MUST_BE_READ = {"schema", "collected_at", "gpus", "nvidia", "guests"}
 
 
@@ -155,7 +158,8 @@ class Seeds:
             take_answer("journal", {
                 "status": "ok", "detail": None, "boot_id": boot, "runs": summarize_runs(writes, boot),
                 "restore_values": plan.restore, "expected_values": plan.expected, "left_alone": plan.left_alone,
-                "driver_mismatch": None, "unusable": unusable, "baselines": list_baselines(writes, boot)})
+                "driver_mismatch": None, "unusable": unusable, "baselines": list_baselines(writes, boot),
+                "persisted": NOTHING_PERSISTED})
 
     def some_text(self, dice: random.Random) -> None:
         data = damage_bytes(dice, dice.choice(self.texts))
