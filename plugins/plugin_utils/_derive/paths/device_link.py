@@ -17,7 +17,7 @@ _SPEEDS = {1: 2.5, 2: 5.0, 3: 8.0, 4: 16.0, 5: 32.0, 6: 64.0}      # GT/s of a g
 _SPEED_OF_GENERATION = {"maxwell": 8.0, "pascal": 8.0, "volta": 8.0, "turing": 8.0, "ampere": 16.0, "ada": 16.0,
                         "hopper": 32.0, "blackwell": 32.0}
 FOLLOWS_THE_SLOT = ("what the GPU itself can do is not known: its register (LnkCap) follows the slot, and nvidia-smi "
-                     "does not say (Device Max)")
+                    "does not say (Device Max)")
 
 
 def as_the_device_can(own: dict[str, Any] | None, gpu: dict[str, Any], smi: dict[str, Any]) -> dict[str, Any] | None:

@@ -21,8 +21,8 @@ def hidden(model, features=AVX512, flags=(), arguments=False):
     ("x86-64-v3", AVX512, ALL_OF_AVX512[2:]), ("x86-64-v4", AVX512, ["avx512_vnni", "avx512_bf16"]),
     ("EPYC-Genoa", AVX512, []), ("EPYC-Genoa-v2", AVX512, []), ("EPYC-Milan", AVX512, ALL_OF_AVX512[2:]),
     ("Skylake-Server-noTSX-IBRS", AVX512, ["avx512_vnni", "avx512_bf16"]), ("EPYC-IBPB", AVX2, []),
-    ("SapphireRapids-v4", AMX, []), ("Icelake-Server", AMX, ["avx512_bf16", "avx512_fp16", "amx_tile", "amx_int8",
-                                                              "amx_bf16"]),
+    ("SapphireRapids-v4", AMX, []),
+    ("Icelake-Server", AMX, ["avx512_bf16", "avx512_fp16", "amx_tile", "amx_int8", "amx_bf16"]),
     ("kvm64", (), [])])
 def test_what_a_model_hides_of_what_the_host_has(model, features, names):
     assert hidden(model, features) == ok(names)
