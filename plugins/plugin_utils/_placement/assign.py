@@ -42,7 +42,9 @@ def assign(there: Situation, movable: Collection[str], anew: bool = False, near:
     for guest in (guest for guest in guests if guest not in staying):
         parts = _parts(guest, room, near)
         if parts is None:
-            found.together.append((guest, _shared_parts(guest, room, found)))
+            parts = _shared_parts(guest, room)
+            room.share(parts)
+            found.together.append((guest, parts))
         else:
             room.promise(parts)
             found.own.append((guest, parts))
@@ -56,6 +58,8 @@ def _urgency(guest: Guest) -> tuple:
 
 def homes(guest: Guest, top: Topology) -> dict[int, int]:
     """The nodes with CPUs that are nearest to its GPUs, those with most GPUs first: `{node: GPUs}`."""
+    if not guest.gpus:
+        return {}
     counts = Counter(top.near(node) for _bdf, node in guest.gpus if node is not None)
     return {node: counts[node] for node in sorted(counts, key=lambda node: (-counts[node], node))}
 
@@ -106,15 +110,12 @@ def _nodes(guest: Guest, room: Room, near: dict[int, int]) -> list[int]:
     return sorted(top.nodes, key=lambda node: (has_now != {node}, -room.threads(node), node))
 
 
-def _shared_parts(guest: Guest, room: Room, found: Assignment) -> list[Part]:
+def _shared_parts(guest: Guest, room: Room) -> list[Part]:
     """Where a guest shares CPUs: at its GPUs, else where fewest ask for the rest."""
     near = homes(guest, room.top)
     if not near:
-        asked = Counter(part.node for _other, parts in found.together for part in parts
-                        for _vcpu in range(part.vcpus))
-        near = {min(room.top.nodes, key=lambda node: (asked[node] - room.threads(node), node)): 1}
+        near = {min(room.top.nodes, key=lambda node: (room.shared[node] - room.threads(node), node)): 1}
     node, memory = next(iter(near)), wanted_memory(guest, room.top)
     if len(near) == 1 and memory and room.memory[node] >= memory:
-        room.memory[node] -= memory
         return [Part(node, guest.vcpus, memory)]
     return [Part(node, guest.vcpus // len(near), 0) for node in near]

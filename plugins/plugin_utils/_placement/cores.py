@@ -29,11 +29,12 @@ def places(found: Assignment) -> dict[str, Place] | None:
             return None
         chosen.setdefault(guest.subject, []).extend(picked)
     for guest, own in found.own:
-        result[guest.subject] = _place(guest, chosen[guest.subject], own, all(part.memory_mib for part in own))
+        result[guest.subject] = _place(guest, _cpus(chosen[guest.subject]), own)
+    rest = {node: _cpus(_rest(found, free, node)) for node in free} if found.together else {}
     for guest, shared in found.together:
-        cores = [core for part in shared for core in _rest(found, free, part.node)]
-        result[guest.subject] = _place(guest, cores, shared, all(part.memory_mib for part in shared)
-                                       ) if cores else guest.now
+        # One node in most cases: then all that share it have the same set, which is hashed once.
+        cpus = rest[shared[0].node].union(*(rest[part.node] for part in shared[1:]))
+        result[guest.subject] = _place(guest, cpus, shared) if cpus else guest.now
     return result
 
 
@@ -44,10 +45,13 @@ def _rest(found: Assignment, free: Mapping[int, list[Core]], node: int) -> Itera
     return free[node] if enough else found.room.whole_nodes[node]
 
 
-def _place(guest: Guest, cores: Iterable[Core], parts: list[Part], bound: bool) -> Place:
+def _cpus(cores: Iterable[Core]) -> frozenset[int]:
+    return frozenset(cpu for core in cores for cpu in core.cpus)
+
+
+def _place(guest: Guest, cpus: frozenset[int], parts: list[Part]) -> Place:
     """Memory that is not bound anew stays bound as it is; a container's cpuset.mems follows its CPUs."""
-    cpus = frozenset(cpu for core in cores for cpu in core.cpus)
-    if bound:
+    if all(part.memory_mib for part in parts):
         return Place(cpus, {part.node: part.memory_mib for part in parts}, True, tuple(parts))
     if guest.reserved is None or guest.kind == "vm":
         return Place(cpus, guest.reserved, guest.reserved is not None)

@@ -48,24 +48,22 @@ class Row(NamedTuple):
 def rows_of(node: Node, there: Situation, document: Mapping[str, Any]) -> list[Row]:
     """The guests that have CPUs, memory or GPUs at a node, today or as proposed; those never bound come last."""
     known = {guest.subject: guest for guest in there.guests}
+    own = frozenset(cpu for core in node.cores for cpu in core.cpus)
+    texts = {entry[which]["cpus"] for entry in document["guests"] for which in ("now", "proposed")}
+    lists = {text: there.topology.all_cpus if text is None else frozenset(parse_cpulist(text)) for text in texts}
     found = []
     for entry in document["guests"]:
         guest = known.get(entry["subject"])
-        places = {which: _there(node, there, entry, which, guest) for which in ("now", "proposed")}
+        at = homes(guest, there.topology) if guest else {}
+        places = {}
+        for which in ("now", "proposed"):
+            cpus = lists[entry[which]["cpus"]]
+            places[which] = There(cpus & own, cpus >= there.topology.all_cpus, bool(at) and node.id not in at,
+                                  _memory(entry, which, guest).get(node.id, ""))
         gpus = sum(gpu["node"] is not None and there.topology.near(gpu["node"]) == node.id for gpu in entry["gpus"])
         if gpus or any(place.cpus or place.memory for place in places.values()):
             found.append(Row(_cut(entry["subject"]), f"{gpus} GPU{'s' if gpus > 1 else ''}" if gpus else "", places))
     return sorted(found, key=lambda row: all(place.anywhere for place in row.places.values()))
-
-
-def _there(node: Node, there: Situation, entry: Mapping[str, Any], which: str, guest: Guest | None) -> There:
-    listed = entry[which]["cpus"]
-    everything = there.topology.all_cpus
-    cpus = everything if listed is None else frozenset(parse_cpulist(listed))
-    own = frozenset(cpu for core in node.cores for cpu in core.cpus)
-    at = set() if guest is None else set(homes(guest, there.topology))
-    return There(cpus & own, cpus >= everything, bool(at) and node.id not in at,
-                 _memory(entry, which, guest).get(node.id, ""))
 
 
 def _memory(entry: Mapping[str, Any], which: str, guest: Guest | None) -> dict[int, str]:

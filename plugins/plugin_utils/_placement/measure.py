@@ -77,16 +77,17 @@ def _shared(top: Topology, placed: Iterable[tuple[Guest, Place]]) -> float:
     total, most = [0.0] * len(top.cores), [0.0] * len(top.cores)
     unbound, too_many = 0.0, 0
     for guest, place in placed:
-        known = None if place.cpus is None else place.cpus & top.all_cpus
-        if not known or len(known) == len(top.all_cpus):
+        known = 0 if place.cpus is None else len(place.cpus & top.all_cpus)
+        if not known or known == len(top.all_cpus):
             unbound += guest.vcpus / top.threads
             continue
-        cores = {top.core_of[cpu] for cpu in known}
-        load = min(guest.vcpus, len(known)) / len(cores)
-        too_many += max(0, guest.vcpus - len(known))
+        cores = top.places(place.cpus)
+        load = min(guest.vcpus, known) / len(cores)
+        too_many += max(0, guest.vcpus - known)
         for core in cores:
             total[core] += load
-            most[core] = max(most[core], load)
+            if load > most[core]:
+                most[core] = load
     free = max(0.0, sum(max(0.0, 1 - load) for load in total) - unbound)
     shared = sum(min(load - of_one, load - 1) for load, of_one in zip(total, most) if load > 1)
     return min(shared + too_many, free)

@@ -28,9 +28,11 @@ class Room:
         self.whole_nodes = {node: tuple(cores) for node, cores in self.cores.items()}
         self.memory = {node.id: node.capacity_mib for node in self.top.nodes.values()}
         self.promised = dict.fromkeys(self.cores, 0)        # threads of `cores`, before it is decided which
+        self.shared = dict.fromkeys(self.cores, 0)          # vCPUs of the guests that share what is left
+        self._threads = {node: _thread_count(cores) for node, cores in self.cores.items()}
 
     def threads(self, node: int) -> int:
-        return sum(len(core.cpus) for core in self.cores[node]) - self.promised[node]
+        return self._threads[node] - self.promised[node]
 
     def occupy(self, guest: Guest, place: Place) -> None:
         """A guest stays where it is."""
@@ -40,6 +42,7 @@ class Room:
         if place.cpus is not None and not place.cpus >= self.top.all_cpus:
             for node, cores in self.cores.items():
                 self.cores[node] = [core for core in cores if place.cpus.isdisjoint(core.cpus)]
+                self._threads[node] = _thread_count(self.cores[node])
 
     def overlaps(self, place: Place) -> bool:
         """Whether a place has a core that is taken."""
@@ -49,6 +52,11 @@ class Room:
     def promise(self, parts: Iterable[Part]) -> None:
         for part in parts:
             self.promised[part.node] += math.ceil(part.vcpus / self.top.threads) * self.top.threads
+            self.memory[part.node] -= part.memory_mib
+
+    def share(self, parts: Iterable[Part]) -> None:
+        for part in parts:
+            self.shared[part.node] += part.vcpus
             self.memory[part.node] -= part.memory_mib
 
     def whole(self, guest: Guest, node: int) -> list[Part] | None:
@@ -92,6 +100,10 @@ class Room:
         fits = all(part.vcpus >= 1 and self.threads(part.node) >= part.vcpus and self.memory[part.node] >=
                    part.memory_mib and (part.memory_mib > 0 or not memory) for part in found)
         return found if fits else None
+
+
+def _thread_count(cores: Iterable[Core]) -> int:
+    return sum(len(core.cpus) for core in cores)
 
 
 def binds(guest: Guest, top: Topology) -> bool:

@@ -55,6 +55,7 @@ class Topology:
         # Of the lists of CPUs that were asked for: hundreds of guests have few of them, and are asked about again.
         self._shares: dict[frozenset[int] | None, dict[int, float]] = {}
         self._caches: dict[frozenset[int] | None, int] = {}
+        self._places: dict[frozenset[int], frozenset[int]] = {}
 
     @cached_property
     def cores(self) -> tuple[Core, ...]:
@@ -101,9 +102,14 @@ class Topology:
             self._caches[cpus] = len({core.cache for core in self._cores_of(cpus)})
         return self._caches[cpus]
 
+    def places(self, cpus: frozenset[int]) -> frozenset[int]:
+        """The places in `cores` of these CPUs."""
+        if cpus not in self._places:
+            self._places[cpus] = frozenset(self.core_of[cpu] for cpu in cpus if cpu in self.core_of)
+        return self._places[cpus]
+
     def _cores_of(self, cpus: frozenset[int] | None) -> list[Core]:
-        places = range(len(self.cores)) if cpus is None else {self.core_of[cpu] for cpu in cpus if cpu in self.core_of}
-        return [self.cores[place] for place in places]
+        return [self.cores[place] for place in (range(len(self.cores)) if cpus is None else self.places(cpus))]
 
 
 def topology(facts: Mapping[str, Any]) -> Topology:
