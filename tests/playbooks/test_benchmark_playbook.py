@@ -176,7 +176,7 @@ def test_what_fails_is_one_message_and_is_kept(controller, bench, make_tree):
     assert "found nothing (null). " in message["lacks"]
     assert message["stopped"].startswith(f"{first}container 4711 ")
     assert message["wrong"] == "gpuhost_benchmark: unknown key 'comand': did you mean 'command'?"
-    assert message["unwritten"].startswith(f"{first}true ended, but it wrote no file {never}")
+    assert message["unwritten"].startswith(f"{first}true ended, but it did not write {never}")
     assert message["folder"].startswith(f"{first}skipped: python3 needs a live host")
     assert run.of("nothing", action="benchmark")[0].outcome == "skipped"
     for name in ("hangs", "dies", "babbles", "lacks", "stopped", "unwritten", "folder"):

@@ -95,7 +95,7 @@ def test_hosts_that_fail_and_hosts_that_refuse(controller, plant, benchmark):
         "refused": ("none", {"gpuhost_values": {"sysctl": {"vm.swappiness": "900"}},
                              "gpuhost_experiment_changes": [SWAPPINESS]}, "wanted 900, found 60: EINVAL"),
         "many": ("none", {"gpuhost_profile": "full", "gpuhost_experiment_mode": "one_at_a_time",
-                          "gpuhost_experiment_changes": []}, "one by one at most 8 can be compared"),
+                          "gpuhost_experiment_changes": []}, "at most 8 can be compared individually"),
     }
     trees = {name: plant(name) for name in told}
     hosts = {name: {**TRY, "gpuhost_sysroot": str(trees[name].root), **given,

@@ -48,13 +48,13 @@ def hostile(facts):
         "line": ("#!/bin/sh\nhead -c 70000000 /dev/zero | tr '\\0' A\n", "could not be read"),
         "facts_line": ("#!/bin/sh\nprintf 'gpuhost-facts '; head -c 70000000 /dev/zero | tr '\\0' A\n",
                        "bytes, at most"),
-        "never": ("#!/bin/sh\nexec sleep 300\n", f"did not answer within {TIMEOUT} s"),
-        "drip": ("#!/bin/sh\nwhile echo x; do sleep 1; done\n", f"did not answer within {TIMEOUT} s"),
+        "never": ("#!/bin/sh\nexec sleep 300\n", f"did not respond within {TIMEOUT} s"),
+        "drip": ("#!/bin/sh\nwhile echo x; do sleep 1; done\n", f"did not respond within {TIMEOUT} s"),
         "killed": ("#!/bin/sh\nkill -9 $$\n", "could not be read"),
         "bomb": (packed(b" " * (65 << 20)), "bytes, at most"),
         "values": (packed("[" + "0," * 600_000 + "0]"), "values, at most"),
         "deep": (packed("[" * 100_000), "nested too deep"),
-        "nan": (packed('{"schema": NaN}'), "no number of JSON"),
+        "nan": (packed('{"schema": NaN}'), "not a JSON number"),
         "digits": (packed("9" * 5000), "digit"),
         "list": (packed("[]"), "wanted 'gpuhost.facts/1'"),
         "schema": (packed('{"schema": "gpuhost.facts/9"}'), "gpuhost.facts/9"),
@@ -67,8 +67,8 @@ def hostile(facts):
         "types": (changed(facts, lambda made: made["kernel"].update(cmdline=7)), "kernel.cmdline"),
         "gpus": (changed(facts, lambda made: made.update(gpus=[gpu] * 3000)), "PCI devices, at most 1024"),
         "cpus": (changed(facts, lambda made: made["cpu"].update(online="0-65535," * 20_000)), "cpu.online"),
-        "huge": (changed(facts, lambda made: made["memory"]["total_kib"].update(value=1 << 80)), "beyond all that"),
-        "unasked": (changed(facts, lambda made: made.update({ESCAPES: 1})), r"there is no key"),
+        "huge": (changed(facts, lambda made: made["memory"]["total_kib"].update(value=1 << 80)), "a number out of range"),
+        "unasked": (changed(facts, lambda made: made.update({ESCAPES: 1})), r"unknown key"),
     }
 
 

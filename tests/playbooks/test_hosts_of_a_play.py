@@ -22,7 +22,7 @@ def test_an_inventory_that_is_not_there(controller, tmp_path, playbook):
 
 @pytest.mark.parametrize("words, message", [
     (("-e", "gpuhost_hosts=web"), "no hosts: 'web' matches none of the 2 of the inventory"),
-    (("-e", "gpuhost_hosts=h1", "-l", "h2"), "no hosts: of 'h1' none is left by --limit 'h2'"),
+    (("-e", "gpuhost_hosts=h1", "-l", "h2"), "no hosts: --limit 'h2' leaves none of 'h1'"),
     (("-l", "nosuch"), "leaves us with no hosts to target"),
 ])
 def test_hosts_that_are_not_in_the_inventory(controller, words, message):

@@ -60,7 +60,7 @@ def test_only_what_helps_is_planned_and_all_of_it_is_shown(controller, make_tree
     assert "## Which changes help: vllm serving" in report
     assert "| numa\\_balancing | tokens\\_per\\_second | helps | +12.4 % (+10.9 to +13.8) | 10 | 0.008 |" in report
     assert "![Effects of the changes on vllm serving](effects.svg)" in report
-    assert "- measured here: hurts: -4.0 %" in report and "That speaks against what is recommended" in report
+    assert "- measured here: hurts: -4.0 %" in report and "This contradicts the recommendation" in report
     assert ElementTree.parse(measured / "effects.svg").getroot().tag == "{http://www.w3.org/2000/svg}svg"
     page = (controller.reports / "index.html").read_text()
     assert "Which changes help: vllm serving" in page

@@ -126,7 +126,7 @@ def test_the_table_of_a_rollout_that_was_terminated_comes_with_the_page(controll
             assert time.monotonic() < deadline
             time.sleep(0.1)
         meanwhile = controller.play("fleet_report.yml", {}).succeeded()
-        assert f"Rollout {record(controller)[0]['run_id']} is under way" in meanwhile.stdout
+        assert f"Rollout {record(controller)[0]['run_id']} is in progress" in meanwhile.stdout
     finally:
         soaking = pathlib.Path(f"/proc/{running.pid}/task/{running.pid}/children").read_text().split()
         running.terminate()

@@ -66,7 +66,7 @@ def test_variables_of_which_ours_are_made_are_told_once_for_all_hosts(controller
     hosts = {name: story_before(make_tree(name)) for name in ("pve1", "pve2")}
     run = controller.play("audit.yml", hosts, variables={
         "gpuhost_usual_profile": "conservative", "gpuhost_profile": "{{ gpuhost_usual_profile }}"}).succeeded()
-    reason = "gpuhost_usual_profile is none of the variables of gpuhost.tuning"
+    reason = "gpuhost_usual_profile is not a variable of gpuhost.tuning"
     assert " ".join(run.output.split()).count(reason) == 1
     assert profile_of(controller) == "conservative"
 

@@ -22,7 +22,7 @@ _LOOKED_AT = 20     # records; older ones have ended
 
 @contextlib.contextmanager
 def alone(report_dir: str, hosts: Sequence[str], now: datetime.datetime) -> Iterator[None]:
-    """Within it a rollout over `hosts` may be record. RecordError: another one is under way, over several hosts as
+    """Within it a rollout over `hosts` may be recorded. RecordError: another one is under way, over several hosts as
     this one is, or over one of these."""
     folder = host_folder.RunsFolder(report_dir, rollout_state.FOLDER).path
     try:
