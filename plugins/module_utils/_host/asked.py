@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Looks at files that may never answer: those that a container or a user has put in place.
+"""Examine files that may block forever, such as those that a container or a user has put in place.
 
-A file system in user space (FUSE) answers stat(2) when its owner likes. A child process looks, and is left behind where
-it does not come back: to wait for it would be to hang with it.
+A file system in user space (FUSE) may delay stat(2) indefinitely. A child process therefore does the access, and is
+abandoned if it does not return: waiting for it would hang the caller too.
 """
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from typing import Any, Callable
 
 from .host import Host
 
-TIME_LIMIT = 2.0        # seconds until one look has an answer
-HANGING_LIMIT = 3       # looks that do not answer, after which no further one is tried
+TIME_LIMIT = 2.0        # seconds allowed for one file
+HANGING_LIMIT = 3       # files without an answer, after which the rest are skipped
 NOT_ASKED = "not read: too many others did not respond"
 
 
 def ask_each(host: Host, names: Iterable[str], look: Callable[[str], Any],
              seconds: float = TIME_LIMIT) -> dict[str, Any]:
-    """`{name: what look(name) answered, in JSON types}`; a text, which no look answers with, says why there is none."""
+    """Return `{name: look(name)}` in JSON types; where there is no answer, a str says why (no `look` returns a str)."""
     answers: dict[str, Any] = {}
     waiting = list(names)
     for _try in range(HANGING_LIMIT):
@@ -39,7 +39,7 @@ def ask_each(host: Host, names: Iterable[str], look: Callable[[str], Any],
 
 
 def _ask_child(host: Host, names: list[str], look: Callable[[str], Any], seconds: float) -> dict[str, Any]:
-    """What a child says of each name, one after the other, as far as it came in time."""
+    """Call `look` in a child process for each name in turn; return the answers received in time."""
     if not names:
         return {}
     reader, writer = os.pipe()
@@ -61,7 +61,7 @@ def _ask_child(host: Host, names: list[str], look: Callable[[str], Any], seconds
 
 
 def _be_child(host: Host, names: list[str], look: Callable[[str], Any], writer: int) -> None:
-    """Never returns. Holds none of the parent's streams, so that nobody waits for them if it hangs."""
+    """The child's part; never returns. It closes the parent's streams, so that none stays open if the child hangs."""
     try:
         nothing = os.open(os.devnull, os.O_RDONLY)
         for stream in (0, 1, 2):
@@ -75,7 +75,7 @@ def _be_child(host: Host, names: list[str], look: Callable[[str], Any], writer: 
 
 
 def _read_until(reader: int, seconds: float, lines: int) -> bytes:
-    """What the child wrote, until it has said all, ended, or took too long for the first answer and all behind it."""
+    """Read what the child writes until it has sent `lines` lines, has ended, or `seconds` have passed."""
     text = b""
     deadline = time.monotonic() + seconds
     while text.count(b"\n") < lines:
@@ -88,7 +88,7 @@ def _read_until(reader: int, seconds: float, lines: int) -> bytes:
 
 
 def _reap(child: int) -> None:
-    """A killed child ends at once, unless it hangs in the kernel; then it is left behind."""
+    """Reap a killed child; it ends at once unless it hangs in the kernel, and is then abandoned."""
     for _try in range(50):
         if os.waitpid(child, os.WNOHANG)[0]:
             return

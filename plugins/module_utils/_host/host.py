@@ -2,11 +2,11 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The only door to a machine: its files, its device nodes and its programs.
+"""All access to a host: its files, its device nodes and its programs.
 
-A host is either the machine itself (sysroot `/`) or a folder that mirrors one: `proc/`, `sys/`, `etc/`, and for
-what a folder cannot hold `recorded/` (`dev.json`, `kmsg.txt`, `nvidia-smi.xml`, `<program>.txt`, `answers.json`).
-Paths are the host's own (`/proc/cmdline`), whatever the sysroot. Links are resolved inside it.
+A host is either the running machine (sysroot `/`) or a folder that mirrors one: `proc/`, `sys/`, `etc/`, and
+`recorded/` for what a folder cannot hold (`dev.json`, `kmsg.txt`, `nvidia-smi.xml`, `<program>.txt`, `answers.json`).
+Paths are those of the host (`/proc/cmdline`), whatever the sysroot. Links are resolved inside it.
 """
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ READ_LIMIT = 4 << 20    # bytes; /proc/interrupts of a 256-CPU host is a little 
 
 
 def require_node(node: object) -> dict:
-    """`{type, major, minor, mode}` of recorded/dev.json. Raises ValueError for anything else."""
+    """Check an entry of recorded/dev.json, `{type, major, minor, mode}`. Raises ValueError for anything else."""
     if not isinstance(node, dict) or node.get("type") not in ("c", "b") or not isinstance(node.get("mode"), str) \
             or not all(isinstance(node.get(key), int) and 0 <= node[key] < 1 << 32 for key in ("major", "minor")):
         raise ValueError("it is not a device node")
@@ -33,10 +33,10 @@ def require_node(node: object) -> dict:
 
 
 class Host(Paths):
-    """The host whose files lie under `sysroot`.
+    """The host whose files are under `sysroot`.
 
-    Methods named `read*` answer with a Reading and never raise for a machine's state. `read_bytes`, `write` and
-    `write_at` raise OSError, for callers that need the errno. ValueError: there is no folder `sysroot`.
+    Methods named `read*` return a Reading and never raise because of the host's state. `read_bytes`, `read_at`, `write`
+    and `write_at` raise OSError, for callers that need the errno. ValueError: there is no folder `sysroot`.
     """
 
     def __init__(self, sysroot: str = "/") -> None:
@@ -47,7 +47,7 @@ class Host(Paths):
     # -- reading ----------------------------------------------------------------------------------------------
 
     def read_bytes(self, path: str, limit: int = READ_LIMIT) -> bytes:
-        """Up to `limit` bytes of a file. Raises OSError, LackingError for a file that a recording has in part only."""
+        """Read up to `limit` bytes of a file. Raises OSError; LackingError for a file that is recorded only in part."""
         handle = self.open(path)
         self._require_whole(path, handle)
         try:
@@ -63,9 +63,9 @@ class Host(Paths):
             os.close(handle)
 
     def read_at(self, path: str, offset: int, size: int) -> bytes:
-        """One pread(2): `size` bytes from `offset`, fewer where the file ends. Raises OSError.
+        """Read `size` bytes from `offset` with one pread(2), fewer at the end of the file. Raises OSError.
 
-        A file that a recording has in part only ends early: why_cut() tells.
+        A file that is recorded only in part ends early: see why_cut().
         """
         handle = self.open(path)
         try:
@@ -74,17 +74,17 @@ class Host(Paths):
             os.close(handle)
 
     def read(self, path: str, limit: int = READ_LIMIT) -> Reading:
-        """A file's text without the line end."""
+        """Read a text file without its final newline."""
         try:
             return FileReading.of(path, OK, self.read_bytes(path, limit).decode("utf-8", "replace").rstrip("\n"))
         except OSError as error:
             return from_error(error)
 
     def read_attributes(self, folder: str, names: Iterable[str]) -> dict[str, Reading]:
-        """The texts of several attributes in one folder of sysfs, by name.
+        """Read several attributes of one sysfs folder, by name.
 
-        For the thousands that a large host has: the folder is resolved once, and as an attribute is at most a page
-        (Documentation/filesystems/sysfs.rst), one read(2) takes it whole.
+        Large hosts have thousands: the folder is resolved only once, and one read(2) suffices, as an attribute is at
+        most one page (Documentation/filesystems/sysfs.rst).
         """
         if not self.world.whole:
             return {name: self.read(f"{folder}/{name}") for name in names}
@@ -100,7 +100,7 @@ class Host(Paths):
                 self.fail_as_recorded(f"{folder}/{name}")
             handle = os.open(f"{here}/{name}", READ_FLAGS | os.O_NOFOLLOW)
         except OSError as error:
-            # A link has to be resolved inside the sysroot.
+            # A link must be resolved inside the sysroot.
             return self.read(f"{folder}/{name}") if error.errno == errno.ELOOP else from_error(error)
         try:
             text = os.read(handle, 1 << 16).decode("utf-8", "replace").rstrip("\n")
@@ -111,11 +111,11 @@ class Host(Paths):
             os.close(handle)
 
     def read_int(self, path: str) -> Reading:
-        """A file that holds one decimal number."""
+        """Read a file that holds one decimal number."""
         return self.read(path).map(int)
 
     def contains(self, path: str, text: bytes) -> Reading:
-        """Whether a file holds `text`; read in blocks, for /proc/kallsyms and its like, which are too large to keep."""
+        """Whether a file contains `text`; reads in blocks, for files too large to keep in memory (/proc/kallsyms)."""
         try:
             handle = self.open(path)
         except OSError as error:
@@ -137,7 +137,7 @@ class Host(Paths):
             os.close(handle)
 
     def _require_whole(self, path: str, handle: int) -> None:
-        """Closes the file and raises LackingError where a recording has a part of it only."""
+        """Close the file and raise LackingError if it is recorded only in part."""
         reason = self.why_cut(path)
         if reason is not None:
             os.close(handle)
@@ -146,11 +146,11 @@ class Host(Paths):
     # -- writing ----------------------------------------------------------------------------------------------
 
     def write(self, path: str, text: str) -> None:
-        """One write(2) of `text` to an existing file. Raises OSError, also for a write that was cut short."""
+        """Write `text` to an existing file with one write(2). Raises OSError, also for a short write."""
         self._write(path, text.encode(), os.O_TRUNC, 0)
 
     def write_at(self, path: str, offset: int, data: bytes) -> None:
-        """One pwrite(2) into an existing file, as PCI config space needs it. Raises OSError."""
+        """Write to an existing file with one pwrite(2), as PCI config space requires. Raises OSError."""
         self._write(path, data, 0, offset)
 
     def _write(self, path: str, data: bytes, flags: int, offset: int) -> None:
@@ -166,20 +166,20 @@ class Host(Paths):
     # -- what a folder cannot hold ----------------------------------------------------------------------------
 
     def recorded(self, name: str) -> Reading:
-        """The text of `recorded/<name>` of a recorded host."""
+        """Read `recorded/<name>` of a recorded host."""
         return self.read(f"/recorded/{name}")
 
     def keep(self, name: str, answer: str | OSError) -> None:
-        """Told what came from elsewhere than a file; a host that is recorded has it as `recorded/<name>` then."""
+        """Called with each answer that did not come from a file; the recorder stores it as `recorded/<name>`."""
 
     def tell(self) -> dict | None:
-        """What a host that is recorded noted since this was last called; a child process tells its parent so."""
+        """Return what the recorder has noted since the last call, for a child process to pass to its parent."""
 
     def hear(self, told: dict | None) -> None:
-        """Takes what a child process told."""
+        """Add what a child process noted."""
 
     def device_nodes(self, folder: str) -> Reading:
-        """The device nodes directly in `folder` (`/dev`): `{path: {type: c|b, major, minor, mode}}`, mode in octal."""
+        """The device nodes directly in `folder` (`/dev`): `{path: {type: c|b, major, minor, mode}}`, mode octal."""
         if not self.live:
             return self.recorded("dev.json").map(json.loads).map(
                 lambda nodes: {path: require_node(node) for path, node in nodes.items()
@@ -193,7 +193,7 @@ class Host(Paths):
         return ok(found)
 
     def device_node(self, path: str) -> dict | None:
-        """`{type, major, minor, mode}` of one device node, None if there is none."""
+        """Return `{type, major, minor, mode}` of one device node, None if it does not exist."""
         if not self.live:
             return (self.device_nodes(os.path.dirname(path)).value or {}).get(path)
         try:
@@ -207,12 +207,12 @@ class Host(Paths):
                 "mode": f"{stat.S_IMODE(seen.st_mode):04o}"}
 
     def run(self, argv: list[str], timeout: float, recorded: str | None = None, complete: str | None = None) -> Reading:
-        """Standard output of a program; of a recorded host the text of `recorded/<recorded or program.txt>`.
+        """Run a program and return its standard output; for a recorded host, read `recorded/<recorded or program.txt>`.
 
-        Output that contains `complete` is whole, and counts whatever status the program ended with.
+        Output that contains `complete` is complete, and is used whatever the exit status.
 
-        A program that is missing is `absent`; one that fails, or is still running after `timeout` seconds, is
-        `unparsable` with the reason as detail. It gets a clean environment, no input and no shell.
+        A missing program is `absent`; one that fails, or still runs after `timeout` seconds, is `unparsable` with the
+        reason as detail. It runs with a clean environment, without input and without a shell.
         """
         if not self.live:
             name = recorded or f"{os.path.basename(argv[0])}.txt"

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What there is on a host: names in folders, links, modes and times. What files hold is for Host."""
+"""File metadata of a host: names in folders, links, modes and times. Host reads the contents."""
 from __future__ import annotations
 
 import fnmatch
@@ -16,9 +16,9 @@ from .sysroot import Sysroot
 
 
 class Paths(Sysroot):
-    """Nothing here raises for a machine's state, but `below`.
+    """Only `below` raises because of the host's state.
 
-    What does not answer with a Reading raises NotRecorded where a recording does not tell.
+    Methods that do not return a Reading raise NotRecorded where a recording lacks the answer.
     """
 
     def exists(self, path: str) -> bool:
@@ -28,7 +28,7 @@ class Paths(Sysroot):
         return self._look(path, os.path.isdir, False)
 
     def _look(self, path: str, look: Callable[[str], Any], otherwise: Any) -> Any:
-        """What `look` says of a file; `otherwise` where it cannot be looked at. Raises NotRecorded."""
+        """Call `look` on a file; `otherwise` if the file cannot be accessed. Raises NotRecorded."""
         try:
             here = self.local(path)
             if os.path.exists(here):
@@ -41,18 +41,18 @@ class Paths(Sysroot):
         return otherwise
 
     def list(self, path: str) -> list[str]:
-        """Names in a folder, sorted; none where the folder cannot be read."""
+        """List the names in a folder, sorted; empty if the folder cannot be read."""
         return self.read_list(path).value or []
 
     def read_list(self, path: str) -> Reading:
-        """Names in a folder, sorted, with the status that tells an empty folder from an unreadable one."""
+        """List the names in a folder, sorted; the status distinguishes an empty folder from an unreadable one."""
         try:
             return ok(sorted(self._names(path)))
         except OSError as error:
             return from_error(error)
 
     def _names(self, path: str) -> list[str]:
-        """Names in a folder. Raises OSError, LackingError among them."""
+        """List the names in a folder. Raises OSError, including LackingError."""
         if self.failures:
             self.fail_as_recorded(path)
         try:
@@ -66,7 +66,7 @@ class Paths(Sysroot):
         return names
 
     def glob(self, pattern: str) -> list[str]:
-        """The host's paths that match an absolute shell pattern, sorted; links are not resolved in the answer."""
+        """List the host's paths that match an absolute shell pattern, sorted; links in them are not resolved."""
         found = [""]
         for part in pattern.strip("/").split("/"):
             if any(sign in part for sign in "*?["):
@@ -76,12 +76,12 @@ class Paths(Sysroot):
         return found
 
     def link_name(self, path: str) -> str | None:
-        """The last component of what the link `path` points to (`nvidia` for a device's `driver`), None if no link."""
+        """The last component of the target of link `path` (`nvidia` for a device's `driver`), None if it is no link."""
         text = self.read_link(path).value
         return None if text is None else os.path.basename(text)
 
     def read_link(self, path: str) -> Reading:
-        """The text of the link `path` itself."""
+        """The text of the link `path`, unresolved."""
         folder, _slash, name = path.rstrip("/").rpartition("/")
         try:
             here = self.local(folder or "/").rstrip("/")
@@ -90,9 +90,9 @@ class Paths(Sysroot):
             return from_error(error)
 
     def read_links(self, folder: str) -> Reading:
-        """The text of every link in `folder` by its name; what is no link, or went away meanwhile, is left out.
+        """The text of every link in `folder`, by name; anything that is no link, or has disappeared, is left out.
 
-        One call for /proc/<pid>/fd, where resolving each path again would cost more than all the reading.
+        One call for all of /proc/<pid>/fd, where resolving each path would cost more than the reading.
         """
         try:
             here, names = self.local(folder), self._names(folder)
@@ -107,21 +107,21 @@ class Paths(Sysroot):
         return ok(found)
 
     def mode(self, path: str) -> int | None:
-        """Permission bits of a file, None where it cannot be looked at."""
+        """Permission bits of a file, None if it cannot be accessed."""
         return self._look(path, lambda here: stat.S_IMODE(os.stat(here).st_mode), None)
 
     def owner(self, path: str) -> int | None:
-        """The user id of a file's owner, None where it cannot be looked at."""
+        """User id of a file's owner, None if it cannot be accessed."""
         return self._look(path, lambda here: os.stat(here).st_uid, None)
 
     def modified(self, path: str) -> str | None:
-        """When a file was last written, `2026-11-29T18:30:00Z`, None where it cannot be looked at."""
+        """Modification time of a file, `2026-11-29T18:30:00Z`, None if it cannot be accessed."""
         return self._look(path, _modified, None)
 
     def below(self, path: str) -> Sysroot:
-        """The folder `path` as one with links of its own, such as a container's root. Raises OSError and ValueError.
+        """The folder `path` as a root of its own for links, such as a container's root. Raises OSError and ValueError.
 
-        A live kernel resolves the last link, /proc/<pid>/root, which must not be looked through before.
+        On a live host the kernel resolves the last link, /proc/<pid>/root; it must not be resolved here.
         """
         if self.failures:
             self.fail_as_recorded(path)

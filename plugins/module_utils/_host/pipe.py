@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Read a pipe to its end without keeping all of it, and without waiting for whoever holds it open."""
+"""Read a pipe to its end without keeping all of it, and without waiting for other processes that hold it open."""
 from __future__ import annotations
 
 import threading
@@ -12,9 +12,9 @@ _BLOCK = 1 << 16
 
 
 class Drain(threading.Thread):
-    """Keeps the first `head` bytes of a pipe and, where there are more, the last `tail` of them.
+    """Keeps the first `head` bytes of a pipe and, if there are more, the last `tail` bytes.
 
-    A thread, for a grandchild that keeps the pipe open must not keep its reader.
+    It is a thread, so that a grandchild that keeps the pipe open does not block the caller.
     """
 
     def __init__(self, pipe, head: int, tail: int = 0) -> None:
@@ -49,7 +49,7 @@ class Drain(threading.Thread):
             self.left_out += surplus
 
     def text(self, timeout: float) -> str:
-        """What has come within `timeout` seconds from now, or until the end of the pipe."""
+        """The text received until the end of the pipe, or within `timeout` seconds from now."""
         self.join(timeout)
         head, tail = b"".join(self._head), b"".join(list(self._tail))
         if not self.left_out:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Run a program that may hang, and come back in time all the same."""
+"""Run a program that may hang, and return in time even so."""
 from __future__ import annotations
 
 import contextlib
@@ -23,14 +23,14 @@ class ProgramResult(NamedTuple):
     returncode: int | None
     stdout: str
     stderr: str
-    problem: str | None     # None where the program ended with status 0
+    problem: str | None     # None if the program exited with status 0
 
 
 def run_program(argv: list[str], timeout: float) -> ProgramResult | None:
-    """Run `argv` without a shell; None where the program is not installed.
+    """Run `argv` without a shell; None if the program is not installed.
 
-    The program leads a process group of its own, which is killed at the time limit. One that survives even that
-    (state D in a sick driver) is left behind and said so: waiting for it would hang the caller too.
+    The program leads its own process group, which is killed at the time limit. One that survives even that (state D
+    in a broken driver) is abandoned, and `problem` says so: waiting for it would hang the caller too.
     """
     program = shutil.which(argv[0], path=PATH)
     if program is None:
@@ -41,19 +41,19 @@ def run_program(argv: list[str], timeout: float) -> ProgramResult | None:
             env={"PATH": PATH, "LC_ALL": "C"}, start_new_session=True, close_fds=True)
     except OSError as error:    # no interpreter, another architecture
         return ProgramResult(None, "", "", f"{argv[0]} could not be started: {error.strerror}")
-    # Not communicate(): a grandchild that keeps the pipe open must not keep us.
+    # Not communicate(): it would block on a grandchild that keeps the pipe open.
     streams = [Drain(child.stdout, OUTPUT_LIMIT), Drain(child.stderr, OUTPUT_LIMIT)]
     problem = _wait(child, argv[0], timeout)
     stdout, stderr = (stream.text(GRACE) for stream in streams)
     if problem is None and child.returncode != 0:
-        # The second line often holds the other half: "Driver/library version mismatch", "NVML library version: ...".
+        # The second line often holds the rest: "Driver/library version mismatch", "NVML library version: ...".
         message = "; ".join(line.strip() for line in (stderr or stdout).strip().splitlines()[:2])
         problem = f"{argv[0]} ended with status {child.returncode}: {message or 'no output'}"
     return ProgramResult(child.returncode, stdout, stderr, problem)
 
 
 def _wait(child: subprocess.Popen, name: str, timeout: float) -> str | None:
-    """Wait for the end of `child`, by force at the time limit; what went wrong, None if nothing did."""
+    """Wait for `child` to exit and kill it at the time limit; return what went wrong, None if nothing did."""
     try:
         child.wait(timeout)
         return None

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What a machine answered when it was asked for one value."""
+"""The result of reading one value from a host."""
 from __future__ import annotations
 
 import errno
@@ -20,10 +20,10 @@ UNPARSABLE = "unparsable"
 NOT_RECORDED = "not_recorded"
 STATUSES = (OK, ABSENT, DENIED, READ_ONLY, ASLEEP, GONE, PASSED_THROUGH, UNPARSABLE, NOT_RECORDED)
 
-# ENOTSUPP (include/linux/errno.h) is internal to the kernel, yet proc_nmi_watchdog() lets it out.
+# ENOTSUPP (include/linux/errno.h) is internal to the kernel, yet proc_nmi_watchdog() returns it to user space.
 ENOTSUPP = 524
 
-LARGEST = 1 << 64       # no kernel has a number beyond it
+LARGEST = 1 << 64       # no kernel value exceeds it
 
 _STATUS_OF_ERRNO = {
     errno.ENOENT: ABSENT,
@@ -37,9 +37,9 @@ _STATUS_OF_ERRNO = {
 
 
 class NotRecorded(Exception):
-    """What was asked rests on something that a recording does not have; the message says why it has not.
+    """The answer depends on something that the recording lacks; the message says why.
 
-    A live host never raises it. It is no OSError, so that nobody takes it for a file that is missing.
+    A live host never raises it. It is not an OSError, so that it cannot be mistaken for a missing file.
     """
 
 
@@ -50,7 +50,7 @@ class _Fields(NamedTuple):
 
 
 class Reading(_Fields):
-    """One answer: a status of STATUSES, the value (None unless the status is ok) and, where it helps, why."""
+    """One answer: a status of STATUSES, the value (None unless the status is ok) and, where useful, the reason."""
 
     def __new__(cls, status: str, value: Any = None, detail: str | None = None) -> Reading:
         return super().__new__(Unrecorded if status == NOT_RECORDED else cls, status, value, detail)
@@ -60,9 +60,9 @@ class Reading(_Fields):
         return self.status == OK
 
     def map(self, parse: Callable[[Any], Any]) -> Reading:
-        """The reading with `parse` applied to its value; what `parse` cannot take is unparsable.
+        """Apply `parse` to the value; if `parse` rejects it, the reading becomes unparsable.
 
-        TypeError and AttributeError are among it: JSON of a host has any type anywhere.
+        TypeError and AttributeError count as rejection: a host's JSON may have any type anywhere.
         """
         if not self.ok:
             return self
@@ -79,22 +79,22 @@ class Reading(_Fields):
         return Reading(UNPARSABLE, None, f"{self.value!r}: {why}"[:200])
 
     def told(self) -> Reading:
-        """The reading itself; raises NotRecorded where a recording does not have it."""
+        """Return the reading itself; raises NotRecorded if the recording lacks it."""
         return self
 
     def fields(self) -> list:
-        """Status, value and detail in JSON types, of which Reading(*fields) makes it again."""
+        """Status, value and detail in JSON types; Reading(*fields) restores the reading."""
         return list(tuple.__iter__(self))
 
     def fact(self) -> dict:
-        """The shape that facts use: `{status, value}`; Unrecorded has `why` as well."""
+        """The shape used in facts: `{status, value}`; Unrecorded adds `why`."""
         return {"status": self.status, "value": self.value}
 
 
 class Unrecorded(Reading):
-    """A reading `not_recorded`: whoever uses its value, as if it were nothing or an empty list, gets NotRecorded.
+    """A reading with status `not_recorded`: any use of its value raises NotRecorded, so it never passes for empty.
 
-    It stands in the facts for a plain value too, for a list or a whole section: see known().
+    In the facts it also takes the place of a plain value, a list or a whole section: see known().
     """
 
     @property
@@ -148,9 +148,9 @@ class Unrecorded(Reading):
 
 
 class FileReading(Reading):
-    """A reading that remembers its file, so that whoever hears of a text that makes no sense knows where to look.
+    """A reading that keeps its file's path, so that the report of an unparsable text can name the file.
 
-    `text` is what the file holds, where it could not be parsed. It compares as any other reading.
+    `text` is the file's content if it could not be parsed. It compares like any other reading.
     """
 
     path: str
@@ -177,7 +177,7 @@ def ok(value: Any) -> Reading:
 
 
 def known(ask: Callable[[], Any]) -> Any:
-    """What `ask` answers, or a reading `not_recorded` in its place where that rests on what a recording lacks."""
+    """Return ask(), or a reading `not_recorded` if that depends on something the recording lacks."""
     try:
         return ask()
     except NotRecorded as why:
@@ -185,19 +185,19 @@ def known(ask: Callable[[], Any]) -> Any:
 
 
 def settle(asked: dict[str, Callable[[], Any]]) -> dict[str, Any]:
-    """known() of each entry by itself."""
+    """Apply known() to each entry separately."""
     return {name: known(ask) for name, ask in asked.items()}
 
 
 class LackingError(OSError):
-    """A recording lacks the file, or what lies behind its end; `strerror` is the reason."""
+    """The recording lacks the file, or its end; `strerror` is the reason."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(errno.ENODATA, reason)
 
 
 def error_text(error: OSError) -> str:
-    """`EINVAL (Invalid argument)`, also for the kernel's 524, which has no name in user space."""
+    """Format an error as `EINVAL (Invalid argument)`, also the kernel's 524, which has no name in user space."""
     if error.errno == ENOTSUPP:
         return "ENOTSUPP (errno 524, operation is not supported)"
     name = errno.errorcode.get(error.errno or 0)
@@ -206,16 +206,16 @@ def error_text(error: OSError) -> str:
 
 
 def from_error(error: OSError) -> Reading:
-    """The reading that stands for a failed system call."""
+    """The reading for a failed system call."""
     if isinstance(error, LackingError):
         return Reading(NOT_RECORDED, None, error.strerror)
     return Reading(_STATUS_OF_ERRNO.get(error.errno or 0, UNPARSABLE), None, error_text(error))
 
 
 def as_facts(thing: Any) -> Any:
-    """`thing` as plain JSON types: every Reading becomes `{status, value}`, tuples become lists.
+    """Convert `thing` to plain JSON types: every Reading becomes `{status, value}`, tuples become lists.
 
-    A number that JSON or the controller cannot hold (infinity, none, beyond LARGEST) is `unparsable`, or null.
+    A number that JSON or the controller cannot hold (infinity, NaN, beyond LARGEST) is `unparsable`, or null.
     """
     if isinstance(thing, Unrecorded):
         return thing.fact()

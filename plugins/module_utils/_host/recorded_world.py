@@ -2,17 +2,17 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What it means that a recorded host lacks a path: the machine has no such thing, or the recording does not tell.
+"""Decide whether a path missing from a recording is absent on the host or was not recorded.
 
-recorded/answers.json says so, in the keys `open`, `closed`, `listed`, `not_recorded` and `cut`; docs/recordings.md
-explains them. Without any of them the world is closed: what is missing is absent.
+recorded/answers.json decides, with the keys `open`, `closed`, `listed`, `not_recorded` and `cut` (see
+docs/recordings.md). Without any of them the recording is complete: what is missing is absent.
 """
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from typing import Any
 
-# Folders that every host has: of a recording without one of them nothing is known of what is in it.
+# Folders that every host has: if a recording lacks one, nothing is known about its contents.
 ALWAYS_THERE = ("/etc", "/proc", "/sys")
 
 
@@ -29,7 +29,7 @@ def _spelled(path: str) -> str:
 
 
 def _upwards(path: str) -> Iterator[str]:
-    """The path, the folder it lies in, and so on up to the root."""
+    """Yield the path, its parent folder, and so on up to the root."""
     path = _spelled(path)
     while path != "/":
         yield path
@@ -38,9 +38,9 @@ def _upwards(path: str) -> Iterator[str]:
 
 
 class RecordedWorld:
-    """What a recording says of what it lacks. Paths are the host's; every question takes all spellings of one place.
+    """What a recording states about missing paths. Paths are the host's; `spellings` are all names of one place.
 
-    Raises ValueError, TypeError or AttributeError for answers of another shape.
+    Raises ValueError, TypeError or AttributeError for malformed answers.
     """
 
     def __init__(self, answers: dict[str, Any]) -> None:
@@ -50,13 +50,13 @@ class RecordedWorld:
 
     @property
     def whole(self) -> bool:
-        """Whether all that is missing is absent."""
+        """Whether everything missing is absent."""
         return self.open is None and not self.lacking and not self.cut
 
     def why_missing(self, spellings: tuple[str, ...], there: Callable[[str], bool]) -> str | None:
-        """Why it is not known of a path that is not there; None where the host has no such thing.
+        """Why it is unknown whether a missing path exists; None if the host does not have it.
 
-        `there` tells whether the recording has a path. The longest prefix that something is said of decides.
+        `there` says whether the recording has a path. The longest prefix with a statement decides.
         """
         said = [one for path in spellings for one in self._said(path, there)]
         return max(said, key=lambda one: len(one[0]))[1] if said else self.open
@@ -70,7 +70,7 @@ class RecordedWorld:
                 yield place, None
 
     def why_not_whole(self, spellings: tuple[str, ...], there: Callable[[str], bool]) -> str | None:
-        """Why the names in a folder that is there are not all that the host has; None where they are."""
+        """Why the listing of a recorded folder may be incomplete; None if it is complete."""
         if not self.listed.isdisjoint(map(_spelled, spellings)):
             return None
         for path in map(_spelled, spellings):
@@ -84,5 +84,5 @@ class RecordedWorld:
         return self.open
 
     def why_cut(self, spellings: tuple[str, ...]) -> str | None:
-        """Why a file ends where it does in the recording; None where it is whole."""
+        """Why a file is truncated in the recording; None if it is complete."""
         return next((self.cut[path] for path in map(_spelled, spellings) if path in self.cut), None)

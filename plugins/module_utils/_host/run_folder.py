@@ -2,9 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""/run/gpuhost, where a host keeps what holds until the next boot.
+"""/run/gpuhost, which holds state that lasts until the next boot.
 
-The folder and its files are opened so that no link and no other user's file can be put in their place.
+The folder and its files are opened in a way that rejects links and files of other users.
 """
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from .host import Host
 RUN = "/run"
 FOLDER = "gpuhost"
 
-_OTHERS = 0o077             # permission bits that nobody else may have
+_OTHERS = 0o077             # permission bits of group and others, which must be clear
 _OPEN = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 
 
 def open_folder(host: Host, create: bool = False) -> int:
-    """A handle of /run/gpuhost, ours alone. Raises OSError."""
+    """Open /run/gpuhost, which only its owner may access. Raises OSError."""
     run = host.local(RUN)
     if create and not host.live:
         os.makedirs(run, mode=0o755, exist_ok=True)
@@ -40,7 +40,7 @@ def open_folder(host: Host, create: bool = False) -> int:
 
 
 def open_file(folder: int, name: str, flags: int) -> int:
-    """A handle of a regular file in that folder that has no other name. Raises OSError."""
+    """Open a regular file without further hard links in that folder. Raises OSError."""
     handle = os.open(name, flags | _OPEN, 0o600, dir_fd=folder)
     if not stat.S_ISREG(os.fstat(handle).st_mode) or os.fstat(handle).st_nlink != 1:
         os.close(handle)
@@ -49,7 +49,7 @@ def open_file(folder: int, name: str, flags: int) -> int:
 
 
 def require_usable(host: Host, names: tuple[str, ...]) -> None:
-    """Raises the OSError that opening the folder and these files for writing would meet; nothing is created."""
+    """Raise the OSError that opening the folder and these files for writing would raise; creates nothing."""
     run = host.local(RUN)
     if not os.path.isdir(f"{run}/{FOLDER}") and not os.path.lexists(f"{run}/{FOLDER}"):
         _require_folder_can_be_made(run)
@@ -69,7 +69,7 @@ def require_usable(host: Host, names: tuple[str, ...]) -> None:
 
 
 def _require_folder_can_be_made(above: str) -> None:
-    while not os.path.lexists(above):       # below a sysroot /run is made too
+    while not os.path.lexists(above):       # below a sysroot /run is created too
         above = os.path.dirname(above)
     _require_writable_mount(os.statvfs(above))
     if not os.path.isdir(above):
@@ -93,6 +93,6 @@ def _require_ours(handle: int, name: str) -> int:
 
 
 def write_all(handle: int, data: bytes) -> None:
-    """Raises OSError."""
+    """Write all of `data`. Raises OSError."""
     while data:
         data = data[os.write(handle, data):]

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Where a host's files lie: the machine's own root, or a folder that mirrors one, with every link kept inside."""
+"""Path resolution below a host's root: `/`, or a folder that mirrors a host, which no link may leave."""
 from __future__ import annotations
 
 import errno
@@ -14,20 +14,20 @@ from .recorded_world import ALWAYS_THERE, RecordedWorld
 
 MARKER = ".gpuhost-sysroot"
 LINK_LIMIT = 40         # as MAXSYMLINKS in include/linux/namei.h
-# O_NONBLOCK: a FIFO planted where a file belongs must not stop us; regular files ignore it.
+# O_NONBLOCK: a FIFO in place of a file must not block the reader; regular files ignore it.
 READ_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
 ANSWERS = "recorded/answers.json"
 
 
 class OutsideSysroot(OSError):
-    """A path or a link of a recorded host climbs above the sysroot."""
+    """A path or a link of a recorded host leads above the sysroot."""
 
     def __init__(self, path: str) -> None:
         super().__init__(errno.EXDEV, f"{path} leads outside the sysroot")
 
 
 def require_path(path: str) -> None:
-    """Raises OSError (ENOENT) for a text that no system call takes as a path."""
+    """Raise OSError (ENOENT) for a text that no system call accepts as a path."""
     try:
         if "\0" not in path:
             os.fsencode(path)
@@ -45,7 +45,7 @@ def _is_failure(answer: object) -> bool:
 
 
 class Sysroot:
-    """The folder below which a host's paths are looked up. ValueError: there is no such folder."""
+    """The folder below which a host's paths are resolved. ValueError: there is no such folder."""
 
     def __init__(self, sysroot: str = "/") -> None:
         self.sysroot = os.path.abspath(sysroot)
@@ -54,14 +54,14 @@ class Sysroot:
         self.live = self.sysroot == "/"
         self._prefix = "" if self.live else self.sysroot
         self._resolved: dict[str, str] = {"": "/", "/": "/"}
-        # What a host answered that its files cannot show: `{path: errno}` where a read failed, for a program
-        # `{path: [status, detail]}`; `{path: text}` of links that lead out of a folder.
+        # Recorded answers that files cannot represent: `{path: errno}` for a failed read, for a program
+        # `{path: [status, detail]}`; `{path: text}` for links that lead out of a folder.
         self.failures: dict[str, int | list] = {}
         self.link_texts: dict[str, str] = {}
         self.world = RecordedWorld({})
 
     def read_answers(self) -> None:
-        """Let a recorded host answer as it did. ValueError: its file of answers is none."""
+        """Load the recorded answers. ValueError: the file is malformed."""
         try:
             with open(os.path.join(self.sysroot, ANSWERS), encoding="utf-8") as file:
                 answers = json.load(file)
@@ -78,7 +78,7 @@ class Sysroot:
                 self.world.lacking.setdefault(folder, f"the recording has no {folder}")
 
     def fail_as_recorded(self, path: str) -> None:
-        """Raises the OSError that a recorded host answered with when it was asked for `path`."""
+        """Raise the OSError that the host returned for `path` when it was recorded."""
         number = self.failures.get(self.resolve(path))
         if isinstance(number, int):
             raise OSError(number, os.strerror(number))
@@ -86,15 +86,15 @@ class Sysroot:
     # -- what a recording lacks ---------------------------------------------------------------------------------------
 
     def why_missing(self, path: str) -> str | None:
-        """Why nobody knows of a path that is not in this recording; None where the host has no such thing."""
+        """Why it is unknown whether a path missing here exists; None if the host does not have it."""
         return None if self.world.whole else self.world.why_missing(self._spellings(path), self._is_there)
 
     def why_not_whole(self, folder: str) -> str | None:
-        """Why the names in a folder are not all that the host has; None where they are."""
+        """Why the listing of a folder may be incomplete; None if it is complete."""
         return None if self.world.whole else self.world.why_not_whole(self._spellings(folder), self._is_there)
 
     def why_cut(self, path: str) -> str | None:
-        """Why a file ends where it does in this recording; None where it is whole."""
+        """Why a file is truncated in this recording; None if it is complete."""
         return self.world.why_cut(self._spellings(path)) if self.world.cut else None
 
     def _spellings(self, path: str) -> tuple[str, ...]:
@@ -107,14 +107,14 @@ class Sysroot:
         return os.path.lexists(self._prefix + path)
 
     def require_recorded(self, path: str, error: OSError) -> None:
-        """Raises LackingError where `error` says that `path` is missing and the recording does not tell of it."""
+        """Raise LackingError if `error` says that `path` is missing but the recording does not settle it."""
         if error.errno in (errno.ENOENT, errno.ENOTDIR):
             reason = self.why_missing(path)
             if reason is not None:
                 raise LackingError(reason) from None
 
     def open(self, path: str) -> int:
-        """A descriptor for reading. Raises OSError, LackingError among them."""
+        """Open a file for reading. Raises OSError, including LackingError."""
         if self.failures:
             self.fail_as_recorded(path)
         try:
@@ -124,7 +124,7 @@ class Sysroot:
             raise
 
     def link_text(self, here: str, name: str) -> str:
-        """The text of the link `name` in the folder that this process calls `here`. Raises OSError."""
+        """The text of the link `name` in the folder with the local path `here`. Raises OSError."""
         path = f"{here}/{name}"
         if self.live:
             return os.readlink(path)
@@ -140,9 +140,9 @@ class Sysroot:
             raise
 
     def resolve(self, path: str) -> str:
-        """`path` of the host with every link in it followed, as a path of the host. It need not exist.
+        """Follow every link in a path of the host; the result is a path of the host and need not exist.
 
-        An absolute link starts at the sysroot. Raises OutsideSysroot where `..` climbs above it, ELOOP for a loop.
+        An absolute link starts at the sysroot. Raises OutsideSysroot if `..` leads above it, ELOOP for a loop.
         """
         require_path(path)
         return os.path.realpath(path) if self.live else self._walk(path, 0)
@@ -175,11 +175,11 @@ class Sysroot:
         return self._walk(target if target.startswith("/") else f"{folder.rstrip('/')}/{target}", depth + 1)
 
     def local(self, path: str) -> str:
-        """The path under which this process opens the host's `path`. Raises OSError where there can be no such path."""
+        """The local path of the host's `path`. Raises OSError if there can be no such path."""
         require_path(path)
         return path if self.live else self._prefix + self.resolve(path)
 
     def require_writable(self) -> None:
-        """Raises OSError (EROFS) below a sysroot that does not carry the marker file."""
+        """Raise OSError (EROFS) below a sysroot without the marker file."""
         if not self.live and not os.path.exists(os.path.join(self.sysroot, MARKER)):
             raise OSError(errno.EROFS, f"{self.sysroot} has no {MARKER}: a directory without it is never written to")
