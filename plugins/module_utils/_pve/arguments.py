@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The PCI devices in QEMU arguments that a VM's configuration has as they are (`args`, `man qm.conf`).
+"""PCI devices in the raw QEMU arguments of a VM's configuration (`args`, `man qm.conf`).
 
-QEMU takes `-device vfio-pci,host=0000:41:00.0`, the same as JSON, and `sysfsdev=` with the folder of a PCI device or of
-a mediated device (docs/devel/migration/vfio.rst, hw/vfio/pci.c).
+QEMU accepts `-device vfio-pci,host=0000:41:00.0`, the same as JSON, and `sysfsdev=` with the folder of a PCI device or
+of a mediated device (docs/devel/migration/vfio.rst, hw/vfio/pci.c).
 """
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ MEDIATED = re.compile(r"/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f
 
 
 def addresses(arguments: str, parent_of: Callable[[str], str | None]) -> list[str] | None:
-    """The addresses that `-device vfio-pci...` names; None where one of these devices has none that can be told.
+    """The addresses that `-device vfio-pci...` names; None if the address of any of these devices is unknown.
 
-    `parent_of(path)` is asked for the device below which a mediated device was made.
+    `parent_of(path)` returns the parent of a mediated device.
     """
     found = []
     for words in _DEVICE.split(arguments)[1:]:
@@ -42,7 +42,7 @@ def _address(device: str, parent_of: Callable[[str], str | None]) -> str | None:
     folder = _FOLDER.search(device)
     if folder is not None and MEDIATED.search(folder[1]):
         return parent_of(folder[1])
-    if folder is not None:                  # below /sys/devices ports come before the device itself
+    if folder is not None:                  # a path below /sys/devices names the ports before the device
         named = _ADDRESS.findall(folder[1].rstrip("/").rpartition("/")[2])
     else:
         named = _ADDRESS.findall(device)

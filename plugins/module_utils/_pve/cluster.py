@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What a Proxmox VE node is in the middle of: its quorum, what high availability does, and its tasks.
+"""Quorum, high-availability state and running tasks of a Proxmox VE node.
 
 Sources: cfs_create_memberlist_msg() of pmxcfs for /etc/pve/.members; PVE/HA/Manager.pm and PVE/HA/LRM.pm for the
 states; read_active_workers() in PVE/RESTEnvironment.pm and PVE/UPID.pm for /var/log/pve/tasks/active.
@@ -21,10 +21,10 @@ QUORATE, NOT_QUORATE, STANDALONE = "quorate", "not_quorate", "standalone"
 _MEMBERS = "/etc/pve/.members"
 _MANAGER = "/etc/pve/ha/manager_status"
 _TASKS = "/var/log/pve/tasks/active"
-# Either file makes the node a member of a cluster: what is shared, and what corosync itself starts from.
+# Either file makes the node a cluster member: the shared one, and the local copy that corosync starts from.
 _COROSYNC = ("/etc/pve/corosync.conf", "/etc/corosync/corosync.conf")
 
-# <upid> <saved>, and for a task that has ended the time and its status.
+# <upid> <saved>, followed by end time and status if the task has ended.
 _TASK = re.compile(r"UPID:[^:\s]+:[0-9A-Fa-f]{8}:[0-9A-Fa-f]{8,9}:([0-9A-Fa-f]{8}):([^:\s]+):([^:\s]*):([^:\s]+):"
                    r"\s[01](\s[0-9A-Za-z]{8}(\s.*)?)?")
 
@@ -42,7 +42,7 @@ def read(host: Host, guests: dict) -> dict:
 def read_quorum(host: Host) -> Reading:
     """`quorate`, `not_quorate` or `standalone`.
 
-    Without corosync pmxcfs lists no members, as it does on a node that is in no cluster: the configuration tells.
+    If corosync is down, pmxcfs lists no members, exactly as on a standalone node; corosync.conf tells them apart.
     """
     quorum = host.read(_MEMBERS).map(parse_quorum)
     if quorum.ok and quorum.value == STANDALONE and any(host.exists(path) for path in _COROSYNC):
@@ -60,7 +60,7 @@ def parse_quorum(text: str) -> str:
 def read_ha(host: Host, node: str) -> Reading:
     """`{node, fenced, services: [{id, state, node, target}], lrm_mode, lrm_state}`.
 
-    Neither file exists where high availability was never used: then nothing is under way.
+    If high availability was never used, neither file exists; nothing is in progress then.
     """
     manager = _or_nothing(host.read(_MANAGER).map(lambda text: parse_manager(text, node)), parse_manager("{}", node))
     if not manager.ok:
@@ -80,15 +80,15 @@ def parse_manager(text: str, node: str) -> dict:
 
 
 def parse_local(text: str) -> dict:
-    """nodes/<node>/lrm_status: what the node's own resource manager is told to do, and whether it holds its lock."""
+    """nodes/<node>/lrm_status: mode and state of the node's local resource manager (whether it holds its lock)."""
     document = _object(json.loads(text))
     return {"lrm_mode": _word(document, "mode"), "lrm_state": _word(document, "state")}
 
 
 def read_tasks(host: Host) -> Reading:
-    """The tasks that run: `[{type, guest, user, started}]`, `started` in seconds since the epoch.
+    """The running tasks: `[{type, guest, user, started}]`, `started` in seconds since the epoch.
 
-    A task that died silently stays in the file for ten seconds at most: pvestatd cleans it.
+    A task that died silently stays in the file for at most ten seconds, until pvestatd removes it.
     """
     return _or_nothing(host.read(_TASKS).map(parse_tasks), [])
 

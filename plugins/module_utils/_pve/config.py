@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The text of Proxmox VE's guest configurations: /etc/pve/{lxc,qemu-server}/<id>.conf and /etc/pve/mapping/pci.cfg.
+"""Parsers of Proxmox VE's guest configurations: /etc/pve/{lxc,qemu-server}/<id>.conf and /etc/pve/mapping/pci.cfg.
 
-Forms: `man pct.conf`, `man qm.conf`; the parsers of the original are parse_pct_config() in PVE/LXC/Config.pm,
-parse_vm_config() in PVE/QemuServer.pm and PVE/Mapping/PCI.pm. Nothing is read here.
+Formats: `man pct.conf`, `man qm.conf`; Proxmox VE's own parsers are parse_pct_config() in PVE/LXC/Config.pm,
+parse_vm_config() in PVE/QemuServer.pm and PVE/Mapping/PCI.pm. This file only parses; it reads nothing.
 """
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import NamedTuple
 from .._pci.address import kernel_address
 from . import arguments
 
-PENDING = "PENDING"     # section of a VM's changes that wait for its next start
+PENDING = "PENDING"     # section with a VM's changes that apply at its next start
 
 _SECTION = re.compile(r"\[([^\]]*)\]")
 _SETTING = re.compile(r"([a-z][a-z0-9_.\-]*?)\s*[:=]\s*(.*)")
@@ -28,17 +28,17 @@ _TRUE = ("1", "on", "yes", "true")
 
 
 class Device(NamedTuple):
-    """A path of the host that a container is given."""
+    """A host path that is passed to a container."""
 
     key: str
     path: str
     optional: bool      # True: the container starts without it when the path is missing
     writable: bool      # False: `deny-write`
-    target: str         # where it is inside
+    target: str         # path inside the container
 
 
 class Library(NamedTuple):
-    """A library of the driver that a container is given under its full name."""
+    """A driver library that is mounted into a container under its full (versioned) name."""
 
     path: str
     version: str
@@ -46,9 +46,9 @@ class Library(NamedTuple):
 
 
 def parse_sections(text: str) -> dict[str, list[tuple[str, str]]]:
-    """Settings by section, in order: what holds now is under `""`, snapshots and pending changes follow by name.
+    """Settings by section, in order: the current ones under `""`, snapshots and pending changes under their names.
 
-    Both `key: value` and `key = value` are settings. Lines with `#` are the description, URL-encoded.
+    Both `key: value` and `key = value` are settings. Lines starting with `#` are the URL-encoded description.
     """
     settings: list[tuple[str, str]] = []
     sections = {"": settings}
@@ -68,7 +68,7 @@ def parse_sections(text: str) -> dict[str, list[tuple[str, str]]]:
 
 
 def parse_properties(value: str, default: str) -> dict[str, str]:
-    """`41:00,pcie=1` as `{default: "41:00", "pcie": "1"}`: the part without a key belongs to the default key."""
+    """`41:00,pcie=1` as `{default: "41:00", "pcie": "1"}`: the part without a key gets the default key."""
     found = {}
     for part in value.split(","):
         key, equals, text = part.strip().partition("=")
@@ -77,7 +77,7 @@ def parse_properties(value: str, default: str) -> dict[str, str]:
 
 
 def parse_mapping(text: str, node: str) -> dict[str, list[str]]:
-    """mapping/pci.cfg as `{name: addresses on this node}`; a VM takes the first of them that is free."""
+    """mapping/pci.cfg as `{name: addresses on this node}`; a VM takes the first free one."""
     found: dict[str, list[str]] = {}
     name = None
     for line in text.splitlines():
@@ -112,7 +112,7 @@ def parse_mapping_nodes(text: str) -> dict[str, list[str]]:
 
 
 def parse_addresses(text: str) -> list[str]:
-    """`0000:41:00.0;42:00` as addresses, a whole slot without its function. ValueError for anything else."""
+    """`0000:41:00.0;42:00` as addresses; a whole slot has no function. ValueError for anything else."""
     found = [kernel_address(part) for part in text.split(";")]
     if None in found:
         raise ValueError(f"{text!r} is not a list of PCI addresses")
@@ -121,10 +121,10 @@ def parse_addresses(text: str) -> list[str]:
 
 def claimed_addresses(key: str, value: str, mapping: dict[str, list[str]] | None,
                       parent_of: Callable[[str], str | None] = lambda _path: None) -> list[str] | None:
-    """The PCI addresses that `hostpciN` or `args` of a VM names; None where that cannot be told.
+    """The PCI addresses that `hostpciN` or `args` of a VM names; None if unknown.
 
-    A mapping that is not defined for this node names nothing here: such a VM does not start. `mapping` None means
-    that the mappings could not be read. `parent_of` as in arguments.addresses().
+    A mapping without an entry for this node yields no address: such a VM does not start here. `mapping` is None if
+    the mappings could not be read. `parent_of` as in arguments.addresses().
     """
     if key == "args":
         return arguments.addresses(value, parent_of)
@@ -138,7 +138,7 @@ def claimed_addresses(key: str, value: str, mapping: dict[str, list[str]] | None
 
 
 def container_devices(settings: list[tuple[str, str]]) -> list[Device]:
-    """The paths that `devN`, `mpN` and `lxc.mount.entry` hand to a container, below /dev only."""
+    """The paths below /dev that `devN`, `mpN` and `lxc.mount.entry` pass to a container."""
     found = []
     for key, value in settings:
         if re.fullmatch(r"dev\d+", key):
@@ -152,7 +152,7 @@ def container_devices(settings: list[tuple[str, str]]) -> list[Device]:
 
 
 def _mount(key: str, value: str) -> list[tuple[str, str, bool, list[str]]]:
-    """Source, target without its first slash, whether it is optional, and options of a mount; one or none."""
+    """A list with at most one mount: source, target without its leading slash, whether it is optional, options."""
     if re.fullmatch(r"mp\d+", key):
         properties = parse_properties(value, "volume")
         return [(properties.get("volume", ""), properties.get("mp", "").lstrip("/"), False, [])]
@@ -164,7 +164,7 @@ def _mount(key: str, value: str) -> list[tuple[str, str, bool, list[str]]]:
 
 
 def container_libraries(settings: list[tuple[str, str]]) -> list[Library]:
-    """The libraries of the driver that are mounted under a name with a version in it."""
+    """The driver libraries that are mounted under a versioned name."""
     found = []
     for key, value in settings:
         for path, _target, optional, _options in _mount(key, value):
@@ -175,7 +175,7 @@ def container_libraries(settings: list[tuple[str, str]]) -> list[Library]:
 
 
 def mount_option(settings: list[tuple[str, str]], target: str, name: str) -> str | None:
-    """The option `name=...` with which a tmpfs is mounted at `target` (`dev/shm`); None where it is not."""
+    """The mount option `name=...` of the tmpfs mounted at `target` (`dev/shm`); None if there is none."""
     for key, value in settings:
         for source, where, _optional, options in _mount(key, value):
             if where == target and not source.startswith("/"):

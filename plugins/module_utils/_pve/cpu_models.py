@@ -2,9 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The CPU models that a cluster defined itself: /etc/pve/virtual-guest/cpu-models.conf (`man cpu-models.conf`).
+"""Custom CPU models of a cluster: /etc/pve/virtual-guest/cpu-models.conf (`man cpu-models.conf`).
 
-A VM names one as `cpu: custom-NAME` (PVE/QemuServer/CPUConfig.pm, get_custom_model()).
+A VM refers to one as `cpu: custom-NAME` (PVE/QemuServer/CPUConfig.pm, get_custom_model()).
 """
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ PATH = "/etc/pve/virtual-guest/cpu-models.conf"
 
 
 class CpuModel(NamedTuple):
-    """A model of the cluster's own."""
+    """A custom CPU model."""
 
-    reported: str | None        # the model of QEMU that it is built on; None: the default
+    reported: str | None        # the QEMU model that it is based on; None: the default
     flags: tuple[str, ...]      # +avx, -pcid
 
 
@@ -32,6 +32,6 @@ def parse_models(text: str) -> dict[str, CpuModel]:
 
 
 def read_models(host: Host) -> dict[str, CpuModel] | None:
-    """The same of this host; None where the file cannot be read."""
+    """The models of this host by name; None if the file cannot be read."""
     models = host.read(PATH).map(parse_models)
     return {} if models.status == ABSENT else models.value

@@ -2,11 +2,11 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Rules of a container's devices, `lxc.cgroup2.devices.allow: c 195:* rwm`, read as LXC reads them.
+"""Device rules of a container, `lxc.cgroup2.devices.allow: c 195:* rwm`, parsed the way LXC parses them.
 
 Source: device_cgroup_rule_parse(), device_cgroup_parse_access() and device_cgroup_rule_parse_devpath() in
-src/lxc/cgroups/cgfsng.c of lxc 6; lxc_safe_int() in src/lxc/string_utils.c. A container whose rule they reject does not
-start. Nothing is read here.
+src/lxc/cgroups/cgfsng.c of lxc 6; lxc_safe_int() in src/lxc/string_utils.c. A container with a rule that they
+reject does not start. This file only parses; it reads nothing.
 """
 from __future__ import annotations
 
@@ -24,27 +24,27 @@ _OF_GPUS = ("nvidia", "gdrdrv", "kfd", "drm")
 
 
 class Rule(NamedTuple):
-    """A line of a container's device rules; None stands for `*`."""
+    """One line of a container's device rules; a number that is None stands for `*`."""
 
     key: str
     value: str
-    kind: str | None    # a, b or c; None where LXC cannot read the line, and for a path
+    kind: str | None    # a, b or c; None if LXC cannot parse the line, and for a rule by path
     major: int | None
     minor: int | None
-    access: str         # of r, w and m
-    path: str | None    # the line names a node of the host by its path
-    error: str | None   # why LXC cannot read the line
-    ignored: str | None     # text behind the rule, of which LXC takes no notice
+    access: str         # a combination of r, w and m
+    path: str | None    # path of a device node of the host, if the rule names one
+    error: str | None   # why LXC cannot parse the line
+    ignored: str | None     # trailing text, which LXC ignores
 
 
 def parse_rules(settings: list[tuple[str, str]], verb: str = "allow") -> list[Rule]:
-    """The rules of one kind, allow or deny, among the settings of a container, for both versions of control groups."""
+    """The allow or deny rules among a container's settings, for both cgroup versions."""
     return [parse_rule(key, value) for key, value in settings
             if (found := _KEY.fullmatch(key)) is not None and found[1] == verb]
 
 
 def parse_rule(key: str, value: str) -> Rule:
-    """One line. `value` is without the blanks around it, which LXC takes away as well."""
+    """Parse one line. `value` has no surrounding blanks; LXC strips them as well."""
     text = _unquoted(value)
     if text == "a":
         return Rule(key, value, "a", None, None, "rwm", None, None, None)
@@ -59,12 +59,12 @@ def parse_rule(key: str, value: str) -> Rule:
 
 
 def _unquoted(value: str) -> str:
-    """LXC takes one pair of quotes off (parse_line() in src/lxc/confile.c)."""
+    """Strip one pair of quotes, as LXC does (parse_line() in src/lxc/confile.c)."""
     return value[1:-1] if len(value) > 1 and value[0] in "'\"" and value[-1] == value[0] else value
 
 
 def _parse_numbers(text: str) -> tuple[str, int | None, int | None, str]:
-    """`c 195:* rwm` as c, 195, None and `rwm`. ValueError: LXC gives up here, and why."""
+    """`c 195:* rwm` as c, 195, None and `rwm`. ValueError: why LXC rejects the text."""
     if text[:1] not in ("a", "b", "c"):
         raise ValueError("it does not begin with a, b or c")
     if not text[1:2].isspace():
@@ -81,7 +81,7 @@ def _parse_numbers(text: str) -> tuple[str, int | None, int | None, str]:
 
 
 def _parse_number(text: str, name: str) -> tuple[int | None, str]:
-    """The number at the beginning and what follows; as strtol() with base 0, a leading 0 makes it octal."""
+    """The leading number and the rest of the text; as with strtol() and base 0, a leading 0 means octal."""
     if text[:1] == "*":
         return None, text[1:]
     digits = re.match(r"[0-9]*", text)[0]
@@ -98,7 +98,7 @@ def _parse_number(text: str, name: str) -> tuple[int | None, str]:
 
 
 def _parse_access(text: str) -> tuple[str, str | None]:
-    """The letters, and the text behind them: LXC looks at three characters and no further."""
+    """The access letters and the text after them: LXC looks at three characters only."""
     wrong = next((sign for sign in text[:3] if sign not in _ACCESS), None)
     if wrong is not None:
         raise ValueError(f"the access {text!r} has letters other than r, w and m")
@@ -106,7 +106,7 @@ def _parse_access(text: str) -> tuple[str, str | None]:
 
 
 def _parse_path(key: str, value: str, text: str) -> Rule:
-    """`/dev/nvidia0 rw`: the numbers that the node has when the container starts."""
+    """`/dev/nvidia0 rw`: LXC uses the device numbers that the node has when the container starts."""
     path, _blank, rest = text.partition(" ")
     access, _blank, ignored = rest.strip().partition(" ")
     if not access or not _ACCESS.issuperset(access[:3]):
@@ -115,7 +115,10 @@ def _parse_path(key: str, value: str, text: str) -> Rule:
 
 
 def at_path(rule: Rule, nodes: Mapping[str, Mapping]) -> Rule:
-    """A rule by path with the numbers of its node on the host, `{path: {type, major, minor}}`; any other as it is."""
+    """Fill in the device numbers of a rule by path from the host's `nodes`; other rules are returned unchanged.
+
+    `nodes` is `{path: {type, major, minor}}`.
+    """
     if rule.path is None or rule.error is not None:
         return rule
     node = nodes.get(rule.path)
@@ -125,7 +128,7 @@ def at_path(rule: Rule, nodes: Mapping[str, Mapping]) -> Rule:
 
 
 def base_hint(rule: Rule, majors: list[dict]) -> str | None:
-    """Which driver of GPUs would be meant if the major were written in another base; None where it is none.
+    """The GPU driver that the major would mean if it were written in another base; None if there is none.
 
     `majors` are those of /proc/devices, `[{name, major}]`. `stat -c %t` prints majors in hexadecimal.
     """
@@ -148,9 +151,9 @@ def base_hint(rule: Rule, majors: list[dict]) -> str | None:
 
 
 def allows_everything(settings: list[tuple[str, str]]) -> bool:
-    """Whether the last rule about all devices (`a`, without numbers) allows them: LXC then skips every other allow.
+    """Whether the last rule about all devices (`a`, without numbers) is an allow: LXC then skips all other allows.
 
-    bpf_list_add_device() in src/lxc/cgroups/cgroup2_devices.c. The default of containers is `deny = a`.
+    See bpf_list_add_device() in src/lxc/cgroups/cgroup2_devices.c. Containers default to `deny = a`.
     """
     verbs = [found[1] for key, value in settings if (found := _KEY.fullmatch(key)) and _unquoted(value) == "a"]
     return verbs[-1:] == ["allow"]

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""How a program is started in a container of the host, as an argument list."""
+"""Argument lists that start a program in a container of the host."""
 from __future__ import annotations
 
 import re
@@ -15,14 +15,14 @@ from .guest_state import read_running_containers
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,127}")
 ENGINES = ("docker", "podman")
 _ID = re.compile(r"[0-9a-f]{64}")
-_TIME_LIMIT = 10        # seconds in which an engine tells the id of a container
+_TIME_LIMIT = 10        # seconds for an engine to print the id of a container
 
 
 def container_prefix(host: Host, container: str, *, keep: bool = False) -> list[str]:
-    """What leads into a running container: pct on Proxmox VE, lxc-attach elsewhere, into `docker:name` or `podman:name`
-    that engine. ValueError where nothing does.
+    """The command prefix that runs a program in a container: pct on Proxmox VE, lxc-attach elsewhere, and the engine
+    itself for `docker:name` or `podman:name`. ValueError if there is none.
 
-    `keep`: the program has to get our environment, which pct keeps or not by its version, and an engine never.
+    `keep`: the program must get the current environment. Whether pct keeps it depends on its version; engines do not.
     """
     engine, colon, name = container.partition(":")
     if colon:
@@ -30,11 +30,11 @@ def container_prefix(host: Host, container: str, *, keep: bool = False) -> list[
     if not _NAME.fullmatch(container):
         raise ValueError(f"container {container!r} is not the id or name of a container, such as 101")
     running = read_running_containers(host)
-    # Only the containers of Proxmox VE can be told to run; they have numbers.
+    # Only containers of Proxmox VE, which have numbers, can be checked for running.
     if container.isdecimal() and running.ok and container not in running.value:
         raise ValueError(f"container {container} is not running: start it, or choose another one (running: "
                          f"{', '.join(sorted(running.value, key=int)) or 'none'})")
-    # By their paths: the environment may hold a PATH that is the container's.
+    # With full paths: PATH in the environment may be meant for the container.
     pct, attach = (shutil.which(name, path=PATH) for name in ("pct", "lxc-attach"))
     if pct and container.isdecimal() and not keep:
         return [pct, "exec", container, "--"]
@@ -44,7 +44,7 @@ def container_prefix(host: Host, container: str, *, keep: bool = False) -> list[
 
 
 def _engine_prefix(engine: str, name: str, keep: bool) -> list[str]:
-    """`-i` keeps standard input open; no terminal is made."""
+    """The prefix for an engine: `-i` keeps standard input open; no terminal is allocated."""
     if engine not in ENGINES or not _NAME.fullmatch(name):
         raise ValueError(f"container {engine}:{name} is not valid: wanted the id of a container, or docker: or "
                          "podman: and a name or id")
@@ -57,8 +57,8 @@ def _engine_prefix(engine: str, name: str, keep: bool) -> list[str]:
 
 
 def container_id(container: str) -> str:
-    """What the container is called in the control groups of its processes: the number of one of LXC, else the first 12
-    digits of the id that its engine tells. ValueError where it tells none."""
+    """The container's name in the cgroups of its processes: the number of an LXC container, else the first 12 digits
+    of the id that its engine prints. ValueError if the engine prints none."""
     engine, colon, name = container.partition(":")
     if not colon:
         return container

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What an audit asks of a Proxmox VE node's guests beyond what a change has to know: facts of the section `guests`.
+"""Facts about a Proxmox VE node's guests that only an audit needs, not a change: part of the section `guests`.
 
-Sources: /etc/pve/ha/{resources,groups,rules}.cfg (`man ha-manager`), /etc/pve/nodes, /dev; unit files and udev rules of
-this host (`man systemd.unit`, `man udev`).
+Sources: /etc/pve/ha/{resources,groups,rules}.cfg (`man ha-manager`), /etc/pve/nodes, /dev; this host's unit files and
+udev rules (`man systemd.unit`, `man udev`).
 """
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .section_config import parse_section_config
 _MAKER = re.compile(r"^[^#\n]*\bnvidia[-_](modprobe|uvm)\b", re.MULTILINE)
 _BEFORE = re.compile(r"^Before=.*\bpve-guests\.service\b", re.MULTILINE)
 _UNITS = "/etc/systemd/system"
-# Folders, and whether only files with the driver's name are opened: those of the distribution are many.
+# Folders, and whether to open only files with the driver's name in theirs: distributions ship many files.
 _MAKERS = ((_UNITS, ".service", False), (f"{_UNITS}/multi-user.target.wants", ".service", True),
            ("/etc/udev/rules.d", ".rules", False), ("/usr/lib/udev/rules.d", ".rules", True))
 _KINDS = {"ct": "lxc", "vm": "vm"}
@@ -28,7 +28,7 @@ _TRUE = ("1", "on", "yes", "true")
 
 
 def read_details(host: Host, guests: dict) -> dict:
-    """`{node, cluster_nodes, ha, mappings, device_nodes, node_makers}` for the section that _guests.read() gave."""
+    """`{node, cluster_nodes, ha, mappings, device_nodes, node_makers}` for the section returned by guests.read()."""
     def proxmox() -> bool:
         return guests["status"].value == PROXMOX
 
@@ -54,9 +54,9 @@ def read_details(host: Host, guests: dict) -> dict:
 
 
 def read_device_nodes(host: Host, paths: set[str]) -> list[dict]:
-    """`[{path, type, major, minor}]` of the device nodes at these paths, or directly in the folders of that name.
+    """`[{path, type, major, minor}]` of the device nodes at these paths, or directly in folders at these paths.
 
-    Of all of /dev only what lies at a path that is named as well.
+    /dev itself is not listed as a folder.
     """
     folders: dict[str, dict] = {}
     found = {}
@@ -74,15 +74,15 @@ def read_device_nodes(host: Host, paths: set[str]) -> list[dict]:
 # -- high availability ------------------------------------------------------------------------------------------------
 
 def parse_nodes(text: str) -> list[str]:
-    """`pve1:2,pve2` without priorities."""
+    """The node names of `pve1:2,pve2`, without priorities."""
     return [part.strip().partition(":")[0] for part in text.split(",") if part.strip()]
 
 
 def read_ha(host: Host) -> Reading:
-    """The guests that the cluster moves by itself: `[{guest, state, nodes, strict}]`.
+    """The guests that high availability manages: `[{guest, state, nodes, strict}]`.
 
-    `nodes` are those that a group (up to Proxmox VE 8) or a rule of node affinity names, None for any; only if
-    `strict` no other is taken.
+    `nodes` are named by a group (up to Proxmox VE 8) or a node-affinity rule, None for any; with `strict` the guest
+    runs on no other node.
     """
     resources = host.read("/etc/pve/ha/resources.cfg").map(parse_section_config)
     if resources.status == ABSENT:
@@ -110,23 +110,23 @@ def _managed(kind: str, number: str, settings: dict, groups: list, rules: list) 
 
 
 def read_mappings(host: Host) -> list[dict]:
-    """The mappings of PCI devices by the nodes that have one: `[{name, nodes}]`, of /etc/pve/mapping/pci.cfg."""
+    """The PCI mappings of /etc/pve/mapping/pci.cfg and the nodes with a device for each: `[{name, nodes}]`."""
     text = host.read("/etc/pve/mapping/pci.cfg").value or ""
     return [{"name": name, "nodes": nodes} for name, nodes in parse_mapping_nodes(text).items()]
 
 
 def parse_resources(text: str) -> list[str]:
-    """`ct:101,vm:200` as its parts."""
+    """Split `ct:101,vm:200`."""
     return [part.strip() for part in text.split(",")]
 
 
 # -- what makes device nodes ------------------------------------------------------------------------------------------
 
 def read_node_makers(host: Host) -> list[dict]:
-    """The unit files and udev rules that make NVIDIA's device nodes: `[{path, ordered}]`.
+    """The unit files and udev rules that create NVIDIA's device nodes: `[{path, ordered}]`.
 
-    The kernel makes no /dev/nvidia-uvm by itself: nvidia-modprobe does, or a rule with mknod. `ordered`: it is done
-    before Proxmox VE starts guests; udev acts when the module is loaded, so only units can come too late.
+    The kernel does not create /dev/nvidia-uvm: nvidia-modprobe does, or a udev rule with mknod. `ordered`: it runs
+    before Proxmox VE starts guests; udev acts when the module is loaded, so only units can be too late.
     """
     found = []
     for folder, ending, by_name in _MAKERS:

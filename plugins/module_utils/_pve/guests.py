@@ -4,7 +4,7 @@
 # Private to this collection: it may change at any time.
 """The guests of a Proxmox VE node: which run, which are pinned, and which PCI devices VMs claim.
 
-Sources: /etc/pve (pmxcfs, `man pmxcfs`), /run/qemu-server/<id>.pid for VMs; _pve/lxc.py has the containers.
+Sources: /etc/pve (pmxcfs, `man pmxcfs`), /run/qemu-server/<id>.pid for VMs; containers are in _pve/lxc.py.
 """
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ _PROGRAM = "/usr/bin/pveversion"
 
 
 class Configs(NamedTuple):
-    """The configurations of this node's guests: readings of `[(id, sections)]` as read_configs() gives them."""
+    """The configurations of this node's guests: readings of `[(id, sections)]` from read_configs()."""
 
-    status: Reading         # what read_status() said
-    node: str               # what read_node() said; empty without Proxmox VE
+    status: Reading         # from read_status()
+    node: str               # from read_node(); empty without Proxmox VE
     containers: Reading
     vms: Reading
 
 
 def read(host: Host, configs: Configs | None = None) -> dict:
-    """The `guests` section of the facts. `configs` can be handed in, if read before."""
+    """The `guests` section of the facts. Pass `configs` if they were read before."""
     configs = read_all_configs(host) if configs is None else configs
     status, node, containers, vms = configs
     if not status.ok or status.value == NONE:
@@ -60,7 +60,7 @@ def read_all_configs(host: Host) -> Configs:
 def read_status(host: Host) -> Reading:
     """`proxmox` or `none`.
 
-    An /etc/pve that is there but empty (pmxcfs not mounted) or unreadable is never `none`: it hides claims.
+    An existing /etc/pve that is empty (pmxcfs not mounted) or unreadable is never `none`: it may hide claims.
     """
     names = host.read_list("/etc/pve")
     if names.status == ABSENT:
@@ -77,7 +77,7 @@ def read_status(host: Host) -> Reading:
 
 
 def _folders(node: str, kind: str) -> list[str]:
-    """Where a node's own guests may lie; other nodes' guests are under /etc/pve/nodes too and never count."""
+    """Folders with the configurations of a node's own guests; those of other nodes in /etc/pve/nodes do not count."""
     return [f"/etc/pve/local/{kind}", f"/etc/pve/nodes/{node}/{kind}", f"/etc/pve/{kind}"]
 
 
@@ -87,9 +87,9 @@ def read_node(host: Host) -> str:
 
 
 def read_configs(host: Host, node: str, kind: str) -> Reading:
-    """Every `<id>.conf` of a kind as `[(id, sections)]` by id; one that cannot be read makes all of it unknown.
+    """Every `<id>.conf` of a kind as `[(id, sections)]`, sorted by id; one unreadable file makes the reading unknown.
 
-    pmxcfs has both kinds' folders always, so a kind without a folder, beside the other, has no guests.
+    pmxcfs always has the folders of both kinds; if only one exists, the other kind has no guests.
     """
     folder, names = next(((folder, names) for folder in _folders(node, kind)
                           for names in (host.read_list(folder),) if names.status != ABSENT), ("", ok([])))
@@ -110,8 +110,7 @@ def read_configs(host: Host, node: str, kind: str) -> Reading:
 def read_vms(host: Host, configs: Reading, node: str) -> Reading:
     """The VMs: `[{id, name, running, lock, onboot, hostpci: [{key, value, mapping, bdfs, missing}], cpus, pinned}]`.
 
-    A stopped VM claims what it names as well, and so do changes that wait for its next start. `configs` is what
-    read_configs() gave.
+    A stopped VM claims the devices it names too, and so do pending changes. `configs` is from read_configs().
     """
     if not configs.ok:
         return configs
@@ -137,7 +136,7 @@ def _vm(host: Host, number: str, sections: dict, mapping: Reading) -> dict:
 
 
 def _memory_nodes(numa: list[str]) -> str | None:
-    """`0,2-3`, the nodes of the host that numaN binds memory to (`hostnodes=0;2-3`, `man qm.conf`); None for any."""
+    """`0,2-3`: the host nodes that numaN binds memory to (`hostnodes=0;2-3`, `man qm.conf`); None for any."""
     found = [pve.parse_properties(value, "cpus").get("hostnodes") for value in numa]
     return ",".join(nodes.replace(";", ",") for nodes in found if nodes) or None
 
@@ -149,7 +148,7 @@ def _hostpci(host: Host, key: str, value: str, claim: str, mapping: Reading) -> 
 
 
 def _claimed(host: Host, key: str, value: str, mapping: Reading) -> list[str] | None:
-    """The addresses that are named; None where that cannot be told, a recording not telling it among it."""
+    """The addresses that the setting names; None if unknown, also because a recording lacks the file."""
     names = {} if mapping.status == ABSENT else None if mapping.status == NOT_RECORDED else mapping.value
     try:
         return pve.claimed_addresses(key, value, names, lambda path: read_mediated_parent(host, path))
@@ -158,8 +157,8 @@ def _claimed(host: Host, key: str, value: str, mapping: Reading) -> list[str] | 
 
 
 def read_mediated_parent(host: Host, path: str) -> str | None:
-    """The PCI device below which a mediated device was made: /sys/bus/mdev/devices/<uuid> is a link to a folder of it
-    (Documentation/driver-api/vfio-mediated-device.rst). None for one that is not there now."""
+    """The parent PCI device of a mediated device: /sys/bus/mdev/devices/<uuid> links to a folder below it
+    (Documentation/driver-api/vfio-mediated-device.rst). None for a device that does not exist now."""
     try:
         folders = host.resolve(path).split("/")
     except OSError:
@@ -169,7 +168,7 @@ def read_mediated_parent(host: Host, path: str) -> str | None:
 
 
 def _exists(host: Host, address: str) -> bool:
-    """Whether there is such a PCI function, or the first function of a slot that is named without one."""
+    """Whether the PCI function exists; for a slot without a function, whether its first function exists."""
     return host.exists(f"{DEVICES}/{address if '.' in address else address + '.0'}")
 
 
@@ -180,7 +179,7 @@ def _section(status: Reading, containers: Reading, vms: Reading) -> dict:
 
 
 def _running(containers: Reading, vms: Reading) -> Reading:
-    """The guests that run. Raises NotRecorded."""
+    """The running guests. Raises NotRecorded."""
     lacking = next((Reading(part.status, None, part.detail) for part in (containers, vms) if not part.ok), None)
     if lacking is not None:
         return lacking
@@ -192,10 +191,10 @@ def _running(containers: Reading, vms: Reading) -> Reading:
 
 
 def claims(guests: dict, bdf: str) -> Reading:
-    """Who names the PCI function `bdf`: `[{vm, key, value}]`, of the section that read() gave.
+    """The VMs that claim the PCI function `bdf`: `[{vm, key, value}]`, from the section returned by read().
 
-    Claims that are known count. Where there is none, whatever may hide one (an unreadable configuration, a device
-    that cannot be told) makes the answer unknown.
+    Known claims are returned in any case. Without one, anything that may hide a claim (an unreadable configuration,
+    a device whose address is unknown) makes the answer unknown.
     """
     if not guests["vms"].ok:
         return Reading(guests["vms"].status, None, guests["vms"].detail)

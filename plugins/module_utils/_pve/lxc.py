@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The containers of a Proxmox VE node: which run, and which devices of the host they are given and may open.
+"""The containers of a Proxmox VE node: which run, and which host devices they get and may open.
 
 Sources: /etc/pve/lxc/<id>.conf (`man pct.conf`, `man lxc.container.conf`), /proc/net/unix and /sys/fs/cgroup/lxc.
 """
@@ -27,9 +27,9 @@ _TRUE = ("1", "on", "yes", "true")
 
 
 def read_containers(host: Host, configs: Reading) -> Reading:
-    """The containers, one dictionary each: schemas/facts/guests.json explains the keys.
+    """The containers, one dictionary each; schemas/facts/guests.json explains the keys.
 
-    `configs` is what _guests.read_configs() gave.
+    `configs` is from guests.read_configs().
     """
     if not configs.ok:
         return configs
@@ -69,7 +69,7 @@ def _container(number: str, sections: dict, running: Reading, unified: bool | No
         "hook": uses_hook(live),
         "libraries": [library._asdict() for library in pve.container_libraries(live)],
         "memlock": last.get("lxc.prlimit.memlock"), "shm_size": pve.mount_option(live, "dev/shm", "size"),
-        # `cores` is no pinning: pvestatd moves such a container's cpuset about.
+        # `cores` does not pin: pvestatd rebalances the cpuset of such a container.
         "ignored": ignored, "cpus": cpus, "pinned": bool(cpus),
         "memory_nodes": last.get("lxc.cgroup2.cpuset.mems") or last.get("lxc.cgroup.cpuset.mems"),
     }
@@ -81,23 +81,23 @@ def _rule(rule: device_rules.Rule, majors: list[dict]) -> dict:
 
 
 def unreadable_rules(rules: list[device_rules.Rule], majors: list[dict]) -> list[dict]:
-    """`[{line, why}]` of the rules that LXC cannot read; `why` says which driver is meant in another base."""
+    """`[{line, why}]` of the rules that LXC cannot parse; `why` names the driver meant in another base."""
     return [{"line": f"{rule.key}: {rule.value}",
              "why": "; ".join(filter(None, (rule.error, device_rules.base_hint(rule, majors))))}
             for rule in rules if rule.error is not None]
 
 
 def uses_hook(settings: list) -> bool:
-    """Whether NVIDIA's hook of LXC hands out the devices: it mounts nodes and libraries, and sets the rules itself."""
+    """Whether NVIDIA's LXC hook sets up the devices: it mounts nodes and libraries and sets the device rules."""
     return any(key == "lxc.hook.mount" and value.endswith("/nvidia") for key, value in settings)
 
 
 def gpu_devices(settings: list, devices: list[pve.Device], rules: list[device_rules.Rule],
                 nodes: Iterable[str]) -> list[str]:
-    """Paths of GPU nodes that a container is given; `nodes` are paths of the host's, /dev/nvidia<minor> among them.
+    """Paths of the GPU nodes that a container gets; `nodes` are the host's, including /dev/nvidia<minor>.
 
-    A container that is handed none by path may make or mount them itself: then the allow-list, or NVIDIA's hook,
-    says which it may use.
+    A container that gets none by path may create or mount them itself: then its allow rules, or NVIDIA's hook,
+    determine which it may use.
     """
     found = {device.path for device in devices if _GPU_PATH.fullmatch(device.path)}
     if not any(_NVIDIA_NODE.fullmatch(path) or path == "/dev" for path in found):
@@ -113,6 +113,6 @@ def gpu_devices(settings: list, devices: list[pve.Device], rules: list[device_ru
 
 
 def containers_given(guests: dict, nodes: list[str]) -> list[str]:
-    """Ids of the containers that are given one of a GPU's `nodes`, by its path or by a folder above it."""
+    """Ids of the containers that get one of a GPU's `nodes`, by its path or by a folder above it."""
     return [container["id"] for container in guests["containers"].value or []
             if any(node == path or node.startswith(path + "/") for path in container["gpu_devices"] for node in nodes)]

@@ -2,9 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Where a container's configuration lets it run: `man pct.conf`, and raw keys of `man lxc.container.conf`.
+"""Placement settings of a container: `man pct.conf`, and raw keys of `man lxc.container.conf`.
 
-`cores` binds it to no CPU in particular: Proxmox VE chooses some at start and pvestatd moves them about, unless
+`cores` does not bind it to particular CPUs: Proxmox VE chooses some at start and pvestatd rebalances them, unless
 lxc.cgroup2.cpuset.cpus is set (pve-container, PVE/LXC.pm, and PVE/Service/pvestatd.pm, rebalance_lxc_containers()).
 """
 from __future__ import annotations
@@ -19,10 +19,10 @@ _OLD, _UNIFIED = "lxc.cgroup.", "lxc.cgroup2."
 
 
 def configured(settings: list[tuple[str, str]], unified: bool | None) -> dict:
-    """`configured` of a container: schemas/facts/placement.json explains the keys.
+    """`configured` of a container; schemas/facts/placement.json explains the keys.
 
-    `unified`: the host has the unified hierarchy of control groups only, where keys for the first version do nothing,
-    and the other way about; None where that cannot be seen: then either counts.
+    `unified`: the host has cgroup v2 only. Keys for the other cgroup version have no effect; if None (unknown), keys
+    for both versions count.
     """
     last = dict(settings)
     prefixes = {True: (_UNIFIED,), False: (_OLD,), None: (_UNIFIED, _OLD)}[unified]

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The form in which Proxmox VE keeps most settings of a cluster (PVE::SectionConfig). Nothing is read here."""
+"""Parser of the format of most of Proxmox VE's cluster-wide settings (PVE::SectionConfig)."""
 from __future__ import annotations
 
 

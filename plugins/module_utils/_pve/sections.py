@@ -2,26 +2,26 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What a guest's configuration says of devices in sections that do not hold now: pending changes and snapshots.
+"""Device settings in the inactive sections of a guest's configuration: pending changes and snapshots.
 
-Sections: `[PENDING]` of a VM and `[pve:pending]` of a container wait for its next start, with `delete:` for settings
-that go; any other name is a snapshot, which counts after a rollback (parse_vm_config() in PVE/QemuServer.pm,
-parse_pct_config() in PVE/LXC/Config.pm). Nothing is read here.
+`[PENDING]` of a VM and `[pve:pending]` of a container apply at the next start, with `delete:` for removed settings;
+any other name is a snapshot, which applies after a rollback (parse_vm_config() in PVE/QemuServer.pm,
+parse_pct_config() in PVE/LXC/Config.pm). This file only parses; it reads nothing.
 """
 from __future__ import annotations
 
 import re
 
 _PENDING = ("pending", "pve:pending")
-_OF_THE_PROGRAM = ("special:",)     # sections in which Proxmox VE keeps data of its own
+_OF_THE_PROGRAM = ("special:",)     # sections for Proxmox VE's internal data
 _DEVICE_KEYS = re.compile(r"dev\d+|hostpci\d+|lxc\.cgroup2?\.devices\.(?:allow|deny)")
 
 
 def other_sections(sections: dict[str, list[tuple[str, str]]]) -> list[dict]:
-    """`[{section, pending, lines}]` of the sections whose lines about devices are other ones than those that hold.
+    """`[{section, pending, lines}]` of the sections whose device lines differ from the current ones.
 
-    `sections` is what parse_sections() of config.py gave. `delete` in a pending section is told where it takes a
-    device away.
+    `sections` is from parse_sections() of config.py. `delete` in a pending section is included if it removes a
+    device.
     """
     now = set(_device_lines(sections[""], pending=False))
     found = []

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Where a VM's configuration lets it run, and what hardware it shows the guest: `man qm.conf`.
+"""Placement and virtual hardware settings of a VM: `man qm.conf`.
 
-Parsers of the original: parse_numa() and the format `pve-vm-cpu-conf` in PVE/QemuServer/{Memory,CPUConfig}.pm,
-PVE/QemuServer/Machine.pm. Nothing is read here.
+Proxmox VE's own parsers: parse_numa() and the format `pve-vm-cpu-conf` in PVE/QemuServer/{Memory,CPUConfig}.pm,
+PVE/QemuServer/Machine.pm. This file only parses; it reads nothing.
 """
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ _NUMA = re.compile(r"numa\d+")
 _MAC = re.compile(r"(?:[0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}")
 _CPU_ARGUMENT = re.compile(r"(?:^|\s)--?cpu[\s=]")
 DEFAULT_MEMORY_MIB = 512
-DEFAULT_CPU = "kvm64"           # what qemu-server takes where `cpu` is not set (CPUConfig.pm, get_cpu_options())
+DEFAULT_CPU = "kvm64"           # qemu-server's default if `cpu` is not set (CPUConfig.pm, get_cpu_options())
 
 
 def configured(settings: list[tuple[str, str]], models: dict[str, CpuModel] | None) -> dict:
-    """`configured` of a VM: schemas/facts/placement.json explains the keys.
+    """`configured` of a VM; schemas/facts/placement.json explains the keys.
 
-    `models`: the models that the cluster defined itself, by name; None where they could not be read.
+    `models`: the cluster's custom CPU models by name; None if they could not be read.
     """
     last = dict(settings)
     sockets, cores = whole(last.get("sockets"), 1), whole(last.get("cores"), 1)
     numa = [numa_node(key, value) for key, value in last.items() if _NUMA.fullmatch(key)]
-    # Without `numa` QEMU is handed none of the numaN (PVE/QemuServer/Memory.pm, config()).
+    # Without `numa`, QEMU gets none of the numaN (PVE/QemuServer/Memory.pm, config()).
     bound = [node["hostnodes"] for node in numa if node["hostnodes"] and last.get("numa") in _TRUE]
     return {
         "cores": sockets * cores, "memory_mib": memory_mib(last.get("memory"), DEFAULT_MEMORY_MIB),
@@ -56,16 +56,16 @@ def configured(settings: list[tuple[str, str]], models: dict[str, CpuModel] | No
 
 
 def numa_node(key: str, value: str) -> dict:
-    """`cpus=0-7;16,hostnodes=0-1,memory=65536,policy=bind` with lists in the kernel's form, `0-7,16`."""
+    """`cpus=0-7;16,hostnodes=0-1,memory=65536,policy=bind` with lists in the kernel's format, `0-7,16`."""
     properties = parse_properties(value, "cpus")
     return {"key": key, "cpus": _commas(properties.get("cpus")), "hostnodes": _commas(properties.get("hostnodes")),
             "memory_mib": whole(properties.get("memory"), None), "policy": properties.get("policy")}
 
 
 def cpu(last: dict[str, str], models: dict[str, CpuModel] | None) -> dict:
-    """`{cpu_type, cpu_model, cpu_flags, cpu_arguments}`: `custom-NAME` is a model of the cluster's own.
+    """`{cpu_type, cpu_model, cpu_flags, cpu_arguments}`: `custom-NAME` is a custom model of the cluster.
 
-    A VM's own flags come behind those of its model, so what it says last is what holds.
+    A VM's own flags follow those of its model; the last occurrence wins.
     """
     properties = parse_properties(last.get("cpu", ""), "cputype")
     kind = properties.get("cputype") or DEFAULT_CPU
@@ -84,7 +84,7 @@ def memory_mib(text: str | None, otherwise: int) -> int | None:
 
 
 def number_list(text: str | None) -> Reading:
-    """A list of CPUs or nodes as the kernel writes it; absent where the setting is not made."""
+    """A list of CPUs or nodes in the kernel's format; absent if the setting is not made."""
     if not text:
         return Reading(ABSENT, None, "not set")
     try:
@@ -94,12 +94,12 @@ def number_list(text: str | None) -> Reading:
 
 
 def whole(text: str | None, otherwise: int | None) -> int | None:
-    """A whole number; `otherwise` where there is none."""
+    """A whole number; `otherwise` if there is none."""
     return int(text) if text and text.isascii() and text.isdecimal() and len(text) < 10 else otherwise
 
 
 def limit(text: str | None) -> float | None:
-    """cpulimit, in CPUs; None for 0, which is no limit."""
+    """cpulimit in CPUs; None for 0, which means no limit."""
     try:
         found = float(text or 0)
     except ValueError:
