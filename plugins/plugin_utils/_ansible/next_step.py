@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The command for the next step, for the same hosts by the same way as the command that runs now."""
+"""The command for the next step, with the host and connection options of the current command."""
 from __future__ import annotations
 
 import json
@@ -15,19 +15,19 @@ from collections.abc import Iterator, Sequence
 
 PLAYBOOKS = ("audit", "tune_runtime", "verify", "restore", "persist")
 _COLLECTION = "gpuhost.tuning."
-# Which hosts, and how to reach them. Other words may hold a password, or belong to the step that runs now.
+# Which hosts, and how to reach them. Other arguments may hold a password or belong to the current step.
 _TAKEN = ("-i", "--inventory", "--inventory-file", "-l", "--limit", "-u", "--user")
 _TAKEN_ALONE = ("-K", "--ask-become-pass", "-k", "--ask-pass", "-b", "--become")
 _VARIABLES = ("-e", "--extra-vars")
-_WIDTH = 97     # with the continuation sign
+_WIDTH = 97     # including the continuation backslash
 _OF_THIS_RUN = ("gpuhost_run_id", "gpuhost_fail_on")
 
-# What Ansible says where sudo or its like is not there, or wants a password.
+# Ansible's messages when sudo or a similar program is missing or wants a password.
 _NO_BECOME = re.compile(r"(?:missing|incorrect) \w+ password|become success|privilege escalation", re.IGNORECASE)
 
 
 def become_hint(message: str) -> str | None:
-    """What to do about an error of becoming root; None for another error."""
+    """What to do about a privilege escalation error; None for another error."""
     if not _NO_BECOME.search(message):
         return None
     return ("Only root can read everything on a host: use --ask-become-pass, connect as root with -u root, or audit "
@@ -37,8 +37,8 @@ def become_hint(message: str) -> str | None:
 def command(playbook: str, *words: str, argv: Sequence[str] | None = None) -> str:
     """`ansible-playbook -i hosts.yml -l pve1 gpuhost.tuning.verify WORDS`, as the user would type it.
 
-    Of the words of `argv`, this process' own by default, those are taken that say which hosts and how; of variables
-    only ours, without those that belong to this run.
+    Takes from `argv` (default: this process' arguments) the options that select and reach hosts, and the variables of
+    this collection except those of the current run.
     """
     argv = sys.argv if argv is None else argv
     program, *given = argv
@@ -46,7 +46,7 @@ def command(playbook: str, *words: str, argv: Sequence[str] | None = None) -> st
 
 
 def lines(playbook: str, *words: str) -> list[str]:
-    """The command in lines of at most 100 columns, which a shell takes as one."""
+    """The command, wrapped with backslashes to at most 100 columns."""
     found = ["  "]
     for word in shlex.split(command(playbook, *words)):
         quoted = shlex.quote(word)
@@ -58,7 +58,7 @@ def lines(playbook: str, *words: str) -> list[str]:
 
 
 def _program(path: str) -> str:
-    """The program by its name, or by its path from here where it is one of a checkout that is not on PATH."""
+    """The program's name, or its relative path if it belongs to a checkout that is not on PATH."""
     name = os.path.basename(path)
     if name != "ansible-playbook":
         return "ansible-playbook"       # python -m ansible playbook
@@ -68,7 +68,7 @@ def _program(path: str) -> str:
 
 
 def _playbook(name: str, given: Sequence[str]) -> str:
-    """The playbook beside the one that runs; by its full name where that is the user's own."""
+    """The playbook next to the running one; its fully qualified name if the running one is the user's own."""
     for word in given:
         path = pathlib.PurePath(word)
         if path.suffix in (".yml", ".yaml") and path.stem in PLAYBOOKS and path.parent.name == "playbooks":
@@ -91,7 +91,7 @@ def _taken(given: Sequence[str]) -> Iterator[str]:
 
 
 def _is_ours(variables: str) -> bool:
-    """Whether the text, JSON or `name=value` words, has no variable but ours, and none that belongs to this run."""
+    """Whether the text (JSON or `name=value` words) sets only variables of this collection, none of the current run."""
     try:
         given = json.loads(variables) if variables.startswith("{") else dict(
             word.partition("=")[::2] for word in shlex.split(variables))

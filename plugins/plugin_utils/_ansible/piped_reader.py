@@ -4,8 +4,8 @@
 # Private to this collection: it may change at any time.
 """host_info as one script on the standard input of the host's Python, for audits of a fleet.
 
-What Ansible sends as a module is three times the size, and most of the time that an audit takes on a host goes by
-before its first line. ansible-core asks a host for its Python in the same way (ansible.executor.interpreter_discovery).
+An Ansible module is three times the size, and most of an audit's time on a host passes before its first line runs.
+ansible-core discovers a host's Python in the same way (ansible.executor.interpreter_discovery).
 """
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from ...module_utils._one_file.sources import gather
 
 SOURCES = pathlib.Path(__file__).parents[2] / "module_utils"
 _ENTRY = (("_facts", "collect"), ("_host", "host"), ("_facts", "packing"))
-_TAIL = 4096            # characters at the end of what a host said in which a reason is looked for
+_TAIL = 4096            # characters at the end of the output that are searched for a reason
 _ANSWER, _REFUSAL = "gpuhost-facts ", "gpuhost-error "
-# Python 3.8 and newer, with the standard library alone, like what it runs. An answer is one line of ASCII.
+# For Python 3.8 and newer, standard library only, like the code it runs. The answer is one line of ASCII.
 _START = f"""\
 import base64, importlib.abc, importlib.util, json, signal, sys, zlib
 
@@ -53,13 +53,13 @@ print(answer)
 
 
 def script(options: Mapping[str, Any]) -> str:
-    """The program that reads a host with these options of host_info: sysroot, tunables, link_samples and timeout."""
+    """The program that reads a host with these host_info options: sysroot, tunables, link_samples and timeout."""
     return f"OPTIONS = {dict(options)!a}\nPACKED = {PACKED!r}\n{_START}"
 
 
 def answer(status: int, output: str, errors: str) -> dict[str, Any]:
     """What host_info would have returned: `facts_packed`, or `failed` and `msg`."""
-    # What comes before it is of the host's shell and its profile.
+    # Anything before the answer was printed by the host's shell or its profile.
     start = 0 if output.startswith(_ANSWER) else output.find(f"\n{_ANSWER}") + 1
     if start or output.startswith(_ANSWER):
         end = output.find("\n", start)
@@ -87,19 +87,19 @@ _DESCRIBED = (ast.Module, ast.ClassDef, ast.FunctionDef)
 
 
 def _pack() -> str:
-    """What collect() needs to run."""
+    """The sources that collect() needs, compressed, as Base64."""
     sources = gather(_ENTRY, lambda room, file: (SOURCES / room / f"{file}.py").read_text(encoding="utf-8"), _bare)
     return base64.b64encode(zlib.compress(json.dumps(sources).encode("ascii"), 9)).decode("ascii")
 
 
 def _bare(text: str, tree: ast.Module) -> str:
-    """A source without what only people read, a third of it; every line keeps its number for tracebacks."""
+    """A source without docstrings and comments, a third of it; line numbers stay the same for tracebacks."""
     read = set()
     for node in ast.walk(tree):
         if isinstance(node, _DESCRIBED) and len(node.body) > 1 and ast.get_docstring(node):
             read.update(range(node.body[0].lineno, node.body[0].end_lineno + 1))
     inside = {line for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)
-              for line in range(node.lineno, node.end_lineno)}      # the last line begins with code, or ends a text
+              for line in range(node.lineno, node.end_lineno)}      # the last line begins with code, or ends a string
     return "\n".join("" if number in read or (line.lstrip().startswith("#") and number - 1 not in inside) else line
                      for number, line in enumerate(text.split("\n"), 1))
 

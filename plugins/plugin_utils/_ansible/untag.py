@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Plain Python types from what Ansible hands over."""
+"""Conversion of Ansible's tagged and lazy containers to plain Python types."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
@@ -12,15 +12,15 @@ _PLAIN = frozenset((str, int, float, bool, type(None)))
 
 
 def untag(thing: Any) -> Any:
-    """`thing` made of dict, list, str, int, float, bool and None alone.
+    """`thing` as dict, list, str, int, float, bool and None only.
 
-    Filters and action plugins get lazy and tagged containers from ansible-core 2.19 on, which jmespath's functions
-    and json.dumps() reject.
+    Since ansible-core 2.19 filters and action plugins get lazy and tagged containers, which jmespath's functions and
+    json.dumps() reject.
     """
     kind = type(thing)
     if kind in _PLAIN:
         return thing
-    # The facts of a host have tens of thousands of values, nearly all of these types.
+    # A host's facts hold tens of thousands of values, nearly all of these types.
     if kind is dict:
         return {untag(key): value if type(value) in _PLAIN else untag(value) for key, value in thing.items()}
     if kind is list:

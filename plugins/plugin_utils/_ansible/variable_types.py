@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Types and ranges of the variables that users set, by the name without its prefix; others take anything.
+"""Types and ranges of the users' variables, by name without prefix; variables not listed take any value.
 
-They are those of the argument specs of the roles. Here they are known for all hosts of a play at once, so that a value
-that cannot be meant is found before the first host is changed.
+They repeat the argument specs of the roles, so that an invalid value of any host of a play is found before the first
+host is changed.
 """
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from . import survey
 
 
 class Type(NamedTuple):
-    """What a value is converted by, how that is called, and which values count."""
+    """How a value is converted, the type's name in messages, and the allowed range or choices."""
 
     convert: Callable[[Any], Any]
     name: str
@@ -86,9 +86,9 @@ TYPES = {
 
 
 def problem(word: str, value: Any) -> str | None:
-    """Why a value cannot be meant, as `wanted ..., found ...`; None where it can, or where any value can.
+    """Why a value is invalid, as `wanted ..., found ...`; None if it is valid or any value is.
 
-    An empty text and null stand for a variable that was not set, as surveys and templates hand them over.
+    Empty strings and null count as unset: surveys and templates pass them for variables without a value.
     """
     type_ = TYPES.get(word)
     if type_ is None or survey.is_empty(value):

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The variables by which users set what holds for every role: they exist, and what they say can be had.
+"""Checks of the users' gpuhost_ variables: the names are known and the values resolve and are valid.
 
-Roles take them with Jinja's `default()`, for which a variable that does not resolve is one that was not set. A tune
-that was told `gpuhost_skip: "{{ misspelt }}"` would so change what it was told to leave alone.
+Roles read them with Jinja's `default()`, which treats a variable that does not resolve as unset: with
+`gpuhost_skip: "{{ misspelt }}"` a tune would change what it should skip.
 """
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from .untag import untag
 
 PREFIX = "gpuhost_"
 _UNSET: Final = object()
-_NEAR = 0.8     # of 1: skp is as near to skip, values_of_site is not to values
-_NEAR_OPTION = 0.9      # with the name of the role in front
+_NEAR = 0.8     # similarity, at most 1: skp matches skip, values_of_site does not match values
+_NEAR_OPTION = 0.9      # for names that begin with the role's
 _COMMON = frozenset((
     "allow_busy", "become", "checks", "csv", "dedicated", "fail_on", "force", "hosts", "include", "link_samples",
     "max_failed", "only", "overrides", "profile", "recheck_max", "report_dir", "report_mode", "run_id", "serial",
     "skip",
     "soak_seconds", "sysroot", "timeout", "values", "verify_against", "waivers"))
-# What only one role looks at may be made of what only that role's play knows.
+# Variables that only one role reads: their templates may use variables that only that role's play defines.
 _OF_ROLES = {
     "bandwidth": frozenset(("bandwidth", *(f"bandwidth_{name}" for name in (
         "concurrent", "container", "override", "devices", "pairs", "sizes", "slow_below", "timeout", "tool")))),
@@ -44,10 +44,10 @@ _OF_ROLES = {
     "record": frozenset(f"record_{name}" for name in ("anonymise", "max_bytes", "writable")),
 }
 KNOWN = _COMMON.union(*_OF_ROLES.values())
-# What a play leaves for the next one of a workflow, which gets it as a variable; nothing here reads it.
+# Set by a play for the next one of a workflow, which gets it as a variable; nothing here reads it.
 _LEFT = frozenset(("stats",))
 
-# Names that they had; they still hold where the new one is not set.
+# Former names; they still apply if the new name is not set.
 FORMER = {"look_again": "recheck_max", "bandwidth_despite": "bandwidth_override",
           "experiment_matters": "experiment_min_effect"}
 
@@ -55,10 +55,10 @@ Resolve = Callable[[Any], Any]
 
 
 def check_variables(variables: Mapping[str, Any], resolve: Resolve, *roles: str) -> None:
-    """Fail the task for a variable of a user that cannot be meant, and warn of one that sets nothing.
+    """Fail the task for an invalid user variable, and warn of one without effect.
 
-    `variables` are those of a host as Ansible has them, `resolve` templates a value. Looked at are the variables that
-    every role shares and those of `roles`.
+    `variables` are a host's, as Ansible has them; `resolve` templates a value. Values are checked for the variables
+    common to all roles and for those of `roles`.
     """
     try:
         for warning in check(variables, resolve, roles):
@@ -68,7 +68,7 @@ def check_variables(variables: Mapping[str, Any], resolve: Resolve, *roles: str)
 
 
 def check(variables: Mapping[str, Any], resolve: Resolve, roles: Collection[str] = ()) -> list[str]:
-    """Warnings about what begins like our variables and is none of them; ValueError for what cannot be meant."""
+    """Warnings about unknown names that begin with the prefix; ValueError for an invalid value."""
     looked_at = _COMMON.union(*(_OF_ROLES[role] for role in roles))
     warnings = []
     for name in [name for name in variables if name.startswith(PREFIX)]:
@@ -86,9 +86,9 @@ def check(variables: Mapping[str, Any], resolve: Resolve, roles: Collection[str]
 
 
 def problems(variables: Mapping[str, Any], resolve: Resolve) -> list[str]:
-    """What cannot be meant among the variables of a host that is not at its turn yet, a line each.
+    """Invalid variables of a host whose turn has not come yet, one line each.
 
-    What does not resolve may do so when it is: that is left to check().
+    A variable that does not resolve may do so later: check() handles it.
     """
     found = []
     for name in [name for name in variables if name.startswith(PREFIX) and name.removeprefix(PREFIX) in KNOWN]:
@@ -102,9 +102,9 @@ def problems(variables: Mapping[str, Any], resolve: Resolve) -> list[str]:
 
 
 def check_role(role: str, options: Collection[str], variables: Mapping[str, Any], passed: Collection[str]) -> list[str]:
-    """Warnings about names that are nearly options of a role, `audit_fail_onn`; ValueError where one was passed to it.
+    """Warnings about near misses of a role's options (`audit_fail_onn`); ValueError if one was passed to the role.
 
-    Elsewhere such a name may be another role's. `options` are the role's own names, `passed` those that it was given.
+    Elsewhere such a name may be another role's. `options` are the role's own names, `passed` those it was given.
     """
     warnings = []
     for name in [name for name in variables if name.startswith(f"{role}_") and name not in options]:
@@ -124,7 +124,7 @@ class Chosen(NamedTuple):
 
 
 def options(named: Any, variables: Mapping[str, Any], resolve: Resolve) -> dict[str, Chosen]:
-    """The options that `named`, `{option: [names of variables]}`, yields: the first variable that is set gives it."""
+    """The options by `named`, `{option: [names of variables]}`: each takes the first variable that is set."""
     if not isinstance(named, Mapping) or not all(isinstance(names, list) for names in named.values()):
         raise ValueError("variables: wanted a mapping from options to lists of variable names, found "
                          f"{named!r}: write for example {{profile: [my_profile, gpuhost_profile]}}")
@@ -138,7 +138,7 @@ def _first_set(names: list[str], variables: Mapping[str, Any], resolve: Resolve)
 
 
 def _resolved(name: str, variables: Mapping[str, Any], resolve: Resolve) -> Any:
-    """The value of a variable that is defined, in plain types."""
+    """The value of a defined variable, in plain types."""
     try:
         return untag(resolve(variables[name]))
     except AnsibleValueOmittedError:
@@ -148,7 +148,7 @@ def _resolved(name: str, variables: Mapping[str, Any], resolve: Resolve) -> Any:
 
 
 def _unknown(name: str, word: str) -> str:
-    """What is nearly one of ours is a mistake; anything else may be the user's own, of which ours are made."""
+    """ValueError for a near miss of a known name; else a warning, for it may be the user's own helper variable."""
     near = difflib.get_close_matches(word, KNOWN, 1, _NEAR)
     if near:
         raise ValueError(f"there is no variable {name}: did you mean {PREFIX}{near[0]}? Choose a less similar name "
