@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What a run changed, as a section of system-improve.md: before and after of every tunable, and how to make it last."""
+"""The changes of a run as a section of system-improve.md: each tunable before and after, and how to persist it."""
 from __future__ import annotations
 
 from collections import Counter
@@ -12,8 +12,10 @@ from .text import clean, code, count, escape, show, table
 
 
 def change_section(run: dict[str, Any]) -> list[str]:
-    """`run` is `{run_id, time, planned, changes, harm, notes}`: the plan's changes, those that the setters returned,
-    and what the guard saw; `kept`, where it is known, which of them are persisted: `{same, other}`."""
+    """The lines of the section.
+
+    `run` is `{run_id, time, planned, changes, harm, notes}`: the plan's changes, those that the setters returned, and
+    the health check's results; `kept`, if known, tells which of them are persisted: `{same, other}`."""
     changes = run["changes"] + [change for change in run["planned"] if change["outcome"] == "skipped"]
     lines = [f"## What run {code(run['run_id'])} changed", "", f"{run['time']}: {escape(outcome_counts(changes))}.", ""]
     lines += [f"> {escape(entry['device'])}: {escape(entry['what'])}. The run was rolled back."
@@ -29,7 +31,7 @@ def change_section(run: dict[str, Any]) -> list[str]:
 
 
 def change_lines(changes: list[dict]) -> list[str]:
-    """One line a change, `sysctl:vm.swappiness: changed: 60 -> 10`; many alike are one line with their number."""
+    """One line per change, `sysctl:vm.swappiness: changed: 60 -> 10`; identical ones share a line with a count."""
     alike: dict[tuple, list[str]] = {}
     for change in changes:
         kind, _colon, name = change["address"].partition(":")
@@ -52,13 +54,13 @@ def _what(change: dict) -> str:
 
 
 def outcome_counts(changes: list[dict]) -> str:
-    """`11 changed, 2 refused, 1 skipped`; `nothing to change` for none."""
+    """`11 changed, 2 refused, 1 skipped`, or `nothing to change`."""
     tally = Counter(change["outcome"].replace("_", " ") for change in changes)
     return ", ".join(f"{number} {outcome}" for outcome, number in tally.items()) or "nothing to change"
 
 
 def _lasting(run: dict[str, Any], changes: list[dict]) -> list[str]:
-    """What becomes of the changes at the next boot, and the command that makes them last."""
+    """Which changes the next boot undoes, and the command that persists them."""
     kept = run.get("kept") or {"same": [], "other": {}}
     changed = [change["address"] for change in changes if change["outcome"] == "changed"]
     lost = [address for address in changed if address not in kept["same"] and address not in kept["other"]]

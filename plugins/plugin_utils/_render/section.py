@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""A part of a report that both system-improve.md and the page of the fleet show."""
+"""A part of a report that both system-improve.md and the fleet page show."""
 from __future__ import annotations
 
 from typing import NamedTuple
@@ -11,7 +11,7 @@ from .svg import Drawing
 
 
 class Table(NamedTuple):
-    """Plain texts; whoever shows them escapes them."""
+    """A table of plain text; the renderer escapes it."""
 
     caption: str
     head: list[str]
@@ -19,7 +19,7 @@ class Table(NamedTuple):
 
 
 class Block(NamedTuple):
-    """Lines to paste as they are: `language` is sh for commands, text for lines of a file."""
+    """Lines to paste verbatim: `language` is sh for commands, text for lines of a file."""
 
     caption: str
     language: str
@@ -27,8 +27,7 @@ class Block(NamedTuple):
 
 
 class Section(NamedTuple):
-    """One part of a report: plain texts, drawings by the name of the file that each is in beside the report, and lines
-    to paste."""
+    """One part of a report: plain text, drawings by the name of their file next to the report, and lines to paste."""
 
     heading: str
     notes: list[str]

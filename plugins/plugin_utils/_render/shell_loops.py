@@ -2,17 +2,17 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Shell commands that differ only in the place they act on, written as one loop of POSIX sh."""
+"""Folding of shell commands that differ only in the place they act on into POSIX sh loops."""
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
 
-# What may differ between two commands of one loop: it needs no quoting, so it may be listed behind `in` as it is.
+# What may differ between two commands of one loop: it needs no quoting and can be listed after `in` unchanged.
 _TOKEN = re.compile(r"[A-Za-z0-9_.:-]+")
 _NUMBERED = re.compile(r"([A-Za-z0-9_.:-]*?)(0|[1-9][0-9]*)([^0-9]*)")
 _DEVICE = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
-# A part of a shell word that means the same inside double quotes; what stands for a variable is a private character.
+# A part of a shell word that means the same inside double quotes; private-use characters stand for variables.
 _FIRST = 0xE000
 _PLAIN = re.compile("[A-Za-z0-9_./:=,+@%^\ue000-\ue0ff-]+")
 _VARIABLE = re.compile("([\ue000-\ue0ff])(?=([A-Za-z0-9_]?))")
@@ -22,11 +22,11 @@ _SEVERAL = ("first", "second", "third", "fourth")
 
 
 def fold(lines: Sequence[str]) -> list[str]:
-    """`lines` with those that differ in one place put together as `for n in $(seq 0 255); do ...; done`.
+    """`lines`, those that differ in one place folded into `for n in $(seq 0 255); do ...; done`.
 
-    Where two things differ, say a place and a value, it is one loop for each value, or `while read` over a list if
-    there are many values. The result does what the lines do; lines that do not look alike, and those that differ within
-    single quotes, stay as they are.
+    If two things differ, say a place and a value, there is one loop per value, or `while read` over a list if there are
+    many values. The result does what the lines do; lines that are not alike, and those that differ within single
+    quotes, are left unchanged.
     """
     alike: dict[tuple, list[str]] = {}
     for line in dict.fromkeys(lines):
@@ -55,7 +55,7 @@ def _fold_alike(between: tuple[str, ...], lines: list[str]) -> list[str]:
 
 
 def _variables(between: tuple[str, ...], columns: list[tuple[str, ...]]) -> tuple[list[tuple[tuple, str]], str]:
-    """What differs, each once with the name of its variable, and the line with a private character for each."""
+    """The differing words, each set once with its variable's name, and the line with a private character for each."""
     known: dict[tuple[str, ...], int] = {}
     names: list[str] = []
     template = between[0]
@@ -74,8 +74,7 @@ def _variables(between: tuple[str, ...], columns: list[tuple[str, ...]]) -> tupl
 
 
 def _numbers(column: tuple[str, ...]) -> tuple[str, tuple[str, ...], str]:
-    """`policy`, the numbers and what follows them, where all tokens differ in a number alone; else the tokens as they
-    are."""
+    """`policy`, the numbers and what follows them, if the tokens differ only in a number; else the tokens unchanged."""
     found = [_NUMBERED.fullmatch(token) for token in column]
     around = {(one.group(1), one.group(3)) if one else None for one in found}
     if len(around) == 1 and None not in around:
@@ -90,7 +89,7 @@ def _name(words: tuple[str, ...]) -> str:
 
 
 def _ranges(words: Sequence[str]) -> Iterator[str]:
-    """Neighbouring numbers as a range of seq."""
+    """The words, consecutive numbers as a range of seq."""
     run: list[str] = []
     for word in [*words, ""]:
         if run and word.isdigit() and run[-1].isdigit() and int(word) == int(run[-1]) + 1:
@@ -101,7 +100,7 @@ def _ranges(words: Sequence[str]) -> Iterator[str]:
 
 
 def _pieces(template: str) -> Iterator[tuple[str, str]]:
-    """Its parts with the quotes that they stand in: none, `"` or `'`."""
+    """The parts of the line, each with the quote that encloses it: none, `"` or `'`."""
     quote, text, escaped = "", "", False
     for sign in template:
         if escaped or (sign == "\\" and quote != "'"):
@@ -119,7 +118,7 @@ def _quoted_in_vain(template: str) -> bool:
 
 
 def _with_names(template: str, names: list[str]) -> str:
-    """The line with `$name` for each private character, in double quotes where there are none."""
+    """The line with `$name` for each private character, in double quotes unless it is quoted already."""
     def named(text: str) -> str:
         return _VARIABLE.sub(lambda found: ("${%s}" if found.group(2) else "$%s")
                              % names[ord(found.group(1)) - _FIRST], text)

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Drawings of a few plain shapes, as a file of their own (SVG 1.1) and as data for the page of the fleet.
+"""Drawings of a few plain shapes, as standalone SVG 1.1 files and as data for the fleet page.
 
-Colours are classes of fleet_page/drawing.css, which follows light and dark; a shape says what it is, not what it looks
-like. The page makes the same elements from `packed`, so that no markup of a host is parsed there either.
+Colours are classes of fleet_page/drawing.css, which supports light and dark mode: a shape names its meaning, not its
+look. The page creates the same elements from packed(), so that no markup from a host is parsed there either.
 """
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from xml.sax.saxutils import escape, quoteattr
 from .text import one_line
 
 STYLE = pathlib.Path(__file__).parents[1] / "fleet_page" / "drawing.css"
-# What XML 1.0 cannot hold in any form, and what moves the reader's eye.
+# Characters that XML 1.0 cannot hold in any form, and marks of direction.
 _FORBIDDEN = dict.fromkeys((*range(0xd800, 0xe000), 0xfffe, 0xffff, *range(0x202a, 0x202f), *range(0x2066, 0x206a)),
                            "?")
 Number = float
@@ -33,8 +33,8 @@ class Shape(NamedTuple):
 
 
 class Drawing(NamedTuple):
-    """Width and height are in pixels of the drawing's own. The title names it, the description says what it shows to
-    somebody who does not see it."""
+    """A drawing. Width and height are in the drawing's own pixels; the description is the text alternative for readers
+    who cannot see it."""
 
     title: str
     description: str
@@ -61,7 +61,7 @@ def text(x: Number, y: Number, words: object, look: str = "", anchor: str = "sta
 
 
 def svg_file(drawing: Drawing) -> str:
-    """The drawing as a file that needs no other."""
+    """The drawing as a self-contained file."""
     lines = [f"<{shape.name}{_attributes(shape.attributes)}"
              f"{_attributes({'class': shape.look}) if shape.look else ''}"
              f"{f'>{escape(shape.words)}</{shape.name}>' if shape.name == 'text' else '/>'}"
@@ -76,7 +76,7 @@ def svg_file(drawing: Drawing) -> str:
 
 
 def packed(drawing: Drawing) -> dict[str, Any]:
-    """The drawing as JSON: a shape is a list `[name, look, words, attribute, value, ...]` of texts."""
+    """The drawing as JSON: a shape is a list of strings, `[name, look, words, attribute, value, ...]`."""
     return {"title": _safe(drawing.title), "description": _safe(drawing.description),
             "width": f"{drawing.width:g}", "height": f"{drawing.height:g}",
             "shapes": [[shape.name, shape.look, shape.words,
@@ -84,7 +84,7 @@ def packed(drawing: Drawing) -> dict[str, Any]:
 
 
 def _numbers(**numbers: Number) -> dict[str, str]:
-    # Two digits behind the point are less than an eye sees, and more would fill files.
+    # Two decimals are finer than the eye sees; more would only enlarge the files.
     return {name: f"{round(number, 2):g}" for name, number in numbers.items()}
 
 

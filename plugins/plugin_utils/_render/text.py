@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Text that came from a host, made safe for a terminal and for Markdown; numbers made readable."""
+"""Text from hosts made safe for terminals and Markdown; values and numbers made readable."""
 from __future__ import annotations
 
 import functools
@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-_NOT_SHOWN = re.compile(r"[^ -~\t\n]")      # of these str.isprintable() knows which are shown
+_NOT_SHOWN = re.compile(r"[^ -~\t\n]")      # of these, str.isprintable() decides which are shown
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>|#~])")
 _OPERATORS = {
     "at_least": "at least {}", "at_most": "at most {}", "not_equals": "not {}", "one_of": "one of {}",
@@ -22,13 +22,13 @@ _BINARY_UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
 
 
 def clean(text: object, keep_tabs: bool = False) -> str:
-    r"""`text` as it is: what a host calls itself must move neither the reader's cursor nor the order of letters.
+    r"""`text` made safe to print: text from a host must move neither the cursor nor the order of letters.
 
-    Every character that is not printable becomes an escape (`\x1b`, `\u202e`): controls, marks of direction, blanks of
-    no width, halves of pairs. A tab becomes a blank; line ends stay.
+    Every character that is not printable becomes an escape (`\x1b`, `\u202e`): control characters, marks of direction,
+    zero-width spaces, lone surrogates. A tab becomes a space; line ends stay.
     """
     text = str(text)
-    # A report has thousands of texts, and hardly one with a character that needs a look.
+    # A report has thousands of strings, and hardly one with a character to escape.
     if text.isprintable():
         return text
     shown = _NOT_SHOWN.sub(_escaped, text)
@@ -42,7 +42,7 @@ def _escaped(found: re.Match) -> str:
 
 
 def clean_all(thing: Any) -> Any:
-    """`thing`, of plain JSON types, with every text such that a terminal and an editor show it as it is."""
+    """`thing`, of plain JSON types, with every string made safe for terminals and editors; tabs stay."""
     kind = type(thing)
     if kind is str:
         return thing if thing.isprintable() else clean(thing, keep_tabs=True)
@@ -55,29 +55,29 @@ def one_line(text: object) -> str:
     return _one_line(str(text))
 
 
-# The same few texts come hundreds of times in the files of one audit.
+# The same few strings occur hundreds of times in the files of one audit.
 @functools.lru_cache(maxsize=4096)
 def _one_line(text: str) -> str:
     text = clean(text)
-    # The only blank that is printable is a space.
+    # The only printable white space is the space.
     if text.isprintable() and "  " not in text and text[:1] != " " and text[-1:] != " ":
         return text
     return " ".join(text.split())
 
 
 def escape(text: object) -> str:
-    """`text` on one line, with everything that Markdown or HTML would act upon escaped."""
+    """`text` on one line, with everything that is special in Markdown or HTML escaped."""
     return _MARKDOWN.sub(r"\\\1", one_line(text)).replace("&", "&amp;")
 
 
 def prose(text: object) -> str:
-    """As escape, but an underscore within a word stands as it is: Markdown leaves it alone there, and the name of a
-    setting is found when a report is searched for it."""
+    """Like escape(), but an underscore within a word stays: Markdown ignores it there, and a search for a setting's
+    name finds it."""
     return re.sub(r"(?<=[A-Za-z0-9])\\_(?=[A-Za-z0-9])", "_", escape(text))
 
 
 def code(text: object) -> str:
-    """`text` as inline code; a back tick in it gets a longer fence, a pipe is escaped for tables."""
+    """`text` as inline code; backticks in it get a longer fence, a pipe is escaped for tables."""
     line = one_line(text)
     fence = "`" * (max((len(run) for run in re.findall(r"`+", line)), default=0) + 1)
     pad = " " if line.startswith("`") or line.endswith("`") else ""
@@ -85,15 +85,15 @@ def code(text: object) -> str:
 
 
 def fenced(lines: Iterable[str], language: str) -> list[str]:
-    """A block of code of these lines, which stand in it as they are."""
+    """A code block of these lines."""
     shown = [clean(line) for line in lines]
     fence = "```" if not any("```" in line for line in shown) else "~~~~"
     return [f"{fence}{language}", *shown, fence]
 
 
 def show(value: Any) -> str:
-    """A value of a finding as people write it: `performance`, `10 32`, `at least 16777216`, `-` for nothing."""
-    # Most are texts, and the files of an audit ask several times for each.
+    """A finding's value for people: `performance`, `10 32`, `at least 16777216`, `-` for nothing."""
+    # Most are strings, and the files of an audit show each several times.
     if isinstance(value, str):
         return one_line(value) if value else "-"
     if value is None:
@@ -110,7 +110,7 @@ def show(value: Any) -> str:
 
 
 def _show_wanted(value: Mapping) -> str:
-    """What is wanted, where it is not just a value: `{at_least: 60}`, `{one_of: [a, b]}`, a guarded value."""
+    """A wanted value that is a mapping: `{at_least: 60}`, `{one_of: [a, b]}`, a guarded value."""
     if "set" in value:
         return show(value["set"])
     if len(value) == 1:
@@ -126,7 +126,7 @@ def count(number: int, singular: str, plural: str | None = None) -> str:
 
 
 def binary_size(size: int) -> str:
-    """Bytes in the largest binary unit that divides well: `503 GiB`."""
+    """Bytes in the largest binary unit that gives at least 1: `503 GiB`."""
     amount, unit = float(size), 0
     while amount >= 1024 and unit < len(_BINARY_UNITS) - 1:
         amount, unit = amount / 1024, unit + 1
@@ -134,7 +134,7 @@ def binary_size(size: int) -> str:
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> list[str]:
-    """The lines of a Markdown table; cells are Markdown already."""
+    """The lines of a Markdown table; cells must be Markdown already."""
     head = list(head)
     lines = ["| " + " | ".join(head) + " |", "|" + " --- |" * len(head)]
     return lines + ["| " + " | ".join(row) + " |" for row in rows]
