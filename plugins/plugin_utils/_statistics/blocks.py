@@ -2,9 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Blocks of an experiment: two runs after one another, one in each state, in an order drawn by chance.
+"""Blocks of an experiment: two consecutive runs, one in each state, in random order.
 
-A block in which a run was discarded says nothing and is left out whole: a ratio needs both, measured side by side.
+A block with a discarded run is left out as a whole: a ratio needs both runs, measured one after the other.
 """
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ class Block(NamedTuple):
 
 
 def order(blocks: int, seed: int | str) -> list[list[str]]:
-    """The states of each block in the order to run them: half of the blocks, of an odd number one more or less, run A
-    first. Which half is drawn by chance, and that is what makes the test in `_statistics/effect.py` exact.
+    """The states of each block in the order to run them.
 
-    The same seed gives the same order. ValueError: fewer than no blocks.
+    Half of the blocks (of an odd number, one more or less) run A first. Which half is random, and that makes the test
+    in `_statistics/effect.py` exact. The same seed gives the same order. ValueError: `blocks` is negative.
     """
     if blocks < 0:
         raise ValueError(f"{blocks} blocks: 0 or more are wanted")
@@ -38,10 +38,10 @@ def order(blocks: int, seed: int | str) -> list[list[str]]:
 
 
 def complete_blocks(runs: Iterable[Mapping[str, Any]], arm: str, metric: str) -> list[Block]:
-    """The blocks of an arm in which both runs have this metric and were not discarded, in the order they were run.
+    """The blocks of an arm in which both runs have this metric and were not discarded, in run order.
 
-    `runs` are those of an experiment's document: `{number, arm, block, state, values, discarded}`. A block that was run
-    again after a discarded run counts with the runs that were kept, the last ones where there are several.
+    `runs` are those of an experiment's document: `{number, arm, block, state, values, discarded}`. A block that was
+    repeated after a discarded run counts with its last kept run of each state.
     """
     kept: dict[Any, dict[str, tuple[int, float]]] = {}
     for run in runs:

@@ -2,13 +2,14 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""How much B differs from A, from blocks in each of which both were measured, and how sure that is.
+"""Estimates how much B differs from A, with a confidence interval, from blocks that measured both.
 
-Each block gives the log ratio of its second run to its first. In blocks that ran A first it holds the effect, in the
-others its opposite, and in both whatever makes a second run differ from a first: drift, a warm cache. So half of the
-shift between the two kinds of blocks is the effect alone. It is estimated by the median of the differences of all pairs
-(Hodges and Lehmann), its interval is that of the rank sum test (Mann, Whitney, Wilcoxon) with the exact distribution.
-Nothing is assumed of the noise: the chance is the one by which it was drawn which blocks run A first (`_blocks.order`).
+Each block gives the log ratio of its second run to its first. In blocks that ran A first it contains the effect, in the
+others its negative, and in both whatever makes a second run differ from a first (drift, a warm cache). So half of the
+shift between the two kinds of blocks is the effect alone. It is estimated by the median of all pairwise differences
+(Hodges and Lehmann); the interval is that of the rank sum test (Mann, Whitney, Wilcoxon) with the exact distribution.
+No distribution of the noise is assumed: the test relies only on the random choice of the blocks that run A first
+(`blocks.order()`).
 
 Sources: Hollander, Wolfe, Chicken, Nonparametric Statistical Methods, chapter 4; Koch, The use of non-parametric
 methods in the statistical analysis of the two-period change-over design, Biometrics 28 (1972).
@@ -28,8 +29,8 @@ HIGHER, LOWER = "higher", "lower"
 
 
 class Interval(NamedTuple):
-    """In log ratios B / A; without an end where the blocks are too few for the confidence. `chance`: of a shift as
-    large as this one where nothing differs (two-sided)."""
+    """A confidence interval in log ratios B / A; infinite if there are too few blocks for the confidence. `chance` is
+    the two-sided p-value: of a shift at least this large if nothing differs."""
 
     estimate: float
     low: float
@@ -38,14 +39,14 @@ class Interval(NamedTuple):
 
 
 def effect(blocks: Sequence[Block], better: str, matters: float = 2.0, among: int = 1) -> dict[str, Any]:
-    """The outcome of one metric, judged alone:
+    """The outcome of one metric, evaluated on its own:
     `{verdict, percent, low, high, blocks, chance, smallest_seen, more_blocks, more_runs, said}`.
 
-    `better` is HIGHER or LOWER. Percents are of A: `percent` the estimate, `low` and `high` the ends of its 95 %
-    interval (null without enough blocks). An effect below `matters` percent is of no interest; `smallest_seen` is what
-    is ruled out where nothing was found. That is told by an interval wide enough for `among` comparisons at once: in 5
-    of 100 experiments at most it rules out an effect that is there, in whichever of them. The differences that are
-    found are judged together by together(). ValueError: a value that no ratio can be made of.
+    `better` is HIGHER or LOWER. Percentages are of A: `percent` is the estimate, `low` and `high` are the ends of its
+    95 % interval (null without enough blocks). An effect below `matters` percent is of no interest; `smallest_seen` is
+    the effect that is ruled out if nothing was found. Its interval is wide enough for `among` simultaneous comparisons:
+    at most 5 of 100 experiments rule out an effect that exists in any of them. together() corrects the differences
+    that were found. ValueError: a value that is not a positive number.
     """
     if better not in (HIGHER, LOWER):
         raise ValueError(f"better is {better!r}: {HIGHER} or {LOWER} is wanted")
@@ -68,13 +69,13 @@ def effect(blocks: Sequence[Block], better: str, matters: float = 2.0, among: in
 
 
 def interval(first_before: Sequence[float], first_after: Sequence[float], confidence: float = CONFIDENCE) -> Interval:
-    """Half of the shift between two samples, the log ratios second run / first run of either kind of blocks."""
+    """Half of the shift between two samples: the log ratios second run / first run of the two kinds of blocks."""
     halves = sorted((one - other) / 2 for one in first_before for other in first_after)
     if not halves:
         return Interval(math.nan, -math.inf, math.inf, 1.0)
     middle = (halves[(len(halves) - 1) // 2] + halves[len(halves) // 2]) / 2
     counts = len(first_before), len(first_after)
-    against = min(sum(one <= 0 for one in halves), sum(one >= 0 for one in halves))     # a tie speaks against a shift
+    against = min(sum(one <= 0 for one in halves), sum(one >= 0 for one in halves))     # a tie counts against a shift
     chance = min(1.0, 2 * sum(_ways(*counts)[:against + 1]) / math.comb(sum(counts), counts[0]))
     cut = critical_rank(*counts, confidence)
     if cut == 0:
@@ -84,9 +85,9 @@ def interval(first_before: Sequence[float], first_after: Sequence[float], confid
 
 @functools.cache
 def critical_rank(first: int, second: int, confidence: float = CONFIDENCE) -> int:
-    """How many differences lie outside each end: the largest c with P(U < c) at most half of what is left over.
+    """The rank of the interval's ends: the largest c with P(U < c) at most (1 - confidence) / 2.
 
-    0 where even U = 0 is likelier than that, as with fewer than eight blocks at 95 percent.
+    0 if even U = 0 is more likely than that, as with fewer than eight blocks at 95 percent.
     """
     allowed, seen = (1 - confidence) / 2 * math.comb(first + second, first), 0
     for total, number in enumerate(_ways(first, second)):
@@ -98,7 +99,7 @@ def critical_rank(first: int, second: int, confidence: float = CONFIDENCE) -> in
 
 @functools.cache
 def _ways(first: int, second: int) -> list[int]:
-    """[u]: orders of two samples in which u pairs stand the other way round; the coefficients of Gauss's binomial."""
+    """[u]: number of orders of two samples with u inverted pairs; the coefficients of the Gaussian binomial."""
     ways = [1] + [0] * (first * second)
     for count in range(1, first + 1):
         for total in range(first * second, second + count - 1, -1):
@@ -109,15 +110,15 @@ def _ways(first: int, second: int) -> list[int]:
 
 
 def fewest_blocks(confidence: float = CONFIDENCE) -> int:
-    """The blocks without which no interval has both ends: 8 at 95 percent."""
+    """The fewest blocks that give a finite interval: 8 at 95 percent."""
     return next(count for count in range(2, 64) if critical_rank(count // 2, count - count // 2, confidence))
 
 
 def blocks_missing(found: Interval, wide: Interval, blocks: int, matters: float) -> int:
-    """How many more blocks would decide it, as far as these tell: an interval narrows with the root of their number.
+    """An estimate of how many more blocks would give a verdict; an interval narrows with the root of their number.
 
-    Decided is what leaves zero outside, or in the `wide` interval all that matters; 0: it is. For an effect near
-    `matters` either needs many.
+    A metric is decided (0) if its interval excludes zero, or if the `wide` interval excludes all effects that matter.
+    For an effect near `matters` both need many blocks.
     """
     wanted = math.log1p(matters / 100)
     if math.isinf(found.low):
@@ -129,14 +130,14 @@ def blocks_missing(found: Interval, wide: Interval, blocks: int, matters: float)
 
 
 def stand_together(chances: Sequence[float]) -> list[bool]:
-    """Which of several differences stand when all are judged together, by Holm's method: where nothing differs
-    anywhere, one or more of them stand in at most 5 of 100 experiments."""
+    """Which of several differences are significant after Holm's correction: if nothing differs, at most 5 of 100
+    experiments have one or more."""
     return [chance <= 1 - CONFIDENCE + 1e-12 for chance in adjust(chances)]
 
 
 def adjust(chances: Sequence[float]) -> list[float]:
-    """The chances of several differences, each as it counts beside the others: Holm, A simple sequentially rejective
-    multiple test procedure, Scandinavian Journal of Statistics 6 (1979)."""
+    """The p-values of several comparisons, adjusted: Holm, A simple sequentially rejective multiple test procedure,
+    Scandinavian Journal of Statistics 6 (1979)."""
     adjusted, largest = [1.0] * len(chances), 0.0
     for rank, number in enumerate(sorted(range(len(chances)), key=lambda position: chances[position])):
         largest = max(largest, min(1.0, chances[number] * (len(chances) - rank)))
@@ -145,8 +146,10 @@ def adjust(chances: Sequence[float]) -> list[float]:
 
 
 def together(found: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """All effects of an experiment judged together, in their order: each with its `alone`, the verdict that it has by
-    itself, and `adjusted`, its chance beside the others. A difference that does not stand is inconclusive."""
+    """All effects of an experiment after correction for multiple comparisons, in their order.
+
+    Each gets `alone`, its uncorrected verdict, and `adjusted`, its adjusted p-value. A difference that is no longer
+    significant is inconclusive."""
     return [_beside_others(one, chance, len(found))
             for one, chance in zip(found, adjust([one["chance"] for one in found]))]
 
@@ -183,7 +186,7 @@ def _span(result: dict[str, Any]) -> str:
 
 
 def _by_order(blocks: Sequence[Block]) -> tuple[list[float], list[float]]:
-    """Log ratios second run / first run: of blocks that ran A first, and of the others."""
+    """Log ratios second run / first run: of the blocks that ran A first, and of the others."""
     return ([math.log(block.after / block.before) for block in blocks if block.first == BEFORE],
             [math.log(block.before / block.after) for block in blocks if block.first != BEFORE])
 
