@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The facts of a host as they are taken: bounded, of the known version, cleaned, and compared with their schema."""
+"""Acceptance of a host's facts: bounded in size, of the known version, cleaned, and valid by their schema."""
 from __future__ import annotations
 
 import base64
@@ -16,13 +16,13 @@ from .bounds import too_much
 from .shape import compile_schema, describe
 
 SCHEMA = "gpuhost.facts/1"
-# Once, when the plugin is imported: workers are forks.
+# Compiled once, when the plugin is imported: workers are forks.
 _FITS = compile_schema("facts.json")
 _TOO_DEEP = "host_info returned facts that are nested too deep"
 
 
 def take_packed(packed: Any) -> dict[str, Any]:
-    """The facts that host_info packed. ValueError says in one line what is wrong with them."""
+    """The facts that host_info packed; ValueError says in one line what is wrong with them."""
     if not isinstance(packed, str):
         raise ValueError(f"host_info returned facts that are not text but {type(packed).__name__}")
     if len(packed) > bounds.ANSWER_BYTES:
@@ -43,7 +43,7 @@ def take_packed(packed: Any) -> dict[str, Any]:
 
 
 def take(facts: Any, odd: bool = True) -> dict[str, Any]:
-    """Facts that are plain JSON types already; `odd`: whether a text may hold what no terminal should get."""
+    """The facts, given as plain JSON types; `odd`: whether a string may hold characters unsafe for a terminal."""
     found = facts.get("schema") if isinstance(facts, dict) else None
     if found != SCHEMA:
         raise ValueError(f"host_info returned the schema {found!r:.80}, wanted {SCHEMA!r}: the collection on the "
@@ -80,7 +80,7 @@ def _no_constant(name: str) -> Any:
 def _require_few(facts: dict[str, Any]) -> None:
     guests = facts["guests"]
     for what, found, limit in (
-        # What is not recorded is an object of three entries.
+        # A section that is not recorded is an object of three entries.
         ("PCI devices", len(facts["gpus"]) + len(facts["ports"]), bounds.DEVICES),
         ("guests", sum(len(guests.get(kind, {}).get("value") or []) for kind in ("containers", "vms")), bounds.GUESTS),
     ):

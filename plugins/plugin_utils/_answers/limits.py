@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What one task may cost a worker: time until a host has answered, and memory for what is made of the answer."""
+"""Time and memory limits of a worker: time until a host has answered, memory to process the answer."""
 from __future__ import annotations
 
 import contextlib
@@ -19,15 +19,15 @@ _CHILDREN = "/proc/self/task/{}/children"
 
 
 class OutOfTime(BaseException):
-    """The time is over. No Exception, lest what waits for a host takes it for an error of its own."""
+    """The time limit has passed. Not an Exception, so that code waiting for a host does not handle it as an error."""
 
 
 @contextlib.contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Raises OutOfTime after `seconds`, and ends what this process started. 0 is no limit.
+    """Raise OutOfTime after `seconds` and terminate the child processes; 0 is no limit.
 
-    Signals reach the main thread of a process alone, and an Ansible worker has no other; where a task has a time
-    limit of its own (the keyword `timeout`), that one counts.
+    Signals reach only the main thread of a process, and an Ansible worker has no other; if a task has its own time
+    limit (the keyword `timeout`), that one applies.
     """
     busy = signal.getitimer(signal.ITIMER_REAL)[0] > 0 or threading.current_thread() is not threading.main_thread()
     if seconds <= 0 or busy:
@@ -50,7 +50,7 @@ def _over(_number: int, _frame: Any) -> None:
 
 
 def _end_children() -> None:
-    """Ask the programs that this process waits for, ssh and its like, to end. Only Linux tells who they are."""
+    """Send SIGTERM to the programs that this process waits for, such as ssh. Only Linux lists them."""
     with contextlib.suppress(OSError, ValueError):
         with open(_CHILDREN.format(threading.get_native_id()), encoding="ascii") as file:
             children = [int(word) for word in file.read().split()]
@@ -60,7 +60,7 @@ def _end_children() -> None:
 
 @contextlib.contextmanager
 def memory_limit(further: int = MEMORY_BYTES) -> Iterator[None]:
-    """Let this process take `further` bytes and no more: what needs them raises MemoryError. Only Linux holds to it."""
+    """Let this process allocate `further` more bytes; beyond that it gets a MemoryError. Enforced only on Linux."""
     taken = _address_space()
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     wanted = taken + further if taken is not None else resource.RLIM_INFINITY
@@ -75,7 +75,7 @@ def memory_limit(further: int = MEMORY_BYTES) -> Iterator[None]:
 
 
 def _address_space() -> int | None:
-    """Bytes of this process' address space, None where the system does not tell."""
+    """Size of this process' address space in bytes, None if the system does not report it."""
     try:
         with open("/proc/self/statm", encoding="ascii") as file:
             return int(file.read().split()[0]) * resource.getpagesize()

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Answers of the modules that the controller looks into, compared with schemas/answers.json first."""
+"""Module results that the controller evaluates, validated by schemas/answers.json first."""
 from __future__ import annotations
 
 from typing import Any
@@ -14,7 +14,9 @@ _FITS = {name: compile_schema(f"answers.json#/$defs/{name}") for name in ("journ
 
 
 def take_answer(kind: str, answer: Any) -> dict[str, Any]:
-    """An answer in plain types, cleaned; `kind`: `journal` of journal_info, `changes` of a setter. ValueError."""
+    """A result in plain types, cleaned; ValueError if it is invalid.
+
+    `kind` is `journal` for journal_info, `changes` for a setter."""
     answer = clean_all(answer)
     misfit = _FITS[kind](answer)
     if misfit is not None:

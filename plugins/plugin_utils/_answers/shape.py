@@ -2,9 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""JSON schemas as functions: whether a document has the shape that was promised, before anything looks into it.
+"""JSON schemas compiled to functions that validate a document before anything else reads it.
 
-Of JSON Schema as much as the schemas of the facts use; a keyword that is not known here fails when it is compiled.
+Supports the part of JSON Schema that the facts' schemas use; an unknown keyword fails at compile time.
 """
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from typing import Any
 from .bounds import CHARACTERS, ENTRIES, NUMBER
 
 SCHEMAS = pathlib.Path(__file__).parents[1] / "schemas"
-# Where something does not fit: the way to it, last step first, and why; None where all fits.
+# What does not fit: the path to it, last step first, and why.
 Misfit = tuple[list[Any], str]
 Fits = Callable[[Any], "Misfit | None"]
 
-_WHOLE = (int,)        # a boolean is no number
+_WHOLE = (int,)        # bool is excluded
 _TYPES: dict[str, Callable[[Any], bool]] = {
     "object": lambda value: isinstance(value, dict),
     "array": lambda value: isinstance(value, list),
@@ -37,7 +37,7 @@ _ONLY_WORDS = frozenset(("description", "title", "$schema", "$id", "$defs", "exa
 
 
 def compile_schema(name: str) -> Fits:
-    """The check of the schema in the file `name` below schemas/, or of a part of it: `answers.json#/$defs/journal`."""
+    """The validator for the file `name` below schemas/, or for a part of it: `answers.json#/$defs/journal`."""
     return _Compiler().reference(name, "")
 
 
@@ -55,9 +55,9 @@ class _Compiler:
         self._known: dict[tuple[str, str], Fits] = {}
 
     def reference(self, target: str, file: str) -> Fits:
-        """The check behind a `$ref` that stands in `file`."""
+        """The validator for a `$ref` in `file`."""
         path, _sign, pointer = target.partition("#")
-        # All are relative to the file they stand in.
+        # References are relative to the file that contains them.
         where = (pathlib.PurePosixPath(file).parent / path).as_posix() if path else file
         key = (where, pointer)
         if key not in self._known:
@@ -93,7 +93,7 @@ class _Compiler:
         return self._fast_reading(node, file, slow) if node.get("$ref", "").endswith("#/$defs/reading") else slow
 
     def _fast_reading(self, node: Mapping[str, Any], file: str, slow: Fits) -> Fits:
-        """The same for a reading, `{status, value}`, of which facts have thousands; what is wrong `slow` finds out."""
+        """A fast validator for a reading, `{status, value}`, of which facts have thousands; `slow` finds the misfit."""
         if not set(node) <= {"$ref", "properties", "if", "then", "description"} or \
                 set(node.get("properties", {})) - {"value"} or node.get("if", _WHERE_OK) != _WHERE_OK:
             return slow
@@ -114,7 +114,7 @@ class _Compiler:
 
 
 def _is_gap(item: Any) -> bool:
-    """Whether a fact is a reading that is not recorded, which may stand for any fact."""
+    """Whether a fact is a reading `not_recorded`, which may replace any fact."""
     return (isinstance(item, dict) and item.get("status") == "not_recorded" and item.get("value", item) is None
             and set(item) <= {"status", "value", "why"} and isinstance(item.get("why", ""), str)
             and len(item.get("why", "")) <= CHARACTERS)
@@ -160,7 +160,7 @@ def _choices(_compiler: _Compiler, node: Mapping[str, Any], _file: str) -> Fits:
     allowed = node["enum"] if "enum" in node else [node["const"]]
 
     def fits(value: Any) -> Misfit | None:
-        # True is no 1: JSON tells them apart.
+        # True is not 1: JSON distinguishes them.
         if any(value == one and type(value) is type(one) for one in allowed):
             return None
         return [], f"wanted {', '.join(map(repr, allowed))}, found {value!r:.80}"
@@ -249,7 +249,7 @@ def _if(compiler: _Compiler, node: Mapping[str, Any], file: str) -> Fits:
 
 
 def _nothing(_compiler: _Compiler, _node: Mapping[str, Any], _file: str) -> None:
-    """A keyword that another one takes care of."""
+    """A keyword that another one handles."""
 
 
 _KEYWORDS: dict[str, Callable[[_Compiler, Mapping[str, Any], str], Fits | None]] = {
