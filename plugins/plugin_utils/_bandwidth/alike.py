@@ -2,25 +2,25 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Copies that are alike, compared with each other: one that is far below all others is slow, whatever is expected."""
+"""Compare similar copies with each other: one far below all the others is slow, whatever rate is expected."""
 from __future__ import annotations
 
 import statistics
 from collections.abc import Hashable, Mapping
 from typing import Any, NamedTuple
 
-FEWEST = 6                  # that can be compared: of fewer it cannot be determined which are the odd ones
-MOST_SLOW = 4               # one part of so many: if more are slow there are two kinds of them
-AGREE_PERCENT = 10          # by which the others differ from their middle at most
+FEWEST = 6                  # copies to compare: among fewer, outliers cannot be determined
+MOST_SLOW = 4               # outliers are at most one in this many: if more are slow, there are two kinds of copies
+AGREE_PERCENT = 10          # largest deviation of the others from their median
 
 
 class Outlier(NamedTuple):
-    others: int             # those that agree with each other
-    gb_s: float             # their middle
+    others: int             # number of copies that agree with each other
+    gb_s: float             # their median
 
 
 def outliers(rates: Mapping[Hashable, float], percent: float) -> dict[Hashable, Outlier]:
-    """Those that reach less than `percent` of what the others do, who have to agree with each other and to be many."""
+    """Copies that reach less than `percent` of the others, which must agree with each other and be numerous enough."""
     if len(rates) < FEWEST:
         return {}
     middle = statistics.median(rates.values())
@@ -32,8 +32,10 @@ def outliers(rates: Mapping[Hashable, float], percent: float) -> dict[Hashable, 
 
 
 def of_pairs(pairs: list[dict[str, Any]], percent: float) -> dict[tuple[str, str, str], Outlier]:
-    """By from, to and way (write, read), among the pairs of a record that have the same path and expectation; among
-    those of which nothing is expected for the same reason, as of all that NVLink joins."""
+    """Outliers by (from, to, direction: write or read), among pairs of a record with the same path and expected rate.
+
+    Pairs without an expected rate are grouped by the reason, for example all pairs over NVLink.
+    """
     return _by_kind({(pair["from"], pair["to"], way): ((way, *_path(pair), pair["verdict"]), pair[way]["gb_s"])
                      for pair in pairs for way in ("write", "read") if pair[way]}, percent)
 
@@ -44,7 +46,7 @@ def _path(pair: dict[str, Any]) -> tuple[Any, str]:
 
 
 def of_gpus(gpus: list[dict[str, Any]], percent: float) -> dict[tuple[str, str], Outlier]:
-    """By address and direction (h2d, d2h), among the GPUs of a record that are of one model and expectation."""
+    """Outliers by (address, direction: h2d or d2h), among GPUs of a record with the same model and expected rate."""
     return _by_kind({(gpu["bdf"], way): ((way, gpu["name"], gpu[way]["expected_gb_s"], gpu["verdict"]),
                                          gpu[way]["gb_s"])
                      for gpu in gpus for way in ("h2d", "d2h") if gpu[way]}, percent)

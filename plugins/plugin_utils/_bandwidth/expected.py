@@ -2,18 +2,18 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""How fast copies to and from a GPU, and between two of them, can be over the links that lie between.
+"""Upper bounds for copies to and from a GPU, and between two GPUs, from the PCI Express links on their path.
 
     GT/s x lanes x encoding / 8 x MaxPayload / (MaxPayload + header) = GB/s
 
 Encoding: 8 of 10 bits up to 5 GT/s, 128 of 130 up to 32 GT/s; at 64 GT/s a flit of 256 bytes has 236 for packets (PCI
 Express Base Specification 6.0, Physical Layer and Flit Mode). Header: beside its data a write with a 64-bit address
 carries 24 bytes (framing 4 with the sequence number, header 16, LCRC 4), a completion of a read 20 (header 12), as in
-R. Neugebauer et al., Understanding PCIe performance for end host networking, SIGCOMM 2018. What acknowledgements, flow
-control and the latency of reads take is not in it: it differs from host to host, and this is what none can exceed.
+R. Neugebauer et al., Understanding PCIe performance for end host networking, SIGCOMM 2018. Acknowledgements, flow
+control and read latency are not modelled: they differ between hosts, and this is a bound that no host can exceed.
 
-Nothing is expected if it is not known: links between processors have no register that tells their speed, the ports
-that a virtual machine sees are made up, and what NVLink carries is none of PCI Express.
+There is no expectation where the path is not known: no register tells the speed of links between processors, the ports
+that a virtual machine sees are emulated, and NVLink traffic does not use PCI Express.
 """
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from .._derive.paths.p2p import peer_to_peer
 from .._derive.paths.pcie import Hop, links
 from .._derive.reading import value
 
-# A copy that reaches less than this share is called slow: acknowledgements and flow control take up to a tenth, and
-# another tenth is left for what differs between processors.
+# A copy below this share of the expectation is slow: acknowledgements and flow control take up to a tenth, and another
+# tenth allows for differences between processors.
 SLOW_BELOW_PERCENT = 80
 WRITE_HEADER, COMPLETION_HEADER = 24, 20
-# Between two GPUs behind root ports of an Intel processor: 20 of 28.8 GB/s on Xeon Gold 6430 and 6530, where processors
-# of AMD gave 25 to the same cards (github.com/tinygrad/open-gpu-kernel-modules/issues/26).
+# Between two GPUs behind root ports of an Intel processor: 20 of 28.8 GB/s on Xeon Gold 6430 and 6530, where AMD
+# processors reached 25 with the same cards (github.com/tinygrad/open-gpu-kernel-modules/issues/26).
 INTEL, INTEL_PEER_SHARE = "GenuineIntel", 0.7
 _FLIT_GTS, _FLIT_SHARE = 64.0, 236 / 256
 _ENCODED = {2.5: 8 / 10, 5.0: 8 / 10}
@@ -39,36 +39,36 @@ PATHS = {"same_switch": "same switch", "same_root_complex": "same root complex",
 
 
 class Expected(NamedTuple):
-    """GB/s (1e9 bytes a second) of one direction, None if it is not known; `why` says then why, else over what."""
+    """GB/s (1e9 bytes a second) in one direction, or None if unknown; `why` gives the reason, otherwise the path."""
 
     gb_s: float | None
     why: str
 
 
 class Pair(NamedTuple):
-    """How one GPU reaches another: the words for the path, and what transfers can reach. Written or read: reckoned is
-    with the header of a write, the longer one."""
+    """The path between two GPUs in words, and the rates it allows. Writes and reads are computed with the header of a
+    write, the longer one."""
 
     path: str
     expected: Expected
     at_risk: bool | None
     redirect: list[str]
     translated: bool | None = None
-    through_intel: bool = False     # it passes root ports of an Intel processor
+    through_intel: bool = False     # the path includes root ports of an Intel processor
     nvlink: bool = False
 
 
 def payload_gb_s(speed_gts: float, width: int, max_payload: int, header: int) -> float:
-    """GB/s of data on a link whose packets carry `max_payload` bytes each and `header` more."""
+    """Payload rate in GB/s of a link whose packets carry `max_payload` bytes of data and `header` bytes of overhead."""
     if speed_gts >= _FLIT_GTS:
-        encoding, header = _FLIT_SHARE, header - 8      # a flit has no framing and no LCRC for each packet
+        encoding, header = _FLIT_SHARE, header - 8      # a flit has no framing and no LCRC per packet
     else:
         encoding = _ENCODED.get(speed_gts, 128 / 130)
     return round(speed_gts * width * encoding / 8 * max_payload / (max_payload + header), 1)
 
 
 def of_gpu(gpu: dict[str, Any], facts: dict[str, Any]) -> dict[str, Expected]:
-    """`{h2d, d2h}`: the GPU reads host memory (completions come down to it) and writes to it."""
+    """`{h2d, d2h}`: the GPU reads host memory (limited by completions) or writes to it."""
     ports = ports_of(facts)
     above = [ports[bdf] for bdf in gpu["path"] if bdf in ports]
     nothing = coherent(gpu) or unknowable(facts)
@@ -79,7 +79,7 @@ def of_gpu(gpu: dict[str, Any], facts: dict[str, Any]) -> dict[str, Expected]:
 
 
 def of_pairs(gpus: list[dict], facts: dict[str, Any]) -> dict[tuple[str, str], Pair]:
-    """Every ordered pair of `gpus` by (from, to): `from` writes to the memory of `to`, or reads from it."""
+    """Expectations for every ordered pair (from, to): `from` writes to the memory of `to`, or reads from it."""
     ports = ports_of(facts)
     found = peer_to_peer(gpus, facts)
     nothing = "the GPUs are connected by NVLink: PCI Express gives no expected value" if found["nvlink"] else (
@@ -93,7 +93,7 @@ def of_pairs(gpus: list[dict], facts: dict[str, Any]) -> dict[tuple[str, str], P
         if intel and expected.gb_s is not None:
             expected = Expected(round(expected.gb_s * INTEL_PEER_SHARE, 1), f"{expected.why}, of which root ports of "
                                 f"an Intel processor carry about {100 * INTEL_PEER_SHARE:.0f} % between two GPUs")
-        # Over NVLink no transfer between GPUs meets the IOMMU.
+        # Transfers over NVLink do not pass the IOMMU.
         risk, translated = (False, False) if found["nvlink"] else (pair["at_risk"], pair["translated"])
         made = Pair(PATHS[pair["relation"]], expected, risk, pair["redirect"], translated, intel,
                     found["nvlink"])
@@ -102,12 +102,12 @@ def of_pairs(gpus: list[dict], facts: dict[str, Any]) -> dict[tuple[str, str], P
 
 
 def is_slow(gb_s: float, expected: float | None, percent: float = SLOW_BELOW_PERCENT) -> bool:
-    """Whether a measured value lacks more than can be explained; never where nothing is expected."""
+    """Whether a measured value is below `percent` of the expectation; False if there is none."""
     return expected is not None and gb_s < expected * percent / 100
 
 
 def _reaches_root(pair: dict) -> bool:
-    """Whether a transfer goes, or may go, up to a root port: only below one switch does it not."""
+    """Whether transfers pass, or may pass, a root port: not if both GPUs are below one switch."""
     return pair["relation"] != "same_switch" or pair["redirected"] is not False
 
 
@@ -116,7 +116,7 @@ def _between(pair: dict, ends: tuple[dict, dict], ports: dict[str, dict]) -> Exp
         return Expected(None, "it crosses the socket interconnect, whose speed is not known")
     if pair["relation"] == "unknown":
         return Expected(None, "no NUMA node is known, so it may cross the socket interconnect")
-    # A port that redirects, or may, sends up to the root what could stay below it: then the shared links count too.
+    # A port that redirects, or may, forwards to the root what could stay below it: the shared links count too.
     whole = _reaches_root(pair)
     hops, devices = [], []
     for gpu, other in (ends, ends[::-1]):
@@ -127,9 +127,9 @@ def _between(pair: dict, ends: tuple[dict, dict], ports: dict[str, dict]) -> Exp
 
 
 def ports_passed(gpu: dict, other: dict, ports: dict[str, dict], whole: bool) -> list[dict]:
-    """The ports above a GPU that a transfer to another one passes: all, or those up to the first that both share."""
+    """The ports above a GPU that a transfer to another GPU passes: all, or those up to the first shared one."""
     passed = [bdf for bdf in gpu["path"] if whole or bdf not in other["path"]]
-    # The link that ends at the shared port is passed too; inside a switch there is none.
+    # The link that ends at the shared port is passed too; inside a switch there is no link.
     upper = gpu["path"][:len(passed) + (0 if whole else 1)]
     return [ports[bdf] for bdf in upper if bdf in ports]
 
@@ -145,7 +145,7 @@ def _over(hops: list[Hop], max_payload: int | None, header: int) -> Expected:
 
 
 def smallest_payload(devices: Iterable[dict]) -> int | None:
-    """The smallest MaxPayload set on the way: a packet passes all of them."""
+    """The smallest MaxPayload set along the path: every packet passes all these devices."""
     sizes = [registers["max_payload"] if (registers := value(device["pcie"])) else None for device in devices]
     return None if None in sizes else min(sizes)
 

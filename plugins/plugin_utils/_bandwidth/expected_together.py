@@ -2,13 +2,13 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What copies at once can carry: those that pass a link in the same direction share it.
+"""Upper bounds for concurrent copies: copies that pass a link in the same direction share it.
 
-    share of a link = what it carries / copies that pass it in this direction
+        share of a link = rate of the link / copies that pass it in this direction
 
-A copy is expected to reach the smallest share on its way, of pairs below one switch on the way across the switch: a
-detour over the root shows as what is missing then. Where one direction alone has no expectation, copies at once have
-none, and nobody has published what root ports of Intel carry both ways.
+A copy is expected to reach the smallest share along its path. For pairs below one switch that path goes through the
+switch only, so that a detour over the root shows as a shortfall. If one direction has no expectation on its own,
+concurrent copies have none either. No figures are published for Intel root ports that carry both directions.
 """
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Way = list[tuple[Hop, str]]
 
 def of_flows(flows: Sequence[tuple[str, str]], facts: Mapping[str, Any],
              pairs: Mapping[tuple[str, str], Pair]) -> list[Expected]:
-    """What each of these copies, from and to a GPU or HOST, can reach while all of them run."""
+    """What each of these copies between a GPU and HOST, or two GPUs, can reach while all of them run."""
     gpus, ports = {gpu["bdf"]: gpu for gpu in facts["gpus"]}, ports_of(facts)
     ways = [_way(flow, gpus, ports, pairs) for flow in flows]
     sharing = Counter((hop.bdf, direction) for way, _devices in ways for hop, direction in way)
@@ -47,7 +47,7 @@ def of_flows(flows: Sequence[tuple[str, str]], facts: Mapping[str, Any],
 
 def _way(flow: tuple[str, str], gpus: Mapping[str, dict], ports: dict[str, dict],
          pairs: Mapping[tuple[str, str], Pair]) -> tuple[Way, list[dict]]:
-    """The links that a copy passes with their direction, and the devices on its way; none of them over NVLink."""
+    """The links that a copy passes, each with its direction, and the devices on its path; empty over NVLink."""
     source, target = (gpus.get(end) for end in flow)
     pair = pairs.get(flow)
     if pair is not None and pair.nvlink:
@@ -64,7 +64,7 @@ def _way(flow: tuple[str, str], gpus: Mapping[str, dict], ports: dict[str, dict]
 
 
 def _nothing(flow: tuple[str, str], facts: Mapping[str, Any], pairs: Mapping[tuple[str, str], Pair]) -> str | None:
-    """Why nothing can be expected of a copy."""
+    """Why there is no expectation for a copy."""
     if HOST in flow:
         own = [coherent(gpu) for gpu in facts["gpus"] if gpu["bdf"] in flow]
         return next(filter(None, own), None) or unknowable(facts)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""bandwidth.svg: who copies how fast to whom, as a heat map; of two records the older one left of the newer."""
+"""bandwidth.svg: heat maps of the copy rates between GPUs; of two records, the older one is drawn on the left."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
@@ -13,13 +13,13 @@ from .record import HARMFUL, HEALTHY, SLOW
 
 HOST = "host"
 _CELL, _ROW, _LABEL, _TOP, _GAP, _EDGE = 58, 26, 106, 62, 36, 14
-_NARROWEST = 390           # pixels: what the heading of a matrix of one GPU takes
+_NARROWEST = 390           # pixels: width of the heading of a matrix for one GPU
 _HEATS = 5
 _LEGEND = "GB/s: darker blue is faster. Framed: slow, or faulty (!). Grey: not measured."
 
 
 class Cell(NamedTuple):
-    """`gb_s` is None where nothing was measured; `verdict` is that of the GPU or pair."""
+    """`gb_s` is None if nothing was measured; `verdict` is that of the GPU or pair."""
 
     gb_s: float | None
     verdict: str
@@ -29,7 +29,7 @@ Grid = Mapping[tuple[str, str], Cell]
 
 
 class Panel(NamedTuple):
-    """One matrix: a row and a column a GPU; `corner` says what each is."""
+    """One matrix with a row and a column for each GPU; `corner` labels the axes."""
 
     title: str
     corner: str
@@ -38,7 +38,7 @@ class Panel(NamedTuple):
 
 
 def bandwidth_drawing(records: Sequence[Mapping[str, Any]]) -> Drawing | None:
-    """`records` are one or two, the older first; None where there is nothing to draw."""
+    """Draw one or two `records`, the older first; None if there is nothing to draw."""
     names = list(dict.fromkeys(gpu["bdf"] for record in records for gpu in record["gpus"]))
     if not names:
         return None
@@ -58,7 +58,7 @@ def bandwidth_drawing(records: Sequence[Mapping[str, Any]]) -> Drawing | None:
         width = max(width, x - _GAP + _EDGE)
         y += _TOP + _ROW * len(line[0].names) + _GAP
     shapes.append(text(_EDGE, y, _LEGEND, "quiet"))
-    # The legend is wider than the matrices of one GPU.
+    # The legend is wider than matrices for one GPU.
     return Drawing(f"Bandwidth of {records[-1]['host']}", _describe(records), max(width, 560.0), y + _EDGE, shapes)
 
 
@@ -86,7 +86,7 @@ def _reads(record: Mapping[str, Any]) -> Grid:
 
 
 def _cell(figures: Mapping[str, Any] | None, verdict: str, expected: float | None, percent: float) -> Cell:
-    """A GPU or pair is slow for one of its directions: only that one gets a frame."""
+    """The cell of one direction: a slow GPU or pair gets a frame only in the direction that is slow."""
     gb_s = figures["gb_s"] if figures else None
     if verdict == SLOW and not (gb_s is not None and expected is not None and gb_s < expected * percent / 100):
         verdict = HEALTHY
@@ -108,7 +108,7 @@ def _panel(panel: Panel, x: float, y: float, most: float) -> list[Shape]:
 
 
 def _short(name: str) -> tuple[str, ...]:
-    """An address on two lines: a column is narrower than it."""
+    """An address split into two lines, as columns are narrower than an address."""
     domain, colon, rest = name.partition(":")
     return (f"{domain}:", rest) if colon else ("", name)
 

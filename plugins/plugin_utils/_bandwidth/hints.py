@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What the facts of a host have to say about a copy that is slow. Where to look first, not a proof."""
+"""Possible causes of a slow copy, from the facts of a host. They are hints, not proof."""
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -11,12 +11,12 @@ from typing import Any
 from .._derive.reading import value
 from .expected import Pair
 
-_FEW_BYTES = 512        # in one read request; a GPU that asks for less needs more requests under way than it may have
+_FEW_BYTES = 512        # per read request; with smaller ones a GPU may need more outstanding requests than it has
 _WITHIN_A_SWITCH = "same switch"
 
 
 def of_gpu(one: Mapping[str, Any], gpu: Mapping[str, Any] | None, reads: bool) -> list[str]:
-    """`one` is what the module says of a GPU, `gpu` its facts; `reads` where its reads of host memory are slow."""
+    """`one` is the module's result for a GPU, `gpu` its facts; `reads` if its reads of host memory are slow."""
     hints = ["the host memory was not on its NUMA node"] if one.get("bound") is False else []
     registers = value(gpu["pcie"]) if gpu else None
     if not registers or not reads:
@@ -31,7 +31,7 @@ def of_gpu(one: Mapping[str, Any], gpu: Mapping[str, Any] | None, reads: bool) -
 
 def of_pair(pair: Pair) -> list[str]:
     hints = []
-    # Transfers of those that share no switch go up to the root anyway.
+    # Transfers between GPUs without a common switch pass the root anyway.
     if pair.redirect and (pair.path == _WITHIN_A_SWITCH or pair.translated):
         hints.append(f"transfers are redirected to the root complex at {', '.join(pair.redirect)} (check iommu_acs)")
     if pair.translated:

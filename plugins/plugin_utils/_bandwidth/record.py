@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""bandwidth.json: what gpu_bandwidth measured, beside what the path allows, and what follows for the audit's checks."""
+"""bandwidth.json: what gpu_bandwidth measured, what the path allows, and the evidence for checks of the audit."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
@@ -25,11 +25,11 @@ from .together import PEER_CHECK, Host, make_group
 
 RECORD = "bandwidth.json"
 SCHEMA_BANDWIDTH = "gpuhost.bandwidth/1"
-# The worst first: what several of them together amount to.
+# Worst first: the first one that occurs is the verdict on several of them.
 VERDICTS = (WRONG_DATA, HANG, SLOW, INCONCLUSIVE, STAGED, UNSUPPORTED, HEALTHY)
 HARMFUL = (WRONG_DATA, HANG)
 
-# Checks about the link of a GPU, and those about reads that it issues, which copies from the host depend on.
+# Checks of the link of a GPU, and of its read requests, which copies from the host depend on.
 LINK_CHECKS = ("pcie_link_width", "pcie_link_speed", "pcie_bottleneck")
 READ_CHECKS = ("pcie_maxreadreq", "pcie_extended_tags")
 _DIRECTIONS = {"h2d": "from the host", "d2h": "to the host"}
@@ -37,9 +37,11 @@ _DIRECTIONS = {"h2d": "from the host", "d2h": "to the host"}
 
 def make_record(answer: Mapping[str, Any], facts: Mapping[str, Any], pairs: Mapping[tuple[str, str], Pair], *,
                 head: Mapping[str, Any], not_measured: Iterable[Mapping[str, str]], percent: float) -> dict[str, Any]:
-    """The record from what the module answered. `facts` are the host's, `percent` is the share below which a healthy
-    copy is slow, `head` has host, run_id, boot_id, measured_at and the version of the driver, of which the module knows
-    only which CUDA it is for."""
+    """Make the record from the module's answer.
+
+    `facts` are the host's. A copy of a healthy host is slow below `percent` of the expectation. `head` has host,
+    run_id, boot_id, measured_at and the driver's version, as the module knows only the CUDA version.
+    """
     by_address = {gpu["bdf"]: gpu for gpu in facts["gpus"]}
     alone = {(one["from"], one["to"]): one["write"]["gb_s"] for one in answer["pairs"] if one["write"]}
     host = Host(facts, pairs, alone, percent)
@@ -59,7 +61,7 @@ def make_record(answer: Mapping[str, Any], facts: Mapping[str, Any], pairs: Mapp
 
 def _compared(made: list[dict[str, Any]], find: Callable[..., dict[Any, alike.Outlier]],
               percent: float) -> list[dict[str, Any]]:
-    """Those that are sound by what is expected of them, and far below all that are alike, are slow."""
+    """Mark as slow what meets its expectation but is far below similar copies."""
     low: dict[str, list[str]] = {}
     for (*ends, way), found in find([one for one in made if one["verdict"] == HEALTHY], percent).items():
         others = f"the {found.others} similar ones, which reach {found.gb_s:.1f} GB/s"
@@ -103,7 +105,7 @@ def _pair(one: Mapping[str, Any], pair: Pair | None, percent: float) -> dict[str
 
 
 def _kept(figures: Mapping[str, Any], *names: str) -> dict[str, Any]:
-    """The figures of a copy, with those of every size where the module tells them."""
+    """The figures of a copy, with those of each size if the module reports them."""
     kept = {name: figures.get(name) for name in names}
     if "by_size" in figures:
         kept["by_size"] = [{name: one[name] for name in ("bytes", "gb_s")} for one in figures["by_size"]]
@@ -117,11 +119,11 @@ def _figure(words: str, gb_s: float, expected: Expected) -> str:
 
 
 def _judged(one: Mapping[str, Any], message: list[str], slow: bool, hints: list[str]) -> dict[str, Any]:
-    """Only what was sound can be slow: a copy with wrong data is wrong, however fast it was."""
+    """Only a correct copy can be slow: one with wrong data is wrong at any speed."""
     verdict = SLOW if slow and one["verdict"] == HEALTHY else one["verdict"]
     if verdict not in VERDICTS:
         raise ValueError(f"gpu_bandwidth returned the verdict {verdict!r}, wanted one of {', '.join(VERDICTS)}")
-    # What the module says of a sound one only repeats the figures.
+    # The module's message about a correct copy only repeats the figures.
     texts = message if one["verdict"] == HEALTHY and message else [one["said"] or verdict.replace("_", " "), *message]
     seen = f"; possible causes: {', '.join(hints)}" if verdict == SLOW and hints else ""
     return {"verdict": verdict, "said": one_line(", ".join(texts) + seen)}
@@ -132,30 +134,30 @@ def worst(verdicts: Iterable[str]) -> str:
 
 
 def tally(record: Mapping[str, Any]) -> dict[str, int]:
-    """How many GPUs, pairs and groups of copies have which verdict, the worst first; only those that occur."""
+    """The number of GPUs, pairs and groups by verdict, the worst first; verdicts that do not occur are left out."""
     all_of = [one["verdict"] for one in every(record)]
     return {verdict: all_of.count(verdict) for verdict in VERDICTS if verdict in all_of}
 
 
 def every(record: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The GPUs, the pairs, and the groups of copies at once, which older records have not."""
+    """The GPUs, the pairs, and the groups of concurrent copies, which older records do not have."""
     return [*record["gpus"], *record["pairs"], *record.get("concurrent", [])]
 
 
 def name_of(one: Mapping[str, Any]) -> str:
-    """`0000:01:00.0`, or `0000:01:00.0 -> 0000:02:00.0` for a pair; of copies at once as the module calls the step."""
+    """`0000:01:00.0`, of a pair `0000:01:00.0 -> 0000:02:00.0`, of concurrent copies the module's name of the step."""
     return one["name"] if "kind" in one else one["bdf"] if "bdf" in one else f"{one['from']} -> {one['to']}"
 
 
 def harm(record: Mapping[str, Any]) -> list[str]:
-    """A sentence for each GPU and pair that hung or lost data, and why the measurement stopped."""
+    """A sentence for each GPU and pair that hung or corrupted data, and why the measurement stopped."""
     found = [f"{name_of(one)}: {one['verdict'].replace('_', ' ')}: {one['said']}"
              for one in every(record) if one["verdict"] in HARMFUL]
     return [*found, f"stopped: {one_line(record['stopped'])}"] if record["stopped"] else found
 
 
 def entries(record: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """What was measured as evidence for checks, as add_measured() takes it."""
+    """The measurements as evidence for checks, in the form of add_measured()."""
     found = []
     for gpu in record["gpus"]:
         link = gpu["link"]
@@ -173,7 +175,7 @@ def entries(record: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _of_peers(record: Mapping[str, Any]) -> tuple[str, str]:
-    """What is evidence for the check of the way between GPUs: of what is slow only that which hangs on it."""
+    """Verdict and message for the check of the GPU peer path: slow pairs count only if they depend on it."""
     groups = [one for one in record.get("concurrent", []) if PEER_CHECK in one["checks"]]
     verdicts = [HEALTHY if one["verdict"] == SLOW and PEER_CHECK not in one.get("checks", []) else one["verdict"]
                 for one in [*record["pairs"], *groups]]

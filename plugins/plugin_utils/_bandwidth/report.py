@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The section "Bandwidth" of a host's report: what was measured, what of it is slow or wrong, and what was left out."""
+"""The section "Bandwidth" of a host's report: what was measured, what is slow or wrong, and what was left out."""
 from __future__ import annotations
 
 import contextlib
@@ -29,7 +29,7 @@ _PATH_HEAD = ["path", "pairs", "expected", "writes", "reads", "latency, us"]
 
 
 def read(folder: pathlib.Path, facts: Mapping[str, Any]) -> Section | None:
-    """What the newest record in a host's folder says; None where the host was never measured."""
+    """The section for the newest record in a host's folder; None if the host was never measured."""
     newest = host_folder.read_document(folder / RECORD, SCHEMA_BANDWIDTH)
     if newest is None:
         return None
@@ -40,11 +40,11 @@ def read(folder: pathlib.Path, facts: Mapping[str, Any]) -> Section | None:
 
 
 def _older(folder: pathlib.Path, newest: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The record before the newest one, of the same place: in a container other limits hold."""
+    """The previous record of the same place: other limits apply in a container."""
     for run_id in sorted(filter(host_folder.RUN_ID.fullmatch, os.listdir(folder)), reverse=True):
         if run_id >= newest["run_id"]:
             continue
-        # One that cannot be used any more is no reason to hide the newest.
+        # An older record that cannot be used must not hide the newest one.
         with contextlib.suppress(host_folder.RecordError, KeyError):
             record = host_folder.read_document(folder / run_id / RECORD, SCHEMA_BANDWIDTH)
             if record and record["where"] == newest["where"]:
@@ -74,7 +74,7 @@ def _notes(record: Mapping[str, Any], older: Mapping[str, Any] | None) -> list[s
 
 
 def _unsound(record: Mapping[str, Any]) -> list[str]:
-    """What is wrong, each in a sentence; of what is slow the tables have all, and these only the first."""
+    """A sentence for each error; slow copies are all in the tables, and only the first ones are listed here."""
     wrong = [one for verdict in HARMFUL for one in every(record) if one["verdict"] == verdict]
     slow = [one for one in every(record) if one["verdict"] == SLOW]
     message = [f"{name_of(one)}: {one['verdict'].replace('_', ' ')}: {one['said']}" for one in [*wrong, *slow[:_SHOWN]]]
@@ -83,7 +83,7 @@ def _unsound(record: Mapping[str, Any]) -> list[str]:
 
 
 def _stale(record: Mapping[str, Any], facts: Mapping[str, Any]) -> list[str]:
-    """Why the figures may not be those of the host as it is now."""
+    """Why the figures may not match the present state of the host."""
     found = []
     boot = value(facts["identity"].get("boot_id"))
     if boot and record["boot_id"] and boot != record["boot_id"]:
@@ -160,7 +160,7 @@ def _copy(figures: Mapping[str, Any] | None) -> str:
 
 
 def _transfer(pair: Mapping[str, Any], way: str, percent: float) -> str:
-    """A figure; the verdict where there is none, and beside it where it is not sound or slow."""
+    """A figure, followed by its verdict unless sound or slow; without a figure, the verdict."""
     verdict = pair["verdict"].replace("_", " ")
     if not pair[way]:
         return verdict

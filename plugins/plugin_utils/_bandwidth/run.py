@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""One measurement of the bandwidth of one host on the controller: from facts to what may be asked, from the answer to
+"""One bandwidth measurement of one host, on the controller: from facts to the module's arguments, from its answer to
 records."""
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from . import again, record
 from . import scope as scope_module
 from .expected import Pair, of_pairs
 
-# What the module decides itself where the user says nothing.
+# Options for which the module has its own defaults.
 _OPTIONAL = ("sizes", "container", "timeout", "library")
 _FORWARDED = ("sysroot", "tool", "allow_busy", "concurrent")
 _CONTAINER = re.compile(r"[0-9]{1,9}|(?:docker|podman):[A-Za-z0-9][A-Za-z0-9_.-]{0,127}")
@@ -29,7 +29,7 @@ _SHOWN = 12
 
 
 def _address(device: str) -> str:
-    """The kernel's own string for what the user wrote."""
+    """The kernel's form of the address that the user gave."""
     try:
         parse_address(device)
     except ValueError as error:
@@ -38,14 +38,14 @@ def _address(device: str) -> str:
 
 
 def place_of(container: str | None) -> str:
-    """`host`, `lxc:101` or `docker:vllm`: where it is measured, as the record has it."""
+    """`host`, `lxc:101` or `docker:vllm`: the place of the measurement, as recorded."""
     if not container:
         return "host"
     return container if ":" in container else f"lxc:{container}"
 
 
 class Measurement:
-    """`arguments` are those of the action `bandwidth`."""
+    """One measurement; `arguments` are those of the action `bandwidth`."""
 
     def __init__(self, host: str, arguments: Mapping[str, Any]) -> None:
         self.host = host
@@ -69,7 +69,7 @@ class Measurement:
         return self.folder.run(self.run_id) / record.RECORD
 
     def take_facts(self, facts: dict[str, Any]) -> None:
-        """Decide from the facts of the host what is measured. Raises Refused, a ValueError, where nothing may be."""
+        """Decide from the host's facts what to measure. Raises Refused, a ValueError, if nothing may be measured."""
         self.facts = derive(facts)
         scope = scope_module.choose(self.facts, self.named, self.arguments["container"])
         if not scope.gpus:
@@ -92,19 +92,19 @@ class Measurement:
         return reason is None
 
     def module_arguments(self, steps: Sequence[str] = ()) -> dict[str, Any]:
-        """The options of gpu_bandwidth; `steps` are the names of those to measure, all without."""
+        """The options of gpu_bandwidth; `steps` are the names of the steps to measure, by default all."""
         given = {name: self.arguments[name] for name in _OPTIONAL if self.arguments[name]}
         return {**{name: self.arguments[name] for name in _FORWARDED}, **given, "devices": self.devices,
                 "pairs": self.with_pairs, "run_id": self.run_id, **({"steps": list(steps)} if steps else {})}
 
     def take(self, answer: Mapping[str, Any]) -> list[str]:
-        """Make the record from what the module answered; the names of the steps that it has to measure again."""
+        """Make the record from the module's answer; return the names of the steps to measure again."""
         self.answer = answer
         self.record = self._make(answer, self.expected)
         return [] if self.record["stopped"] else again.slow_names(self.record)
 
     def take_again(self, second: Mapping[str, Any]) -> None:
-        """Put what was measured again in its place: only what is slow twice is."""
+        """Merge the second measurement of slow steps: only what is slow twice counts as slow."""
         first = self.record
         merged = again.merge(self.answer, second, again.slow_names(first))
         self.record = again.tell(self._make(merged, self.expected), first)
@@ -114,14 +114,14 @@ class Measurement:
                                   percent=self.arguments["slow_below"])
 
     def keep(self) -> list[str]:
-        """Write the record and the evidence for checks; return what the task has to fail for."""
+        """Write the record and the evidence for checks; return the reasons for which the task fails."""
         self._write()
         add_measured(self.folder.path, "bandwidth", self.run_id, self.record["measured_at"], self.record["boot_id"],
                      record.entries(self.record))
         return record.harm(self.record)
 
     def lost(self, message: str) -> None:
-        """Record that the connection to the host ended while it was measured."""
+        """Record that the connection to the host was lost during the measurement."""
         container = self.arguments["container"]
         nothing = {"where": place_of(container), "tool": self.arguments["tool"], "sizes": [], "gpus": [], "pairs": [],
                    "not_measured": []}
@@ -139,14 +139,14 @@ class Measurement:
         host_folder.write_json(self.folder.path / record.RECORD, self.record)
 
     def outcome(self) -> dict[str, Any]:
-        """What the task registers of the record."""
+        """The part of the record that the task registers."""
         every = record.every(self.record)
         return {"summary": record.tally(self.record), "not_measured": self.record["not_measured"],
                 "slow": [f"{record.name_of(one)}: {one['said']}" for one in every
                          if one["verdict"] == record.SLOW]}
 
     def lines(self) -> list[str]:
-        """For a terminal: the counts, then what is not as it should be or was left out."""
+        """Lines for a terminal: the counts, then what is slow, wrong or left out."""
         counts = ", ".join(f"{number} {verdict.replace('_', ' ')}"
                            for verdict, number in record.tally(self.record).items())
         what = f"{count(len(self.record['gpus']), 'GPU')}, {count(len(self.record['pairs']), 'ordered pair')}"

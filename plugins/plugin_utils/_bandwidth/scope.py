@@ -2,8 +2,11 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What of a host may be measured, and why the rest is not: a measurement is the heaviest load a link ever gets, and a
-GPU that hangs under it can take its host with it. What cannot be told counts as it were so."""
+"""Which GPUs of a host may be measured, and why the others are not.
+
+A measurement is the heaviest load that a link gets, and a GPU that hangs under it can take its host down. What cannot
+be determined is taken to be unsafe.
+"""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
@@ -15,28 +18,30 @@ from .._render.text import count
 from .expected import Pair
 
 P2P_RISK, XID, HA = "p2p_risk", "xid", "ha"
-# What a person may open after having read why it is shut.
+# Refusals that a user may override after reading the reason.
 DESPITE = (P2P_RISK, XID, HA)
 _VARIABLE = "gpuhost_bandwidth_override"
-# What makes a play go on without what is refused.
+# The variable that makes a play continue without the refused hosts.
 _LEAVE_OUT = {P2P_RISK: "_pairs", XID: "", HA: ""}
 _NVIDIA = "10de"
 
 
 class Refused(ValueError):
-    """Nothing of this host is measured; the message says why and what to do."""
+    """Nothing on this host is measured; the message says why and what to do."""
 
 
 class Scope(NamedTuple):
-    """`gpus` are facts of GPUs to measure. `not_measured` is `[{subject, reason}]`."""
+    """`gpus` are the facts of the GPUs to measure. `not_measured` is `[{subject, reason}]`."""
 
     gpus: list[dict[str, Any]]
     not_measured: list[dict[str, str]]
 
 
 def choose(facts: Mapping[str, Any], devices: Sequence[str], container: str | None) -> Scope:
-    """The GPUs that the driver serves and nobody else owns. A device that the user named and that is none of them is
-    Refused; without one at all there is nothing to measure, and `gpus` is empty."""
+    """Select the GPUs that the driver serves and nothing else uses.
+
+    `gpus` is empty if there is none. Refused: the user named a device that is not one of them.
+    """
     gpus, left_out = [], []
     for gpu in (gpu for gpu in facts["gpus"] if gpu["vendor"] == _NVIDIA):
         reason = _why_not(gpu, container)
@@ -62,15 +67,17 @@ def _why_not(gpu: Mapping[str, Any], container: str | None) -> str | None:
         return f"it is not usable: it is {gpu['derived']['unusable'].partition(';')[0]}"
     if gpu["virtual_functions"]:
         return "it has virtual functions, whose guests share its link"
-    # What containers of Docker and Podman are given, no fact tells: the driver's library in there does.
+    # No fact tells which GPUs Docker and Podman containers have: the driver's library inside them does.
     if container is not None and ":" not in container and container not in gpu["containers"]:
         return f"container {container} does not have it"
     return None
 
 
 def require_safe(facts: Mapping[str, Any], despite: Sequence[str]) -> None:
-    """Raises Refused where the driver or the host must not be put under load. What has no name in DESPITE cannot be
-    opened: the state of the host has to change first."""
+    """Raise Refused if the driver or the host must not be put under load.
+
+    A reason without a name in DESPITE cannot be overridden: the state of the host has to change first.
+    """
     hung = facts["nvidia"]["hung"]
     if hung["status"] != "ok":
         raise Refused("whether a GPU hung since boot is not known: /run/gpuhost/hung.json: "
@@ -86,7 +93,7 @@ def require_safe(facts: Mapping[str, Any], despite: Sequence[str]) -> None:
 
 
 def pairs_risk(pairs: Mapping[tuple[str, str], Pair], despite: Sequence[str]) -> str | None:
-    """Why no GPU of these may reach another; None where they may."""
+    """Why none of these GPUs may access another one; None if they may."""
     if P2P_RISK in despite:
         return None
     at_risk = [pair for pair in pairs.values() if pair.at_risk]
@@ -116,7 +123,7 @@ def _hardware_errors(facts: Mapping[str, Any]) -> str | None:
 
 
 def _kept_guests(facts: Mapping[str, Any]) -> str | None:
-    """A host that hangs is fenced, and its guests come up elsewhere, where their GPUs may not be."""
+    """A host that hangs is fenced, and its guests start on another node, which may not have their GPUs."""
     guests = facts["guests"]
     for reading, what in ((guests["status"], "guests"), (guests["ha"], "guests managed by HA")):
         if reading["status"] not in ("ok", "absent"):

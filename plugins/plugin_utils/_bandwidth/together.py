@@ -2,11 +2,11 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Copies at once in a record: what they reach, what they should, and the two faults that only show then.
+"""Concurrent copies in a record: the rates reached and expected, and two faults that show only under such load.
 
-Both ways of a pair below one switch that carry no more than one way go over the link above the switch, up and down
-again: a detour, which ports that redirect (ACS) cause. GPUs below one switch that write behind several other root ports
-at once and carry less together than one of them alone: posted writes that collapse.
+If both directions of a pair below one switch together carry no more than one direction alone, transfers go over the
+link above the switch, up and down again: a detour caused by ports that redirect (ACS). If GPUs below one switch write
+behind several other root ports at once and carry less together than one of them alone, posted writes collapse.
 """
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from .expected import PATHS, Expected, Pair, is_slow
 from .expected_together import of_flows
 
 PEER_CHECK = "iommu_acs"
-# Of a GPU with the host both ways, and of a shift: memory and processors have their own limits, and two thirds of what
-# links allow have been published for hosts in good order.
+# For copies between a GPU and the host in both directions, and for a shift: memory and processors have limits of their
+# own, and published figures of healthy hosts are two thirds of what the links allow.
 SLOW_BELOW_PERCENT_TOGETHER = 50
 
 
 _BEYOND = (PATHS["across"], PATHS["unknown"])
-# Their packets are as large as what a thread stores, not as large as a link allows.
+# Their packets are as large as one store of a thread, not as large as a link allows.
 _OF_KERNELS = Expected(None, "no value is expected for copies by a kernel")
 
 
 class Host(NamedTuple):
-    """What is known of a host for its copies at once; `alone` are the writes of each pair by itself in GB/s."""
+    """What is known of a host for its concurrent copies; `alone` has the write rate in GB/s of each pair on its own."""
 
     facts: Mapping[str, Any]
     pairs: Mapping[tuple[str, str], Pair]
@@ -40,7 +40,7 @@ class Host(NamedTuple):
 
 
 def make_group(one: Mapping[str, Any], host: Host) -> dict[str, Any]:
-    """A group of the record from what the module answered."""
+    """A group of the record from the module's answer."""
     flows = [(flow["from"], flow["to"]) for flow in one["flows"]]
     expected = of_flows(flows, host.facts, host.pairs) if one["kind"] != BY_KERNEL else [_OF_KERNELS]
     made = {**{name: one[name] for name in ("kind", "name", "gpus", "gb_s")},
@@ -72,7 +72,7 @@ def _figures(made: Mapping[str, Any]) -> str:
 
 
 def _slow(made: Mapping[str, Any], host: Host) -> tuple[list[str], list[str]]:
-    """Why it is slow, and the checks that this hangs on; nothing where it is not."""
+    """Why the group is slow, and the checks that this concerns; both empty if it is not slow."""
     if made["kind"] == SHIFT:
         collapsed = _collapsed(made, host)
         if collapsed:
@@ -103,8 +103,8 @@ def _of_both_ways(made: Mapping[str, Any], pair: Pair) -> tuple[list[str], list[
 def _collapsed(made: Mapping[str, Any], host: Host) -> list[str]:
     """A sentence for each switch whose GPUs carry less together than one of them alone.
 
-    What goes to another processor has to share the way there with what other switches send: whole as it is, it carries
-    one copy at its full speed, and its part of that is what a switch can count on.
+    Writes to another processor share the link between processors with those of other switches. That link carries one
+    copy at full speed, and a switch can count only on its share of it.
     """
     gpus = {gpu["bdf"]: gpu for gpu in host.facts["gpus"] if gpu["path"]}
     leaving: dict[str, list[tuple[str, str, float]]] = {}
@@ -132,7 +132,7 @@ def _root(gpu: Mapping[str, Any]) -> str:
 
 def _sharing(root: str, leaving: Mapping[str, Sequence[tuple[str, str, float]]], gpus: Mapping[str, Mapping[str, Any]],
              pairs: Mapping[tuple[str, str], Pair]) -> int:
-    """How many switches of its node, with that below `root`, send to another processor; 1 where that one does not."""
+    """How many switches of its node, the one below `root` included, send to another processor; 1 if it does not."""
     nodes = {one: value(gpus[flows[0][0]]["numa_node"]) for one, flows in leaving.items()
              if any(pairs[source, target].path in _BEYOND for source, target, _rate in flows)}
     return sum(node == nodes[root] for node in nodes.values()) if root in nodes else 1
