@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The user's own benchmark: what `gpuhost_benchmark` may say, compared with its schema, and ready to be run."""
+"""The user's benchmark: validate `gpuhost_benchmark` against its schema and make it ready to run."""
 from __future__ import annotations
 
 import os
@@ -22,21 +22,21 @@ _CONTAINER = "lxc:"
 TIMEOUT = 600.0             # seconds
 REPETITIONS, WARM_UP = 5, 1
 READY_EVERY, READY_TIMEOUT = 2.0, 600.0
-# What says that a GPU was slowed down by heat or by its power supply; the names are those of nvidia-smi.
+# Throttle reasons for heat and power supply, as nvidia-smi names them.
 THROTTLE = ("hw_slowdown", "hw_thermal_slowdown", "hw_power_brake_slowdown", "sw_thermal_slowdown")
 
 
 class Limits(NamedTuple):
-    """Outside of which a run does not count. None: no such limit."""
+    """A run outside these limits does not count. None: no limit."""
 
     temperature_c: float | None     # of the hottest GPU, before and after
     load1: float | None             # before
     throttle: tuple[str, ...]       # reasons that no GPU may have afterwards
-    users: tuple[str, ...] | None   # commands that may hold a GPU; None: those that do before the run
+    users: tuple[str, ...] | None   # commands that may use a GPU; None: those that do before the run
 
 
 class Restart(NamedTuple):
-    """The user's own way to start the server again, and to learn that it answers again."""
+    """How to restart the user's server, and how to tell that it answers again."""
 
     argv: list[str]
     where: str
@@ -67,14 +67,14 @@ class Benchmark(NamedTuple):
     settle_seconds: float
     output: str                     # stdout, stderr or a path
     records: str                    # last or all
-    valid: str | None               # an expression over the same JSON that has to be true
+    valid: str | None               # an expression over the same JSON that must be true
     metrics: list[Metric]
     restart: Restart | None
-    starts_workload: bool           # whether every run begins what is measured, not only the load on it
+    starts_workload: bool           # whether each run starts the workload itself, not only a load on it
     limits: Limits
 
     def module_arguments(self) -> dict[str, Any]:
-        """What the module `workload` is asked for one run."""
+        """The arguments of the module `workload` for one run."""
         arguments: dict[str, Any] = {**_place(self.where), "argv": self.argv, "timeout": self.timeout,
                                      "environment": self.environment}
         if self.chdir is not None:
@@ -84,7 +84,7 @@ class Benchmark(NamedTuple):
         return arguments
 
     def values(self, output: Mapping[str, Any]) -> dict[str, float]:
-        """The figures of one run, by metric; MetricError. `output` is `{stdout, stderr, file, cut}`."""
+        """The values of one run by metric; raises MetricError. `output` is `{stdout, stderr, file, cut}`."""
         stream = self.output if self.output in STREAMS else "file"
         message = Output(output.get(stream) or "", self.output, every=self.records == "all",
                          cut=stream in (output.get("cut") or ()))
@@ -105,7 +105,7 @@ def _place(where: str) -> dict[str, Any]:
 
 
 def load_benchmark(given: Any) -> Benchmark:
-    """What the user gave: a mapping, or the path of a YAML file, a relative one from where the command was started."""
+    """Load the user's definition: a mapping, or the path of a YAML file, relative to the working directory."""
     if not isinstance(given, str):
         return parse_benchmark(given)
     path = pathlib.Path(os.path.abspath(os.path.expanduser(given)))
@@ -113,7 +113,7 @@ def load_benchmark(given: Any) -> Benchmark:
 
 
 def parse_benchmark(mapping: Any) -> Benchmark:
-    """ValueError with one message that names the key, what is wanted and what was found."""
+    """Parse a definition; ValueError with one message that names the key, what is expected and what was found."""
     validate(mapping, SCHEMA, VARIABLE)
     return _benchmark(mapping, VARIABLE)
 
@@ -136,7 +136,7 @@ def _benchmark(given: Mapping[str, Any], origin: str) -> Benchmark:
 
 
 def _check_paths(benchmark: Benchmark, origin: str) -> None:
-    """On a host it is not known from where a relative path would be taken."""
+    """Paths on a host must be absolute: there is no defined directory for relative ones."""
     if benchmark.where == CONTROLLER:
         return
     if benchmark.chdir is not None and not os.path.isabs(benchmark.chdir):
@@ -148,7 +148,7 @@ def _check_paths(benchmark: Benchmark, origin: str) -> None:
 
 
 def _restart(given: Mapping[str, Any] | None, where: str) -> Restart | None:
-    """A load generator on the controller measures a server on the host: there it is restarted, unless told."""
+    """Where to restart the server: on the host by default, also for a load generator on the controller."""
     if given is None:
         return None
     ready = given.get("ready") or {}

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Who runs the command of a benchmark: the module on the host, or this machine, with the host asked how it is doing."""
+"""Run the command of a benchmark on the host by the module, or on the controller while the host reports its state."""
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -15,9 +15,9 @@ from .run import Execute
 
 
 def executor(where: str, ask: Execute) -> Execute:
-    """What measure_once() and restart() take for a command that runs at `where`.
+    """The callable for measure_once() and restart() that runs a command at `where`.
 
-    `ask` runs the module `workload` on the host with the arguments it is given.
+    `ask` runs the module `workload` on the host with the given arguments.
     """
     if where != CONTROLLER:
         return ask
@@ -25,7 +25,7 @@ def executor(where: str, ask: Execute) -> Execute:
 
 
 def _run_here(ask: Execute, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-    """As the module answers, with the state of the host: a load generator here is what its server there sees."""
+    """Run here and answer like the module, with the host's state: the load generator here loads the server there."""
     options = {name: value for name, value in arguments.items() if name != "conditions"}
     wanted = arguments.get("conditions", True)
     before = ask({}) if wanted else {}

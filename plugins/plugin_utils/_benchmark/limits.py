@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Whether a run of a benchmark was fair: not too hot, not too loaded, at full clocks, and alone."""
+"""Whether a run of a benchmark is valid: not too hot, not too loaded, not throttled, no other GPU users."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
@@ -13,9 +13,9 @@ from .definition import Limits
 
 
 def outside(limits: Limits, conditions: Mapping[str, Any], own: Iterable[Mapping[str, Any]] = ()) -> str | None:
-    """Why a run does not count, None where it does. What could not be read discards nothing.
+    """Why a run does not count, None if it does. Values that could not be read discard nothing.
 
-    `own` are processes that the benchmark left running.
+    `own` are processes that the benchmark itself left running.
     """
     before, after = conditions.get("before") or {}, conditions.get("after") or {}
     return _too_hot(limits, before, after) or _too_loaded(limits, before) or _slowed(limits, after) or \
@@ -53,12 +53,12 @@ def _not_alone(limits: Limits, before: Mapping[str, Any], after: Mapping[str, An
     later = [user for user in after.get("users") or [] if user["pid"] not in own]
     if limits.users is None:
         known = {(user["command"], user["container"]) for user in earlier}
-        # Nobody is new where nobody could be seen before.
+        # Without a list of users from before, none can be called new.
         others = [] if before.get("users") is None else \
             [user for user in later if (user["command"], user["container"]) not in known]
         message = "started to use a GPU meanwhile"
     else:
-        allowed = {name[:15] for name in limits.users}      # the kernel cuts the name of a command
+        allowed = {name[:15] for name in limits.users}      # the kernel truncates the name of a command
         others = [user for user in [*earlier, *later] if user["command"] not in allowed]
         message = "used a GPU"
     if not others:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Run as a program of its own: the last match of a pattern in a text, so that a pattern that never ends can be ended.
+"""The last match of a pattern in a text, as a separate program, so that a pattern that runs too long can be killed.
 
 Standard input: JSON, `[pattern, text]`. Standard output: the text of the group `value` of the last match, or null.
 """
@@ -14,7 +14,7 @@ import sys
 
 
 def last_match(pattern: str, text: str) -> str | None:
-    """Of the matches that have a group `value`."""
+    """The text of the group `value` in the last match that has it."""
     found = None
     for match in re.finditer(pattern, text, re.MULTILINE):
         found = match["value"] if match["value"] is not None else found

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The figures in what a benchmark printed: by jmespath in its JSON, or by a regular expression in its text."""
+"""Extract metrics from the output of a benchmark: by jmespath from JSON, or by a regular expression from text."""
 from __future__ import annotations
 
 import json
@@ -24,7 +24,7 @@ except ImportError:
     jmespath, JMESPathError = None, ValueError
 
 HIGHER, LOWER = "higher", "lower"
-MATCH_SECONDS = 10.0        # for one pattern: a nested repetition can take longer than anybody lives
+MATCH_SECONDS = 10.0        # for each pattern: nested repetition can take practically forever
 _MATCH = pathlib.Path(__file__).with_name("match.py")
 _JSON_START = re.compile(r"^[{\[]", re.MULTILINE)
 _LINE_END = re.compile(r"[ \t\r]*$", re.MULTILINE)
@@ -34,7 +34,7 @@ _SHOWN = 120
 
 
 class Metric(NamedTuple):
-    """A figure of a benchmark, by exactly one of `query` (jmespath) and `pattern` (with a group `value`)."""
+    """A metric of a benchmark, with exactly one of `query` (jmespath) and `pattern` (with a group `value`)."""
 
     name: str
     better: str         # higher or lower
@@ -44,11 +44,11 @@ class Metric(NamedTuple):
 
 
 class MetricError(ValueError):
-    """A figure is not where it was said to be, or the run says itself that it is none."""
+    """A metric was not found where its definition says, or the output says that the run is not valid."""
 
 
 def check_metric(metric: Metric, origin: str) -> Metric:
-    """The metric itself; ValueError where its expression or its pattern is none."""
+    """The metric itself; ValueError if its expression or pattern is invalid."""
     place = f"{origin}: metric {metric.name}"
     if metric.pattern is None:
         check_expression(metric.query, place)
@@ -64,7 +64,7 @@ def check_metric(metric: Metric, origin: str) -> Metric:
 
 
 def check_expression(query: str | None, place: str) -> str | None:
-    """The expression itself; ValueError where it is none."""
+    """The expression itself; ValueError if it is invalid."""
     if query is None:
         return None
     if jmespath is None:
@@ -78,21 +78,21 @@ def check_expression(query: str | None, place: str) -> str | None:
 
 
 class Output:
-    """What one run said."""
+    """The output of one run."""
 
     def __init__(self, text: str, source: str, *, every: bool = False, cut: bool = False) -> None:
-        """`text` came from `source`. `every`: expressions see the list of all JSON values in it, not the last one.
-        `cut`: something is missing in its middle."""
+        """`text` came from `source`. `every`: expressions apply to the list of all JSON values in it, not to the last.
+        `cut`: the middle of the text is missing."""
         self._text, self._source, self._every, self._cut = text, source, every, cut
         self._documents: list[Any] | None = None
 
     def values(self, metrics: Sequence[Metric]) -> dict[str, float]:
-        """The figures, by metric; MetricError for the first that is not there."""
+        """The values by metric; MetricError for the first one that is missing."""
         return {metric.name: self._by_query(metric) if metric.pattern is None else self._by_pattern(metric)
                 for metric in metrics}
 
     def require(self, query: str) -> None:
-        """MetricError where the expression is not true."""
+        """MetricError if the expression is not true."""
         asked = f"valid: wanted true by json {query!r}"
         found = self._search(query, asked)
         if found is not True:
@@ -165,10 +165,10 @@ class Output:
 
 
 def json_values(text: str) -> list[Any]:
-    """The JSON values in `text`: the whole of it, or each object and list that begins one line and ends one, in their
-    order.
+    """The JSON values in `text`, in their order: the whole text, or each object and list that begins and ends at a line
+    boundary.
 
-    So a table or a progress display around them does not matter, nor whether one is spread over several lines.
+    Tables and progress displays around them are ignored, and a value may span several lines.
     """
     try:
         return [json.loads(text)]
@@ -190,7 +190,7 @@ def json_values(text: str) -> list[Any]:
 
 
 def _there(query: str, document: Any) -> str:
-    """What the expression could have asked for, with the key that may have been meant."""
+    """The keys that the expression could have used, and the one that may have been meant."""
     if isinstance(document, dict):
         named = re.match(r"\w+", query)
         keys = ", ".join(one_line(key) for key in list(document)[:20]) or "no key"

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What a user's own benchmark measured, for people: in a terminal and as a section of the reports."""
+"""The results of a user's benchmark: on a terminal and as a section of the reports."""
 from __future__ import annotations
 
 import pathlib
@@ -20,7 +20,7 @@ _PLACES = {"host": "on the host", "controller": "on the controller"}
 
 
 def read(folder: pathlib.Path, _facts: dict[str, Any]) -> Section | None:
-    """The newest benchmark of a host; None without one."""
+    """The section for the newest benchmark of a host; None without one."""
     document = host_folder.read_document(folder / BENCHMARK, SCHEMA_BENCHMARK)
     return section(document) if document else None
 
@@ -41,7 +41,7 @@ def _notes(document: Mapping[str, Any]) -> list[str]:
 
 
 def discarded(document: Mapping[str, Any]) -> list[str]:
-    """A line for each run that does not count although it was meant to."""
+    """A line for each measured run that was discarded."""
     return [f"run {run['number']} does not count: {one_line(run['discarded'])}" for run in document["runs"]
             if run["discarded"] and run["discarded"] != document["stopped"]]
 
@@ -58,12 +58,12 @@ def _rows(document: Mapping[str, Any]) -> list[list[str]]:
 
 
 def number(value: float) -> str:
-    """Five digits are more than any benchmark is exact to: `1234.5`, `0.012346`, `1234567`."""
+    """Five significant digits, more than the precision of any benchmark: `1234.5`, `0.012346`, `1234567`."""
     return f"{value:.0f}" if abs(value) >= 1e5 else f"{value:.5g}"
 
 
 def terminal(document: Mapping[str, Any], path: str) -> str:
-    """A short table, what does not count, and where the rest is."""
+    """A short table, the discarded runs, and the path of the full record."""
     rows = [list(_HEAD), *_rows(document)]
     widths = [max(len(clean(row[column])) for row in rows) for column in range(len(_HEAD))]
     warm = sum(run["warm_up"] for run in document["runs"])

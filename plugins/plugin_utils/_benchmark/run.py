@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""One run of a benchmark after another: asked for, kept, judged by its limits, and the figures of all of them."""
+"""Single runs of a benchmark: execute one, keep its output, apply the limits, and summarize all runs."""
 from __future__ import annotations
 
 import pathlib
@@ -17,7 +17,7 @@ from .definition import Benchmark
 from .limits import outside
 from .metrics import Metric, MetricError
 
-# Takes what the module `workload` takes and answers as it does.
+# Takes the arguments of the module `workload` and returns its answer.
 Execute = Callable[[dict[str, Any]], Mapping[str, Any]]
 SCHEMA_BENCHMARK = "gpuhost.benchmark/1"
 BENCHMARK = "benchmark.json"
@@ -25,7 +25,7 @@ RAW = "raw"
 
 
 class RunFailed(ValueError):
-    """A benchmark did not come to an end that can be counted. `run` is what the record keeps of it."""
+    """A run that cannot count. `run` is its entry in the record."""
 
     def __init__(self, message: str, run: dict[str, Any]) -> None:
         super().__init__(message)
@@ -35,10 +35,10 @@ class RunFailed(ValueError):
 
 def measure_once(execute: Execute, benchmark: Benchmark, number: int, folder: pathlib.Path, *,
                  warm_up: bool = False) -> dict[str, Any]:
-    """One run in the form of the record; what the command printed is kept below `folder`, that of the run id.
+    """Make one run and return it in the form of the record; its output is kept below `folder`, that of the run ID.
 
-    A run outside the limits says so in `discarded`. RunFailed: the command failed, was killed or hung, a figure is
-    missing, the host was rebooted meanwhile.
+    A run outside the limits has the reason in `discarded`. RunFailed: the command failed, was killed or hung, a metric
+    is missing, or the host was rebooted meanwhile.
     """
     if benchmark.settle_seconds:
         time.sleep(benchmark.settle_seconds)
@@ -62,7 +62,7 @@ def measure_once(execute: Execute, benchmark: Benchmark, number: int, folder: pa
 
 
 def restart(execute: Execute, benchmark: Benchmark, folder: pathlib.Path, number: int) -> None:
-    """Start the user's server again in the user's own way, and wait until it answers. RunFailed where it does not."""
+    """Restart the user's server with the configured command and wait until it answers; RunFailed if it does not."""
     wanted = benchmark.restart
     if wanted is None:
         raise ValueError(f"the benchmark {benchmark.name!r} has no restart command for its server: set restart")
@@ -92,7 +92,7 @@ def _ask(execute: Execute, arguments: dict[str, Any], named: str, folder: pathli
 
 
 def _keep_raw(folder: pathlib.Path, number: int, result: Mapping[str, Any], secrets: Sequence[str]) -> str | None:
-    """Where the output is, without secrets, as seen from the folder of the run; None where there was none."""
+    """The path of the output, without secrets, relative to the folder of the run; None if there was none."""
     if result.get("stdout") is None:
         return None
     for stream in ("stdout", "stderr", "file"):
@@ -106,7 +106,7 @@ def _boot(run: Mapping[str, Any], when: str) -> str | None:
 
 
 def same_boot(runs: Sequence[Mapping[str, Any]]) -> str | None:
-    """What to say where the host was rebooted between two of the runs, None where it was not."""
+    """The message for a reboot of the host between two of the runs, None if there was none."""
     known = [(run["number"], _boot(run, "before")) for run in runs if _boot(run, "before")]
     for (earlier, before), (later, after) in zip(known, known[1:]):
         if before != after:
@@ -131,7 +131,7 @@ def summary(runs: Sequence[Mapping[str, Any]], metrics: Sequence[Metric]) -> dic
 
 def document(host: str, run_id: str, benchmark: Benchmark, runs: Sequence[Mapping[str, Any]],
              stopped: str | None) -> dict[str, Any]:
-    """benchmark.json: all runs, those that do not count too. `stopped` says why there are fewer than were wanted."""
+    """benchmark.json: all runs, including discarded ones. `stopped` says why there are fewer than requested."""
     first = runs[0] if runs else None
     return {
         "schema": SCHEMA_BENCHMARK, "host": host, "run_id": run_id,
@@ -144,10 +144,10 @@ def document(host: str, run_id: str, benchmark: Benchmark, runs: Sequence[Mappin
 
 
 def write_run(folder: pathlib.Path, document: Mapping[str, Any]) -> None:
-    """Keep it with its run; `folder` is that of the host."""
+    """Write the record to its run; `folder` is that of the host."""
     write_json(folder / document["run_id"] / BENCHMARK, document)
 
 
 def write_newest(folder: pathlib.Path, document: Mapping[str, Any]) -> None:
-    """Let it be the newest of the host, which reports show."""
+    """Make the record the host's newest, which reports show."""
     write_json(folder / BENCHMARK, document)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The runs of one benchmark on one host, one after the other, with a record that is whole after each of them."""
+"""The series of runs of one benchmark on one host; the record is written completely after each run."""
 from __future__ import annotations
 
 import pathlib
@@ -23,14 +23,14 @@ class Series:
 
     def __init__(self, benchmark: Benchmark, folder: pathlib.Path, run_id: str, say: Callable[[str], None], *,
                  loud: bool) -> None:
-        """`folder` is that of the host, `say` puts lines on the terminal; `loud`: one for each run."""
+        """`folder` is that of the host, `say` prints lines on the terminal; `loud`: one line per run."""
         self.benchmark, self.folder, self.run_id = benchmark, folder, run_id
         self._say, self._loud = say, loud
         self.runs: list[dict[str, Any]] = []
         self.document: dict[str, Any] = {}
 
     def measure(self, execute: Execute) -> None:
-        """All runs, or as many as there can be; the record is complete after each. ValueError: why it stopped."""
+        """Make all runs, and write the record after each. ValueError: why the series stopped early."""
         stopped: str | None = "it was interrupted"
         try:
             for one in range(1, self.benchmark.warm_up + self.benchmark.repetitions + 1):
