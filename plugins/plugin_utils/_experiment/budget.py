@@ -2,22 +2,22 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What an experiment costs, said before it begins."""
+"""The estimated cost of an experiment, reported before it begins."""
 from __future__ import annotations
 
 from typing import Any
 
 from .._render.text import count
 
-SWITCH_SECONDS = 3.0        # that setters take around a run, on a host at some distance
+SWITCH_SECONDS = 3.0        # time for setters around a run, on a distant host
 
 
 def make_budget(runs: int, warm_up: int, timeout: float, seconds_a_run: float | None, around_run: float,
                 gpus: int) -> dict[str, Any]:
     """`{runs, warm_up, seconds_a_run, minutes, minutes_at_most, gpus}`.
 
-    `seconds_a_run` is what an earlier run of this benchmark took, None where there is none: then only its time limit is
-    known, and `minutes` is None. `around_run` are the seconds that are waited before each run.
+    `seconds_a_run` is the duration of an earlier run of this benchmark, or None: then only its timeout is known, and
+    `minutes` is None. `around_run` is the waiting time before each run, in seconds.
     """
     every = runs + warm_up
 
@@ -42,7 +42,7 @@ def describe_budget(budget: dict[str, Any]) -> str:
 
 
 def require_within(budget: dict[str, Any], limit: float | None) -> None:
-    """ValueError where it would take longer than the user allows."""
+    """ValueError if it would take longer than the user allows."""
     if not limit:
         return
     minutes = budget["minutes_at_most"] if budget["minutes"] is None else budget["minutes"]

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Whether a run was made under the conditions of the first one, so that the two can be compared.
+"""Whether a run was made under the same conditions as the first one, so that the two can be compared.
 
-What may be said of one run alone (temperature, clocks, load, who came to a GPU while it ran) is judged where the run is
-made, by the limits of the benchmark.
+Conditions that concern a single run (temperature, clocks, load, new GPU users during the run) are checked where the run
+is made, against the limits of the benchmark.
 """
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from typing import Any
 
 from .._render.text import one_line
 
-# Runs outside the limits are made again, until there were more of them than this share of all, and more than this many.
+# Discarded runs are repeated until they exceed both this share of all runs and this number.
 DISCARDED_SHARE, DISCARDED_ALWAYS = 1 / 4, 3
 
 
 def may_discard(runs: int) -> int:
-    """How many runs of an experiment may be discarded before it gives up."""
+    """The number of runs that may be discarded before the experiment gives up."""
     return max(DISCARDED_ALWAYS, int(runs * DISCARDED_SHARE))
 
 
 def newcomer(run: Mapping[str, Any], first: Mapping[str, Any], chosen: bool) -> str | None:
-    """Who uses a GPU now and did not before the first run, None for nobody.
+    """A user of a GPU that was not there before the first run, None if there is no such user.
 
-    `chosen`: the user said by name who may, and that was judged. A workload that was restarted has another pid, so
-    command and container count.
+    `chosen`: the user listed who may use a GPU, and that was checked already. Users are compared by command and
+    container, as a restarted workload has another pid.
     """
     if chosen or _users(first) is None or _users(run) is None:
         return None
@@ -37,7 +37,7 @@ def newcomer(run: Mapping[str, Any], first: Mapping[str, Any], chosen: bool) -> 
 
 
 def rebooted(run: Mapping[str, Any], first: Mapping[str, Any]) -> bool:
-    """Whether the host was booted again since the first run: everything that was set ended with it."""
+    """Whether the host was rebooted since the first run, which undoes every setting."""
     known = [boot for boot in (boot_of(run), boot_of(first)) if boot]
     return len(set(known)) > 1
 

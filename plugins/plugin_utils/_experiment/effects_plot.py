@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The effects of an experiment: a point and its interval for each change and metric, and a line at zero."""
+"""Plot the effects of an experiment: a point with its interval for each change and metric, and a line at zero."""
 from __future__ import annotations
 
 import math
@@ -13,13 +13,13 @@ from .._render.svg import Drawing, Shape, circle, line, rect, text
 from .._statistics.effect import HELPS, HURTS, INCONCLUSIVE
 
 _LOOK = {HELPS: "good", HURTS: "bad"}
-# Pixels: where the labels begin, where the scale is, where the verdict and the numbers stand, and how high a row is.
+# Pixels: the start of the labels, the scale, the verdict and the numbers, and the height of a row.
 _LABEL, _LEFT, _RIGHT, _VERDICT, _NUMBERS, _WIDTH, _ROW, _TOP = 12, 290, 590, 606, 750, 960, 22, 52
-_LETTERS, _HEADING_LETTERS = 40, 60       # as many fit beside the scale, and above it
+_LETTERS, _HEADING_LETTERS = 40, 60       # characters that fit beside the scale, and above it
 
 
 def effects_drawing(document: dict[str, Any]) -> Drawing | None:
-    """The plot of an experiment's document; None where no arm has an interval to show."""
+    """The plot of an experiment's document; None if no arm has an interval."""
     arms = [arm for arm in document["arms"] if arm["metrics"]]
     ends = [end for arm in arms for found in arm["metrics"].values() for end in (found["low"], found["high"])
             if end is not None]
@@ -39,7 +39,7 @@ def effects_drawing(document: dict[str, Any]) -> Drawing | None:
 
 
 class _Scale:
-    """From percents to pixels, with round numbers to write below."""
+    """Maps percent to pixels, with round numbers for the ticks."""
 
     def __init__(self, low: float, high: float) -> None:
         room = max((high - low) * 0.04, 0.05)
@@ -55,7 +55,7 @@ class _Scale:
 
 
 def _round_step(least: float) -> float:
-    """1, 2 or 5 times a power of ten, `least` or more."""
+    """The smallest of 1, 2 or 5 times a power of ten that is at least `least`."""
     power = 10.0 ** math.floor(math.log10(least))
     return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= least * 0.999)
 
@@ -81,7 +81,7 @@ def _row(scale: _Scale, y: float, label: str, found: dict[str, Any]) -> list[Sha
                line(high, middle - 4, high, middle + 4, look)]
     hollow = found["verdict"] == INCONCLUSIVE
     point = scale.x(found["percent"])
-    # Shapes differ as well as colours: a square hurts, an empty circle is not decided.
+    # Markers differ in shape as well as colour: a square is harmful, an empty circle inconclusive.
     shapes.append(rect(point - 4, middle - 4, 8, 8, "mark-bad") if found["verdict"] == HURTS
                   else circle(point, middle, 4.5, "hollow" if hollow else look))
     return [*shapes, text(_NUMBERS, middle + 4, span(found))]
@@ -98,7 +98,7 @@ def _missing(found: dict[str, Any]) -> str:
 
 
 def _described(document: dict[str, Any], arms: list[dict[str, Any]]) -> str:
-    """All of the plot in words."""
+    """A text description of the plot."""
     rows = [f"{arm['name']}, {metric}: {found['said']}" for arm in arms for metric, found in arm["metrics"].items()]
     return f"Run {document['run_id']}. " + ". ".join(rows) + "."
 

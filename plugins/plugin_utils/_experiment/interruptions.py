@@ -2,11 +2,11 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Signals in a worker of Ansible while a host is not as it was found: first the restore, then what the signal asks.
+"""Handle signals in an Ansible worker while settings are changed: restore first, then do what the signal asks for.
 
-ansible-playbook hands SIGINT and SIGTERM on to its workers, whose own handler ends them at once. A worker whose
-ansible-playbook was killed hears nothing, so a thread looks for that. A setter that was begun is waited for: it ends
-within seconds, and what it is about to write must not come after the restore.
+ansible-playbook forwards SIGINT and SIGTERM to its workers, whose own handler ends them at once. A worker whose
+ansible-playbook was killed gets no signal, so a thread watches for that. A setter that has begun is waited for: it ends
+within seconds, and it must not write after the restore.
 """
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from collections.abc import Iterator
 from types import FrameType
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-LOOK_SECONDS = 1.0      # between two looks at whether ansible-playbook still is
+LOOK_SECONDS = 1.0      # between checks whether ansible-playbook is still running
 
 
 class Interrupted(BaseException):
-    """A signal came. Not an Exception: what handles the errors of a run must not take it for one."""
+    """A signal arrived. Not an Exception, so that error handling of a run does not catch it."""
 
 
 class Interruptions:
-    """A context manager that holds back signals; where they are let through, they raise Interrupted."""
+    """A context manager that holds back signals; within let_through() they raise Interrupted."""
 
     def __init__(self) -> None:
-        self.signal: int | None = None      # the first that came
+        self.signal: int | None = None      # the first one received
         self._open = False
         self._earlier: dict[int, object] = {}
         self._over = threading.Event()
@@ -48,7 +48,7 @@ class Interruptions:
 
     @property
     def message(self) -> str | None:
-        """What ended the experiment, None where no signal came."""
+        """Why the experiment was interrupted, None if no signal arrived."""
         if self.signal is None:
             return None
         if self._orphaned:
@@ -57,7 +57,7 @@ class Interruptions:
 
     @contextlib.contextmanager
     def let_through(self) -> Iterator[None]:
-        """A signal that comes in here, or came before, raises Interrupted at once."""
+        """A signal that arrives in this block, or arrived before, raises Interrupted at once."""
         self._open = True
         try:
             if self.signal is not None:
@@ -67,13 +67,13 @@ class Interruptions:
             self._open = False
 
     def hand_on(self) -> None:
-        """Behind the context: what the signal asked for in the first place. Comes back where none came."""
+        """After the context: deliver the signal that was held back. Returns if there was none."""
         if self.signal is not None:
             os.kill(os.getpid(), self.signal)
 
     def end_children(self) -> None:
-        """Ask the processes that this one started to end: a benchmark in the middle of a run, for example."""
-        if os.getpgrp() == os.getpid():     # a group of our own, which a worker of Ansible has
+        """Terminate the child processes, for example a benchmark in the middle of a run."""
+        if os.getpgrp() == os.getpid():     # our own process group, as a worker of Ansible has
             os.killpg(os.getpid(), signal.SIGTERM)
 
     def _note(self, number: int, _frame: FrameType | None) -> None:
@@ -92,12 +92,12 @@ class Interruptions:
 
 
 class TimeLimitReached(Exception):
-    """What was to be done within a time was not."""
+    """The block did not end within its time limit."""
 
 
 @contextlib.contextmanager
 def at_most(seconds: int) -> Iterator[None]:
-    """Raises OutOfTime where the block takes longer. An alarm that was set before continues behind it."""
+    """Raise TimeLimitReached if the block takes longer. An alarm that was set before continues afterwards."""
     def ring(_number: int, _frame: FrameType | None) -> None:
         raise TimeLimitReached
 

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Keep only what helps: overrides.yml, which leaves out of this host's plan what an experiment found not to help.
+"""Write overrides.yml, which removes changes from this host's plan that did not help in an experiment.
 
-A check that is left out is still judged, and its finding says what was measured. One that was not decided stays
-planned: nothing was found out about it.
+A check with such an override is still evaluated, and its finding shows what was measured. Inconclusive changes stay
+planned: nothing was found out about them.
 """
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _HEAD = """\
 #   ansible-playbook gpuhost.tuning.tune_runtime -e @{host}/{run_id}/overrides.yml --limit {host}
 # A value given with -e takes the place of gpuhost_overrides of the inventory; what the experiment got is here too.
 """
-# What an experiment with that mode does not know.
+# What an experiment in this mode cannot tell.
 _COMPANY = {
     "plan": "All changes were made together: this experiment cannot tell which of them helped or hurt.",
     "leave_one_out": "Each was measured with all others in place: of two changes with the same effect, both appear to "
@@ -35,17 +35,17 @@ _COMPANY = {
 
 
 class Decision(NamedTuple):
-    """`plan` is false where the change is to be left out; `why` says what was measured."""
+    """`plan` is false if the change is to be left out; `why` says what was measured."""
 
     plan: bool
     why: str
 
 
 def decisions(document: Mapping[str, Any]) -> dict[str, Decision]:
-    """What follows for each check of an experiment's document.
+    """Decide for each check of an experiment's document whether its change stays planned.
 
-    A change that hurts one metric is left out whatever it does to others: a person may weigh them. One without a
-    measurable effect on any is left out, too.
+    A change that hurts one metric is left out whatever it does to others: the user may weigh them. A change without
+    a measurable effect on any metric is left out, too.
     """
     effects: dict[str, list[tuple[str, Mapping[str, Any]]]] = {}
     for arm in document["arms"]:
@@ -61,7 +61,7 @@ def _decide(effects: list[tuple[str, Mapping[str, Any]]]) -> Decision:
 
 
 def overrides(document: Mapping[str, Any], given: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """gpuhost_overrides with `plan: false` for what did not help, beside what the user had `given`."""
+    """gpuhost_overrides with `plan: false` for changes that did not help, merged into what the user had `given`."""
     kept = {check: dict(override) for check, override in (given or {}).items()}
     for check, decision in decisions(document).items():
         if not decision.plan:
@@ -70,7 +70,7 @@ def overrides(document: Mapping[str, Any], given: Mapping[str, Any] | None = Non
 
 
 def overrides_file(document: Mapping[str, Any], given: Mapping[str, Any] | None = None) -> str:
-    """The text of overrides.yml, with a comment for each check that says why."""
+    """The text of overrides.yml, with the reason for each check as a comment."""
     found = decisions(document)
     lines = [_HEAD.format(**{name: _comment(document[name])
                              for name in ("run_id", "measured_at", "host", "benchmark")}).rstrip("\n")]
@@ -78,7 +78,7 @@ def overrides_file(document: Mapping[str, Any], given: Mapping[str, Any] | None 
     for check, decision in found.items():
         if decision.plan:
             lines.append(f"# stays planned: {_comment(check)}: {_comment(decision.why)}")
-    # Values of the user's own belong to no check, and no override reaches them.
+    # The user's own values belong to no check, so no override applies to them.
     lines += [f"# not planned by a check, take it out of gpuhost_values if it did not help: {_comment(address)}: "
               f"{_comment(_decide(list(arm['metrics'].items())).why)}"
               for arm in document["arms"] if not arm["checks"] for address in arm["toggles"]]
@@ -93,14 +93,14 @@ def overrides_file(document: Mapping[str, Any], given: Mapping[str, Any] | None 
 
 def write_overrides(folder: host_folder.HostFolder, document: Mapping[str, Any],
                     given: Mapping[str, Any] | None = None) -> pathlib.Path:
-    """Write it beside the experiment's record; return where it is."""
+    """Write the file next to the experiment's record and return its path."""
     path = folder.run(document["run_id"]) / OVERRIDES
     host_folder.write_text(path, overrides_file(document, given))
     return path
 
 
 def _comment(text: object) -> str:
-    """ASCII on one line: a comment ends with any character that YAML takes for the end of a line."""
+    """ASCII on one line: any character that YAML takes for a line break would end the comment."""
     return one_line(text).encode("ascii", "backslashreplace").decode()
 
 

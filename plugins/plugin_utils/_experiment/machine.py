@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What an experiment asks of a host: the setters, the journal, the user's benchmark. All through one callable."""
+"""An experiment's access to a host (setters, journal, the user's benchmark), all through one callable."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
@@ -12,14 +12,14 @@ from .._plan.drift import MODULES
 from .settings import ConcurrentChange, ExperimentError, Settings
 from .toggles import Toggle
 
-# `(module, arguments, check)` -> the answer of the module.
+# `(module, arguments, check)` -> the module's answer.
 Ask = Callable[[str, dict[str, Any], bool], Mapping[str, Any]]
 
-_NAMES = {"sysctl": "keys", "sysfs": "paths"}       # the option of the setter that only reads
+_NAMES = {"sysctl": "keys", "sysfs": "paths"}       # the option of each setter that only reads
 
 
 class Machine:
-    """One host in the hands of one experiment."""
+    """One host during one experiment."""
 
     def __init__(self, ask: Ask, run_id: str, allow_busy: bool) -> None:
         self.ask = ask
@@ -27,9 +27,9 @@ class Machine:
         self.allow_busy = allow_busy
 
     def learn(self, toggles: Iterable[Toggle]) -> Settings:
-        """What the toggles are about, from the setters in check mode: nothing is written.
+        """The settings that the toggles change, from the setters in check mode: nothing is written.
 
-        ExperimentError: something would not be set, or a toggle makes no difference.
+        ExperimentError: a value would not be set, or a toggle makes no difference.
         """
         settings = Settings()
         for toggle in toggles:
@@ -41,8 +41,8 @@ class Machine:
         return settings
 
     def bring_about(self, settings: Settings, on: frozenset[str]) -> list[str]:
-        """Bring about the state in which these toggles are on; addresses that something else changed meanwhile."""
-        # Back in the reverse of the order in which a tune makes changes.
+        """Apply the state in which these toggles are on; return addresses that something else changed meanwhile."""
+        # Revert in the reverse of the order in which a tune makes changes.
         kinds = [kind for kind in MODULES if kind in settings.values(on)]
         found: list[str] = []
         for kind in kinds if not on else reversed(kinds):
@@ -53,7 +53,7 @@ class Machine:
         return found
 
     def way_back(self, settings: Settings | None) -> list[Mapping[str, Any]]:
-        """Restore what the journal says this run changed; what could not be restored."""
+        """Restore what this run changed according to the journal; return what could not be restored."""
         values = self.left_behind(self.run_id)
         left = []
         for kind in MODULES:
@@ -66,17 +66,17 @@ class Machine:
         return left
 
     def left_behind(self, run_id: str) -> dict[str, dict[str, Any]]:
-        """The values that would restore what a run changed, by the journal of this boot."""
+        """The values that would restore what a run changed, from the journal of this boot."""
         return self._ask("gpuhost.tuning.journal_info", {"run_id": run_id})["restore_values"]
 
     def left_by_others(self, addresses: Iterable[str]) -> dict[str, list[str]]:
-        """Which of these an earlier run set and nobody restored, with the ids of the runs."""
+        """The addresses that earlier runs set and that were not restored, with the IDs of the runs."""
         wanted = set(addresses)
         return {one["address"]: one["runs"] for one in self._ask("gpuhost.tuning.journal_info", {})["baselines"]
                 if one["address"] in wanted}
 
     def read(self, addresses: Iterable[str]) -> dict[str, Any]:
-        """What tunables are now; those that cannot be read are left out."""
+        """The current values of tunables; those that cannot be read are left out."""
         names: dict[str, list[str]] = {}
         for address in addresses:
             kind, _colon, name = address.partition(":")

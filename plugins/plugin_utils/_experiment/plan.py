@@ -2,11 +2,11 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What an experiment compares with what, and in which order.
+"""The comparisons of an experiment and the order of its runs.
 
-Every arm is a question with two states: A without and B with what is asked about. An arm has its blocks, each one run
-in A and one in B next to each other. A round is one block of every arm, in a new random order, so that whatever drifts
-through the hours drifts through all arms alike.
+Every arm compares two states: A without and B with the change in question. An arm is divided into blocks of one run in
+A and one in B next to each other. A round is one block of every arm in a new random order, so that drift over the hours
+affects all arms alike.
 """
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from .toggles import LEAVE_ONE_OUT, PLAN, Toggle
 
 
 class Arm(NamedTuple):
-    """One question. `before` and `after` are the names of the toggles that are on in the states A and B."""
+    """One comparison. `before` and `after` are the names of the toggles that are on in states A and B."""
 
     name: str
-    toggles: tuple[Toggle, ...]     # those that it tells about
+    toggles: tuple[Toggle, ...]     # those that it measures
     before: frozenset[str]
     after: frozenset[str]
 
@@ -31,7 +31,7 @@ class Arm(NamedTuple):
 
 
 class Slot(NamedTuple):
-    """One run to be made."""
+    """One planned run."""
 
     arm: str
     block: int      # from 1, within its arm
@@ -39,7 +39,7 @@ class Slot(NamedTuple):
 
 
 def make_arms(mode: str, toggles: Sequence[Toggle]) -> list[Arm]:
-    """The whole plan as one arm, or an arm for each toggle: alone, or the plan without it against the whole plan."""
+    """One arm for the whole plan, or one for each toggle: on its own, or the plan without it against the whole plan."""
     everything = frozenset(toggle.name for toggle in toggles)
     if mode == PLAN:
         return [Arm(PLAN, tuple(toggles), frozenset(), everything)]
@@ -49,7 +49,7 @@ def make_arms(mode: str, toggles: Sequence[Toggle]) -> list[Arm]:
 
 
 def schedule(arms: Sequence[Arm], blocks: int, seed: int) -> list[Slot]:
-    """All runs in their order, which the seed decides alone."""
+    """All runs in order, determined by the seed alone."""
     orders = {arm.name: order(blocks, f"{seed} {arm.name}") for arm in arms}
     draw = random.Random(f"{seed} rounds")
     slots = []
@@ -60,7 +60,7 @@ def schedule(arms: Sequence[Arm], blocks: int, seed: int) -> list[Slot]:
 
 
 def count_restarts(slots: Sequence[Slot], arms: Sequence[Arm], slow: frozenset[str]) -> int:
-    """How often a workload is started again that does not feel the toggles named `slow` while it runs."""
+    """The number of restarts for a workload that does not notice the toggles named `slow` while it runs."""
     by_name = {arm.name: arm for arm in arms}
     states = [by_name[slot.arm].on(slot.state) & slow for slot in slots]
     return sum(one != other for one, other in zip(states, states[1:])) + 1 if slow and states else 0

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Before an experiment begins: how many comparisons it makes, whether any of them can stand, and what it would see."""
+"""Before an experiment: its number of comparisons, whether any can be significant, and the smallest visible effect."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,18 +21,18 @@ from .._statistics.power import (
 )
 from .toggles import LEAVE_ONE_OUT
 
-FIRST_RUNS = 4          # of one state, of which noise is told while an experiment runs
+FIRST_RUNS = 4          # in one state, from which noise is estimated during an experiment
 
 
 class Noise(NamedTuple):
-    """The standard deviation of a metric's logarithm from run to run, and the number of runs that tell it."""
+    """The standard deviation of a metric's logarithm between runs, and the number of runs it is estimated from."""
 
     deviation: float
     runs: int
 
 
 def require_findable(blocks: int, comparisons: int) -> None:
-    """ValueError where not even the largest effect could stand."""
+    """ValueError if not even the largest effect could be significant."""
     wanted = blocks_needed(comparisons)
     if blocks >= wanted:
         return
@@ -46,7 +46,7 @@ def require_findable(blocks: int, comparisons: int) -> None:
 
 
 def noise_by_metric(runs: Iterable[Mapping[str, Any]], metrics: Iterable[str]) -> dict[str, Noise]:
-    """Of runs in one state that count; a metric of which too few are known is left out."""
+    """Noise from valid runs in one state; metrics with too few runs are left out."""
     values: dict[str, list[float]] = {name: [] for name in metrics}
     for run in runs:
         for name, found in values.items():
@@ -57,13 +57,13 @@ def noise_by_metric(runs: Iterable[Mapping[str, Any]], metrics: Iterable[str]) -
 
 
 def one_state(runs: Iterable[Mapping[str, Any]], mode: str) -> list[Mapping[str, Any]]:
-    """The runs that count of the state that all arms share: everything off, or with LEAVE_ONE_OUT everything on."""
+    """The valid runs in the state shared by all arms: everything off, or everything on with LEAVE_ONE_OUT."""
     shared = AFTER if mode == LEAVE_ONE_OUT else BEFORE
     return [run for run in runs if run["arm"] is not None and run["state"] == shared and run["discarded"] is None]
 
 
 def power_lines(blocks: int, comparisons: int, known: Mapping[str, Noise], matters: float, when: str) -> list[str]:
-    """What the plan can find; `when` says of which runs the noise is, as in `of 5 earlier runs`."""
+    """What the plan can detect; `when` says which runs the noise is from, for example `of 5 earlier runs`."""
     together = ", corrected together" if comparisons > 1 else ""
     lines = [f"{count(comparisons, 'comparison')}{together}: the smallest p-value that {count(blocks, 'block')} can "
              f"give is {smallest_chance(blocks):.2g}, and {chance_needed(comparisons):.2g} or less is significant"]
@@ -74,7 +74,7 @@ def power_lines(blocks: int, comparisons: int, known: Mapping[str, Noise], matte
 
 
 def noise_lines(blocks: int, comparisons: int, known: Mapping[str, Noise], matters: float, when: str) -> list[str]:
-    """A line for each metric, from how much its value differed between runs of one state."""
+    """A line for each metric, from the variation of its value between runs in one state."""
     lines = []
     for name, found in known.items():
         seen = effect_seen(blocks, comparisons, found.deviation)

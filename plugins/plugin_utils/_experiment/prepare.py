@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""An experiment before its first run: what the user asked for, compared with what is planned, and what it will cost."""
+"""Prepare an experiment before its first run: match the user's request with the plan and estimate the cost."""
 from __future__ import annotations
 
 import random
@@ -19,11 +19,11 @@ from .power_analysis import Noise, comparisons_of, noise_by_metric, power_lines,
 from .record import earlier_runs, seconds_a_run
 from .toggles import AT_ONCE, Excluded, Toggle, choose, make_toggles
 
-_SHOWN = 8      # blocks of the schedule
+_SHOWN = 8      # blocks of the schedule that are shown
 
 
 class Prepared(NamedTuple):
-    """Everything that is decided before a host is touched."""
+    """Everything that is decided before the host is touched."""
 
     benchmark: Benchmark
     toggles: list[Toggle]
@@ -39,7 +39,7 @@ class Prepared(NamedTuple):
 
 
 def prepare(folder: HostFolder, run_id: str, arguments: Mapping[str, Any]) -> Prepared:
-    """ValueError or RecordError: the experiment is not begun, and why."""
+    """ValueError or RecordError: why the experiment is not begun."""
     if arguments["left_alone"]:
         raise ValueError("the experiment was not started: " + "; ".join(arguments["left_alone"]))
     if not arguments["benchmark"]:
@@ -65,7 +65,7 @@ def prepare(folder: HostFolder, run_id: str, arguments: Mapping[str, Any]) -> Pr
 
 
 def read_before(folder: HostFolder, run_id: str) -> dict[str, Any]:
-    """What the audit recorded of the host before it is changed: `boot_id` and `guard` among other things."""
+    """What the audit recorded about the host before any change, including `boot_id` and `guard`."""
     return read_json(folder.run(run_id) / "before.json")
 
 
@@ -78,7 +78,7 @@ def _budget(folder: HostFolder, benchmark: Benchmark, slots: list[Slot], arms: l
 
 
 def schedule_lines(host: str, run_id: str, prepared: Prepared) -> list[str]:
-    """What would be compared, at what cost and in which order."""
+    """The planned comparisons, their cost and their order."""
     lines = [f"{host}: experiment {run_id} with {prepared.benchmark.name!r}: {describe_budget(prepared.budget)}"]
     if prepared.budget["restarts"]:
         lines.append(f"  the workload is restarted {count(prepared.budget['restarts'], 'time')}, which takes "

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""experiment.json: what was compared and run, what came of it, and whether it came to an end."""
+"""experiment.json: the comparisons and runs, their results, and whether the experiment was completed."""
 from __future__ import annotations
 
 import contextlib
@@ -26,13 +26,13 @@ from .toggles import LEAVE_ONE_OUT, PLAN, Excluded
 SCHEMA = "gpuhost.experiment/1"
 EXPERIMENT = "experiment.json"
 LOCK = ".experiment.lock"
-# The report on several metrics together: the worst of what is known.
+# The verdict on several metrics together: the worst one known.
 _ORDER = (HURTS, HELPS, INCONCLUSIVE, NOTHING)
 
 
 def begin(host: str, run_id: str, benchmark: Benchmark, arms: Sequence[Arm], left_out: Sequence[Excluded],
           **more: Any) -> dict[str, Any]:
-    """The document of an experiment that has not run yet; `more` are fields of it as they are."""
+    """The document of an experiment that has not run yet; `more` has further fields."""
     return {
         "schema": SCHEMA, "host": host, "run_id": run_id, "benchmark": benchmark.name, **more,
         "metrics": [{"name": metric.name, "better": metric.better, "unit": metric.unit}
@@ -54,8 +54,8 @@ def _values(arm: Arm) -> dict[str, dict[str, Any]]:
 
 
 def evaluate(document: dict[str, Any], matters: float) -> None:
-    """Record the effect of every arm on every metric, from the blocks that are whole, all judged together: what is
-    kept or acted on is what stands among all of them."""
+    """Record the effect of every arm on every metric, from complete blocks. All effects are tested together, and
+    decisions use only those that are significant among all of them."""
     document["discarded"] = sum(run["discarded"] is not None for run in document["runs"])
     places = [(arm, metric) for arm in document["arms"] for metric in document["metrics"]]
     found = [effect(complete_blocks(document["runs"], arm["name"], metric["name"]), metric["better"], matters,
@@ -67,18 +67,18 @@ def evaluate(document: dict[str, Any], matters: float) -> None:
 
 
 def overall(arm: Mapping[str, Any]) -> str:
-    """One verdict from those of all metrics: one that hurts counts before one that helps."""
+    """One verdict from those of all metrics: a harmful effect takes precedence over a helpful one."""
     verdicts = {found["verdict"] for found in arm["metrics"].values()}
     return next((verdict for verdict in _ORDER if verdict in verdicts), INCONCLUSIVE)
 
 
 def helpful(document: Mapping[str, Any]) -> frozenset[str]:
-    """The names of the arms that help by one metric and hurt by none."""
+    """The names of the arms that help at least one metric and hurt none."""
     return frozenset(arm["name"] for arm in document["arms"] if overall(arm) == HELPS)
 
 
 def measured_entries(document: Mapping[str, Any], arms: Sequence[Arm]) -> list[dict[str, Any]]:
-    """What the audit shows beside the findings that the toggles are about."""
+    """The measurements that the audit shows at the findings that the toggles address."""
     entries = []
     for arm, found in zip(arms, document["arms"]):
         message = "; ".join(f"{name}: {one['said']}" for name, one in found["metrics"].items())
@@ -95,7 +95,7 @@ def _company(document: Mapping[str, Any], arm: Arm) -> str:
 
 
 def result_lines(document: Mapping[str, Any]) -> list[str]:
-    """A line for each arm and metric, and what else there is to say."""
+    """A line for each arm and metric, followed by remarks."""
     rows = [(arm["name"], name, found["said"]) for arm in document["arms"] for name, found in arm["metrics"].items()]
     widths = [max((len(row[column]) for row in rows), default=0) for column in (0, 1)]
     lines = [f"  {arm:<{widths[0]}}  {metric:<{widths[1]}}  {message}" for arm, metric, message in rows]
@@ -111,7 +111,7 @@ def result_lines(document: Mapping[str, Any]) -> list[str]:
 # -- on the controller ------------------------------------------------------------------------------------------------
 
 def write(folder: HostFolder, document: Mapping[str, Any], newest: bool) -> pathlib.Path:
-    """Keep it with its run, and as the newest of the host."""
+    """Write the record to its run, and as the newest of the host if `newest`."""
     path = folder.run(document["run_id"]) / EXPERIMENT
     write_json(path, document)
     if newest:
@@ -121,15 +121,15 @@ def write(folder: HostFolder, document: Mapping[str, Any], newest: bool) -> path
 
 def cut_short(folder: HostFolder, boot_id: str | None,
               left_behind: Callable[[str], Mapping[str, Mapping[str, Any]]]) -> str | None:
-    """What an experiment left changed that began in this boot and did not come to an end, None for nothing.
+    """What an experiment of this boot that was cut short left changed, None if nothing.
 
-    `left_behind` tells by the journal of the host what restores what a run changed.
+    `left_behind` returns the values that restore what a run changed, from the journal of the host.
     """
     earlier = unfinished(folder, boot_id)
     if earlier is None:
         return None
     run_id = earlier["run_id"]
-    # Over an earlier run's value the journal keeps ours in mind after we brought that one back.
+    # If we changed a value of an earlier run, the journal keeps our entry after we set that value again.
     left = [f"{kind}:{name}" for kind, named in left_behind(run_id).items() for name, value in named.items()
             if value["set"] != value.get("only_from")]
     if not left:
@@ -139,7 +139,7 @@ def cut_short(folder: HostFolder, boot_id: str | None,
 
 
 def unfinished(folder: HostFolder, boot_id: str | None) -> dict[str, Any] | None:
-    """The last experiment of a host where it did not come to an end in this boot, None where it did."""
+    """The last experiment of a host if it was cut short in this boot, otherwise None."""
     path = folder.path / EXPERIMENT
     if not path.exists():
         return None
@@ -150,7 +150,7 @@ def unfinished(folder: HostFolder, boot_id: str | None) -> dict[str, Any] | None
 
 
 def earlier_runs(folder: HostFolder, benchmark: Benchmark) -> list[dict[str, Any]]:
-    """The runs of this very benchmark on this host that count, from its last record; none where there is none."""
+    """The valid runs of the same benchmark on this host, from its last record; empty without one."""
     try:
         document = read_json(folder.path / BENCHMARK)
     except RecordError:
@@ -162,13 +162,13 @@ def earlier_runs(folder: HostFolder, benchmark: Benchmark) -> list[dict[str, Any
 
 
 def seconds_a_run(folder: HostFolder, benchmark: Benchmark) -> float | None:
-    """What a run of this benchmark took on this host, the longest of those that count; None if not known."""
+    """The longest duration of valid runs of this benchmark on this host; None if unknown."""
     return max((run["seconds"] for run in earlier_runs(folder, benchmark) if run["seconds"]), default=None)
 
 
 @contextlib.contextmanager
 def hold(path: pathlib.Path, run_id: str, wait: bool = False) -> Iterator[None]:
-    """Hold a lock on the controller, or say who does. The kernel lets go of it where its holder is killed."""
+    """Hold a lock on the controller, or report who holds it. The kernel releases it if its holder is killed."""
     try:
         modes.make_folder(path.parent)
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, modes.of_file(path))

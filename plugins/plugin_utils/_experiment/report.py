@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What an experiment found, for people: the effect of each change, how sure it is, and under which conditions."""
+"""Report an experiment: the effect of each change, its uncertainty, and the conditions of the runs."""
 from __future__ import annotations
 
 import pathlib
@@ -26,7 +26,7 @@ _ENDS = {"before": "its original settings", "after": "all changes", "best": "the
 
 
 def read(folder: pathlib.Path, _facts: dict[str, Any]) -> Section | None:
-    """The newest experiment of a host; None without one."""
+    """The section for the newest experiment of a host; None without one."""
     document = host_folder.read_document(folder / EXPERIMENT, SCHEMA_EXPERIMENT)
     return section(document) if document else None
 
@@ -66,7 +66,7 @@ def _sentence(message: str) -> str:
 
 
 def _counted(document: dict[str, Any]) -> list[dict[str, Any]]:
-    """The runs that count: not warm-ups, not discarded."""
+    """The valid runs: no warm-ups, none that were discarded."""
     return [run for run in document["runs"] if run["arm"] is not None and run["discarded"] is None]
 
 
@@ -79,7 +79,7 @@ def _discarded(document: dict[str, Any]) -> list[str]:
 
 
 def _conditions(document: dict[str, Any]) -> list[str]:
-    """The ranges of what was recorded beside the runs that count; what nobody could read is not mentioned."""
+    """The ranges of conditions recorded with valid runs; values that could not be read are not mentioned."""
     ends = [end for run in _counted(document) for end in (run["conditions"] or {}).values() if isinstance(end, dict)]
     gpus = [gpu for end in ends for gpu in end.get("gpus") or []]
     lines = [_range("GPUs", (gpu.get("temperature_c") for gpu in gpus), "°C"),
@@ -102,7 +102,7 @@ def _range(name: str, numbers: Iterable[Any], unit: str) -> str:
 
 
 def _several(document: dict[str, Any]) -> list[str]:
-    """How many comparisons there were, as each of them has its chance to be called although nothing differs."""
+    """How many comparisons were made: each one adds to the chance of a false positive."""
     compared = [found for arm, metric, found in _compared(document) if found["low"] is not None]
     called = [found for found in compared if found.get("alone", found["verdict"]) in (HELPS, HURTS)]
     if len(compared) < 2:
@@ -136,7 +136,7 @@ def _effect_row(arm: dict[str, Any], metric: str, found: dict[str, Any], alone: 
 
 
 def _to_know(found: dict[str, Any], alone: bool) -> str:
-    """What the numbers do not say. `alone`: it does not stand where all comparisons are judged together."""
+    """Remarks on the numbers. `alone`: an effect is not significant when all comparisons are tested together."""
     if found["verdict"] in (HELPS, HURTS):
         return "one of several comparisons: may be chance, repeat it separately" if alone else "-"
     if _only_alone(found):

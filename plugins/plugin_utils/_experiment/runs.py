@@ -2,9 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The runs of an experiment: from state to state, a run in each, and what becomes of those that do not count.
+"""Execute the runs of an experiment: switch states, make a run in each, and repeat discarded ones.
 
-A run counts once the setters have found, behind it, that every setting is still what it was brought to before it.
+A run counts once the setters have verified after it that every setting still has its value from before it.
 """
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ Run = dict[str, Any]
 
 
 class Bench:
-    """The user's benchmark as an experiment needs it; each callable may raise ValueError with `run`, a failed run."""
+    """The user's benchmark as an experiment uses it; each callable may raise ValueError with `run`, the failed run."""
 
     def __init__(self, measure: Callable[[int, bool], Run], restart: Callable[[int], None] | None, warm_up: int,
                  users_chosen: bool) -> None:
-        self.measure = measure              # (number, whether it is to warm up) -> the run in the record's form
-        self.restart = restart              # (number of the run behind it); None: nothing is restarted
-        self.warm_up = warm_up              # runs before the first one, and behind every restart
-        self.users_chosen = users_chosen    # whether the user said who may use a GPU
+        self.measure = measure              # (number, whether it is a warm-up) -> the run in the record's form
+        self.restart = restart              # (number of the run that follows); None: nothing is restarted
+        self.warm_up = warm_up              # runs before the first one, and after every restart
+        self.users_chosen = users_chosen    # whether the user listed who may use a GPU
 
 
 class Experiment:
-    """What has been run so far. `note` is called with every run, so that the record is never far behind."""
+    """The runs so far. `note` is called after every run to keep the record up to date."""
 
     def __init__(self, machine: Machine, settings: Settings, arms: Sequence[Arm], bench: Bench,
                  note: Callable[[Run], None], pause: Callable[[], None], deadline: float | None) -> None:
@@ -45,25 +45,25 @@ class Experiment:
         self.arms = {arm.name: arm for arm in arms}
         self.bench = bench
         self.note = note
-        self.pause = pause              # before a block is run again
-        self.deadline = deadline        # time.monotonic() behind which no block is begun
+        self.pause = pause              # before a block is repeated
+        self.deadline = deadline        # time.monotonic() after which no block is begun
         self.runs: list[Run] = []
-        self.failed = 0                 # runs that did not count
+        self.failed = 0                 # discarded runs
         self.on: frozenset[str] = frozenset()
-        # What a workload that runs already does not feel.
+        # Changes that a running workload does not notice.
         self.slow = frozenset(toggle.name for arm in arms for toggle in arm.toggles if toggle.takes_effect != AT_ONCE)
         self.restarts = bool(bench.restart and self.slow)
 
     def run(self, slots: Sequence[Slot]) -> str | None:
-        """All runs in their order; why there are fewer, None where there are not.
+        """Make all runs in order; return why there are fewer, or None.
 
-        ExperimentError, or the ValueError of a run that failed: it cannot go on.
+        ExperimentError, or the ValueError of a failed run: the experiment cannot continue.
         """
         ended = None
         if not self.restarts:
             self._warm_up()
         queue, limit = deque(slots), may_discard(len(slots))
-        unsure: tuple[Slot, Run] | None = None      # the last run, until the setters have looked behind it
+        unsure: tuple[Slot, Run] | None = None      # the last run, until the setters have verified the state after it
         while queue or unsure:
             if queue and self._late(queue[0]):
                 ended = f"stopped: the time budget is used up, with {count(len(queue), 'run')} not made"
@@ -84,7 +84,7 @@ class Experiment:
         return ended
 
     def _again(self, slot: Slot, run: Run, queue: deque[Slot], slots: Sequence[Slot], limit: int) -> None:
-        """A block is run as a whole or not at all: begin it again, unless too much went wrong already."""
+        """Repeat a whole block, as half a block is of no use, unless too many runs were discarded already."""
         self.failed += 1
         if self.failed > limit:
             raise ExperimentError(f"{self.failed} runs do not count, at most {limit} may; the last one: "
@@ -98,12 +98,12 @@ class Experiment:
         queue.extendleft(reversed([one for one in slots if (one.arm, one.block) == block]))
 
     def _late(self, slot: Slot) -> bool:
-        """Whether time is up, and this run would be the first of its block."""
+        """Whether the time is up and this run would be the first of its block."""
         begun = any((run["arm"], run["block"]) == (slot.arm, slot.block) for run in self.runs)
         return self.deadline is not None and time.monotonic() > self.deadline and not begun
 
     def _switch(self, slot: Slot, unsure: Run | None) -> list[str]:
-        """Bring about the state of a run; what something else changed since the last one, which is discarded then."""
+        """Apply the state of a run; return what changed since the last run, which is discarded in that case."""
         on = self.arms[slot.arm].on(slot.state)
         try:
             foreign = self.machine.bring_about(self.settings, on)
@@ -145,7 +145,7 @@ class Experiment:
                                   "Remove the metric")
 
     def _attempt(self, slot: Slot | None, warm_up: bool) -> Run:
-        """One run, kept whatever came of it."""
+        """Make one run and keep it, whatever its result."""
         try:
             run = self._keep(slot, self.bench.measure(len(self.runs) + 1, warm_up))
         except ValueError as problem:

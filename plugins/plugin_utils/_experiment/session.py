@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""One experiment on one host from its first write to its last: the runs, the end that the user chose, the record.
+"""One experiment on one host from first to last write: the runs, the final state the user chose, the record.
 
-Whatever happens in between, the settings are brought to where they belong: by this process where it lives, else by
-restore, for which the journal on the host has every write.
+The settings always reach their final state: through this process as long as it lives, otherwise through restore, for
+which the journal on the host has every write.
 """
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ from .settings import ConcurrentChange, ExperimentError, Settings
 BEFORE, AFTER, BEST = ENDS = ("before", "after", "best")
 FINISHED = "finished"
 WAY_BACK_SECONDS = 120
-CONTROLLER_LOCK = ".benchmark.lock"     # beside the folders of the hosts
+CONTROLLER_LOCK = ".benchmark.lock"     # next to the folders of the hosts
 
 Say = Callable[[str], None]
 
 
 class Session:
-    """`arguments` are those of the action; `say` shows a line to the user."""
+    """`arguments` are those of the action; `say` prints a line for the user."""
 
     def __init__(self, folder: HostFolder, machine: Machine, prepared: Prepared, arguments: Mapping[str, Any],
                  say: Say, loud: bool) -> None:
@@ -48,18 +48,18 @@ class Session:
         self.prepared = prepared
         self.arguments = arguments
         self.say = say
-        self.loud = loud        # a line for every run
+        self.loud = loud        # one line per run
         self.interruptions = Interruptions()
         self.noise_told = bool(prepared.noise)
         self.host = folder.path.name
-        self.changes: list[dict[str, Any]] = []     # the outcome of each setting, as setters tell it
+        self.changes: list[dict[str, Any]] = []     # the outcome of each setting, in the form of setters
         self.document = record.begin(
             self.host, machine.run_id, prepared.benchmark, prepared.arms, prepared.left_out,
             boot_id=prepared.boot_id, measured_at=_now(), mode=arguments["mode"], budget=prepared.budget,
             blocks=arguments["blocks"], seed=prepared.seed, matters=arguments["matters"], end_state=arguments["end"])
 
     def carry_out(self) -> dict[str, Any]:
-        """The finished document. ExperimentError: nothing was begun. Comes back only where no signal came."""
+        """The finished document. ExperimentError: nothing was begun. Returns only if no signal arrived."""
         settings = self.machine.learn(self.prepared.toggles)
         self._tell_of_others(settings)
         inexact = self.machine.read(settings.inexact)
@@ -111,7 +111,7 @@ class Session:
 
     @contextlib.contextmanager
     def _alone(self, benchmark: Benchmark) -> Iterator[None]:
-        """Of benchmarks that run on the controller one at a time, however many hosts are experimented on."""
+        """Run benchmarks on the controller one at a time, however many hosts are experimented on."""
         if benchmark.where != CONTROLLER:
             yield
             return
@@ -142,8 +142,8 @@ class Session:
         self.say(clean(f"{self.host}: run {run['number']}: {place}: {message}"))
 
     def _tell_of_noise(self) -> None:
-        """Once, after the first runs in one state: what will be seen beside their noise. Nothing is compared yet, and
-        nothing depends on it."""
+        """Print, once after the first runs in one state, which effects can be seen beside their noise. No comparison is
+        made yet, and nothing depends on it."""
         runs = one_state(self.document["runs"], self.arguments["mode"])
         if self.noise_told or len(runs) < FIRST_RUNS:
             return
@@ -156,20 +156,20 @@ class Session:
     # -- the end ------------------------------------------------------------------------------------------------------
 
     def _end(self, settings: Settings, inexact: Mapping[str, Any]) -> None:
-        """Bring the settings to where they belong, and record where they are."""
+        """Set the final state and record the settings."""
         document = self.document
         complete = self._evaluate()
         try:
             with at_most(WAY_BACK_SECONDS):
                 left = self._leave(settings, self._wanted(complete))
-                # A boot, or something else, may have changed more than the restore could tell.
+                # A reboot or something else may have changed more than the restore could see.
                 settings.note_values(self.machine.read(settings.all))
                 now = self.machine.read(settings.inexact)
             document["drift"] = [{"address": address, "before": inexact.get(address), "after": value}
                                  for address, value in now.items() if value != inexact.get(address)]
         except TimeLimitReached:
             left = [f"the restore took more than {WAY_BACK_SECONDS} s"]
-        except Exception as problem:      # a lost connection, a full disk: whatever it is, it must be said
+        except Exception as problem:      # a lost connection, a full disk: report it whatever it is
             left = [f"the restore failed: {one_line(problem)}"]
         self.changes = settings.outcomes()
         document["state"] = {address: one.seen for address, one in settings.all.items()}
@@ -184,8 +184,8 @@ class Session:
             write_overrides(self.folder, document, self.arguments["overrides"])
 
     def _evaluate(self) -> bool:
-        """Record what came of it, as far as it came; whether it is complete. Nothing may come between the runs and
-        the restore."""
+        """Record the results as far as they go; return whether they are complete. Nothing may delay the restore after
+        the runs."""
         try:
             record.evaluate(self.document, self.arguments["matters"])
         except (ValueError, ArithmeticError) as problem:
@@ -194,11 +194,11 @@ class Session:
 
     @property
     def complete(self) -> bool:
-        """Whether the verdicts are those of an experiment that was carried out."""
+        """Whether the verdicts are those of a completed experiment."""
         return self.document["ended"] == FINISHED or self.document["ended"].startswith("stopped: ")
 
     def _wanted(self, complete: bool) -> frozenset[str]:
-        """The toggles that are to be on at the end. After a failure none: nothing is known about them."""
+        """The toggles that are on at the end: none after a failure, as nothing is known about them."""
         arms, end = self.prepared.arms, self.arguments["end"]
         if end == BEFORE or not (complete or self.interruptions.signal):
             return frozenset()
@@ -207,7 +207,7 @@ class Session:
         return frozenset(toggle.name for arm in chosen for toggle in arm.toggles)
 
     def _leave(self, settings: Settings, on: frozenset[str]) -> list[str]:
-        """Bring about the last state; what is not where it belongs."""
+        """Apply the final state; return what could not be set."""
         if on:
             try:
                 self.machine.bring_about(settings, on)

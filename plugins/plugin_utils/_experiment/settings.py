@@ -2,11 +2,11 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The settings of an experiment: what each is without and with its toggle, what it was last seen as, and the values
-that lead from one state to another.
+"""The settings of an experiment: their values without and with a toggle, the value last seen, and the values to write
+for a change of state.
 
-Every value that is given to a setter is guarded by what was seen last. So one call of a setter does three things: it
-tells whether something else changed something since the last one, it brings the state about, and it reads it back.
+Every value passed to a setter is guarded by the value seen last. One call of a setter therefore does three things: it
+reports whether something else changed a value since the last call, applies the state, and reads it back.
 """
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from .toggles import Toggle
 
 
 class ExperimentError(Exception):
-    """The experiment cannot go on; what it set is taken back."""
+    """The experiment cannot continue; what it set is restored."""
 
 
 class ConcurrentChange(ExperimentError):
-    """A setting has neither of the two values of the experiment."""
+    """A setting has neither of the experiment's two values."""
 
 
 class Setting:
-    """One tunable. A companion is one that the kernel changes along: it is restored, never asked for."""
+    """One tunable. A companion is one that the kernel changes as a side effect: it is restored but never set."""
 
     def __init__(self, toggle: str, before: Any, after: Any, companion: bool) -> None:
         self.toggle = toggle
@@ -42,10 +42,10 @@ class Settings:
 
     def __init__(self) -> None:
         self.all: dict[str, Setting] = {}
-        self.inexact: list[str] = []        # addresses that the kernel recalculates too, and nobody restores
+        self.inexact: list[str] = []        # addresses that the kernel recalculates too and that are not restored
 
     def learn(self, toggle: Toggle, kind: str, answer: Mapping[str, Any]) -> None:
-        """Take what a setter in check mode says of a toggle: its tunables, what they are, and what they would be.
+        """Add the tunables of a toggle with their current and future values, as a setter in check mode reports them.
 
         ExperimentError: one of them would not be set.
         """
@@ -62,15 +62,15 @@ class Settings:
                          if address not in self.inexact]
 
     def differ(self, toggle: Toggle) -> bool:
-        """Whether the toggle changes anything at all."""
+        """Whether the toggle changes anything."""
         return any(setting.before != setting.after for setting in self.all.values() if setting.toggle == toggle.name)
 
     def values(self, on: frozenset[str]) -> dict[str, dict[str, Any]]:
-        """What setters are given for the state in which these toggles are on; a kind for each call."""
+        """The arguments of setters for the state in which these toggles are on, by kind: one call each."""
         shape: dict[str, dict[str, Any]] = {}
         for address, setting in self.all.items():
             if setting.toggle in on and setting.companion:
-                continue        # it follows
+                continue        # it follows another setting
             target = setting.after if setting.toggle in on else setting.before
             back = {"restores": True} if target == setting.before else {}
             kind, _colon, name = address.partition(":")
@@ -78,10 +78,10 @@ class Settings:
         return shape
 
     def take(self, changes: Iterable[Mapping[str, Any]]) -> tuple[list[str], bool]:
-        """Take what a setter did: the addresses that were not as we left them, and whether it is to be asked again.
+        """Process a setter's result: return the addresses that had changed since our last write, and whether to retry.
 
-        That is so where something else set one of our own two values, which a guard refused to go on from.
-        SomebodyElse: a third value, which is left alone. ExperimentError: a refusal.
+        Retry if something else set one of our own two values and a guard refused to overwrite it. ConcurrentChange: a
+        third value, which is left in place. ExperimentError: a refusal.
         """
         foreign, refused, third, again = [], [], [], False
         for change in changes:
@@ -104,25 +104,25 @@ class Settings:
         if third:
             raise ConcurrentChange("a setting of the experiment was changed by something else and is left alone: "
                                    + "; ".join(third))
-        # Of a group that goes together one refusal holds back the others.
+        # A refusal in a group that is set together holds back the others.
         if refused and not again:
             raise ExperimentError("\n".join(change_lines(refused)))
         return foreign, again
 
     def seen(self, changes: Iterable[Mapping[str, Any]]) -> None:
-        """Take what the restore read back."""
+        """Note what the restore read back."""
         for change in changes:
             if change["address"] in self.all and change["after"] is not None:
                 self.all[change["address"]].seen = change["after"]
 
     def note_values(self, values: Mapping[str, Any]) -> None:
-        """Take what was read at the end, by address."""
+        """Note the values that were read at the end, by address."""
         for address, value in values.items():
             if address in self.all:
                 self.all[address].seen = value
 
     def outcomes(self) -> list[dict[str, Any]]:
-        """The outcome of each setting, as setters tell it: changed where it is left with its toggle on."""
+        """The outcome of each setting in the form of setters: changed if it is left with its toggle on."""
         return [{"address": address, "before": one.before, "wanted": one.after, "after": one.seen, **_became(one),
                  "error": None, "certainty": None, "inexact": []}
                 for address, one in self.all.items() if not one.companion]

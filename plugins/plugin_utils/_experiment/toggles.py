@@ -2,11 +2,11 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What an experiment switches: the changes of a plan, those that hang together as one toggle.
+"""The toggles of an experiment: the changes of a plan, with dependent changes grouped.
 
-Changes of one check are one toggle, however many devices they are about, and so are tunables that the kernel couples.
-MaxReadReq and modules are switched only together with everything else that is planned: a link that is written to over
-and over, or a module that comes and goes under a workload, is no fair comparison and no kindness to a host.
+All changes of one check form one toggle, whatever the number of devices, and so do tunables that the kernel couples.
+MaxReadReq and modules are switched only together with everything else in the plan: rewriting a link register over and
+over, or loading and unloading a module below a workload, is neither a fair comparison nor safe for the host.
 """
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .._render.text import count
 
 PLAN, ONE_AT_A_TIME, LEAVE_ONE_OUT = "plan", "one_at_a_time", "leave_one_out"
 MODES = (PLAN, ONE_AT_A_TIME, LEAVE_ONE_OUT)
-MOST_TOGGLES = 8        # each is a pair of runs in every block
+MOST_TOGGLES = 8        # each adds two runs to every block
 
 AT_ONCE, NEW_ALLOCATIONS, WORKLOAD_RESTART = TAKES_EFFECT = ("at_once", "new_allocations", "workload_restart")
 _AS_A_WHOLE = ("pcie_maxreadreq", "module")
@@ -30,7 +30,7 @@ _ONE_CPU = re.compile(r"/cpu\d+/")
 
 
 class Toggle(NamedTuple):
-    """Changes that are made and taken back together."""
+    """Changes that are made and undone together."""
 
     name: str
     changes: tuple[Mapping[str, Any], ...]      # as in a plan
@@ -41,17 +41,17 @@ class Toggle(NamedTuple):
 
     @property
     def checks(self) -> list[tuple[str, str | None]]:
-        """The findings that this would settle: check and subject, each once."""
+        """The findings that this would fix: check and subject, without duplicates."""
         return list(dict.fromkeys((change["check"], change["subject"]) for change in self.changes if change["check"]))
 
     @property
     def takes_effect(self) -> str:
-        """When the last of its changes is felt; one that no check knows is taken for the slowest."""
+        """When the last of its changes takes effect; a change of no known check is taken for the slowest."""
         return max((change["takes_effect"] or WORKLOAD_RESTART for change in self.changes), key=TAKES_EFFECT.index)
 
     @property
     def values(self) -> dict[str, dict[str, Any]]:
-        """What is wanted, in the shape of a plan."""
+        """The wanted values, in the form of a plan."""
         shape: dict[str, dict[str, Any]] = {}
         for change in self.changes:
             kind, _colon, name = change["address"].partition(":")
@@ -60,16 +60,16 @@ class Toggle(NamedTuple):
 
 
 class Excluded(NamedTuple):
-    """What is planned and not compared, and why."""
+    """A planned change that is not compared, and why."""
 
     address: str
     reason: str
 
 
 def choose(planned: Iterable[Mapping[str, Any]], named: Sequence[str]) -> list[Mapping[str, Any]]:
-    """The changes that would be made, or of them those that the user named by check or address.
+    """The changes that would be made, or those among them that the user named by check or address.
 
-    ValueError: a name that stands for none of them.
+    ValueError: a name that matches none of them.
     """
     changes = [change for change in planned if change["outcome"] == WOULD_CHANGE]
     for name in named:
@@ -82,10 +82,10 @@ def choose(planned: Iterable[Mapping[str, Any]], named: Sequence[str]) -> list[M
 
 def make_toggles(changes: Iterable[Mapping[str, Any]], mode: str,
                  starts_anew: bool) -> tuple[list[Toggle], list[Excluded]]:
-    """The toggles of an experiment, and what cannot be compared in it.
+    """The toggles of an experiment, and the changes that it cannot compare.
 
-    `starts_anew`: every run sees a workload that began after the switch, be it the benchmark's own or one that is
-    restarted. ValueError: nothing is left, or more than can be told apart.
+    `starts_anew`: the workload of every run starts after the switch, either with the benchmark or by a restart.
+    ValueError: nothing is left, or more toggles than can be distinguished.
     """
     fair, left_out = [], []
     for toggle in _group(changes):
@@ -115,7 +115,7 @@ def _unfair(toggle: Toggle, mode: str, starts_anew: bool) -> str | None:
 
 
 def _group(changes: Iterable[Mapping[str, Any]]) -> list[Toggle]:
-    """Changes by what they share: their check, or something that the kernel couples."""
+    """Group changes by what they share: their check, or a coupling in the kernel."""
     groups: list[tuple[set[str], list[Mapping[str, Any]]]] = []
     for change in changes:
         keys, members = {_own_key(change), *_coupled(change["address"])}, [change]
