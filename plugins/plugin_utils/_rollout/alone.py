@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""One rollout at a time: whether another one is under way in the same report folder, on this controller or another."""
+"""Allow one rollout at a time per report folder: whether another one is under way, on this controller or another."""
 from __future__ import annotations
 
 import contextlib
@@ -15,15 +15,17 @@ from .._records import host_folder, modes
 from .._render.text import count
 from . import rollout as rollout_state
 
-# Silently for so long a rollout of another machine has ended: a batch notes each host before and after.
+# A rollout of another machine has ended after this much silence: a batch records each host before and after.
 SILENT_SECONDS = 1800
-_LOOKED_AT = 20     # records; older ones have ended
+_LOOKED_AT = 20     # newest records to check; older rollouts have ended
 
 
 @contextlib.contextmanager
 def alone(report_dir: str, hosts: Sequence[str], now: datetime.datetime) -> Iterator[None]:
-    """Within it a rollout over `hosts` may be recorded. RecordError: another one is under way, over several hosts as
-    this one is, or over one of these."""
+    """Allow recording a rollout over `hosts` within the block.
+
+    RecordError: another rollout is under way that shares a host with it, or both are over several hosts.
+    """
     folder = host_folder.RunsFolder(report_dir, rollout_state.FOLDER).path
     try:
         modes.make_folder(folder)
@@ -58,7 +60,7 @@ def _recorded(report_dir: str) -> Iterator[rollout_state.Rollout]:
 
 
 def under_way(rollout: rollout_state.Rollout, now: datetime.datetime) -> bool:
-    """Whether it continues, as far as anybody can tell: of this machine by its process, of another by its last word."""
+    """Whether it is running, as far as known: on this machine by its process, on another by its last record."""
     document = rollout.document
     process = document.get("process")
     if document["ended_at"] or document["stopped"] or process is None:
@@ -69,7 +71,7 @@ def under_way(rollout: rollout_state.Rollout, now: datetime.datetime) -> bool:
 
 
 def _last_word(rollout: rollout_state.Rollout) -> float:
-    """When something was last record, or will be: it says before it soaks until when."""
+    """When the last record was or will be written: before a soak time, its end is recorded."""
     times = [0.0]
     for path in (rollout.folder / "rollout.json", *(rollout.folder / "hosts").glob("*.json")):
         with contextlib.suppress(OSError):

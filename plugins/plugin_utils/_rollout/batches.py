@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""In which batches a rollout goes over its hosts, and which hosts are rechecked between them."""
+"""The batches of a rollout, and the hosts to recheck between them."""
 from __future__ import annotations
 
 import json
@@ -10,15 +10,15 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-MOST = 25               # hosts in a batch, whatever was asked for
+MOST = 25               # hosts in a batch, whatever was requested
 _SIZE = re.compile(r"\d+%?")
 
 
 def sizes(asked: Any, hosts: int) -> list[int]:
-    """Batch sizes for Ansible's `serial`, from what it takes itself: a number, a percentage, or a list of them.
+    """Batch sizes for Ansible's `serial`, from the values it accepts: a number, a percentage, or a list of them.
 
-    The last one repeats. A percentage is of all hosts. ValueError for anything else: Ansible would take an odd one,
-    or zero, for all hosts at once.
+    The last one repeats. A percentage is of all hosts. ValueError for anything else: Ansible would treat an invalid
+    value, or zero, as all hosts at once.
     """
     parts = _parts(asked)
     found = []
@@ -32,7 +32,7 @@ def sizes(asked: Any, hosts: int) -> list[int]:
 
 
 def _parts(asked: Any) -> Sequence[Any]:
-    # -e gpuhost_serial='[1, 2, "5%"]' and -e gpuhost_serial=1,2,5% arrive as text.
+    # -e gpuhost_serial='[1, 2, "5%"]' and -e gpuhost_serial=1,2,5% arrive as strings.
     if isinstance(asked, str) and asked.strip().startswith("["):
         try:
             asked = json.loads(asked)
@@ -47,10 +47,10 @@ def _parts(asked: Any) -> Sequence[Any]:
 
 
 def look_again(batches: Sequence[Sequence[str]], fine: set[str], most: int, looked: Mapping[str, int]) -> list[str]:
-    """The hosts to look at again after the last of `batches`: at most `most` of those that are `fine` so far.
+    """The hosts to recheck after the last of `batches`: at most `most` of those that are `fine` so far.
 
-    Those of the newest batch first, then those that have run longest with the change, then the others by the batch
-    after which they were `looked` at last. So the cost of a rollout grows with its hosts and not with their square.
+    Hosts of the newest batch come first, then those that have run longest with the change, then the others by the
+    batch after which they were last checked (`looked`). The cost of a rollout thus grows linearly with its hosts.
     """
     newest, *older = [[host for host in batch if host in fine] for batch in reversed(batches)]
     first = [host for batch in batches[:2] for host in batch if host in fine and host not in newest]

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The gate of a rollout: the outcome of every host so far, and whether the next batch may come."""
+"""The gate of a rollout: the outcome of every host so far, and whether the next batch may start."""
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -15,9 +15,9 @@ SHOWN = 10      # hosts in a message; all of them are in the record
 
 
 def decide(rollout: rollout_state.Rollout, alive: set[str]) -> dict[str, dict[str, Any]]:
-    """The state of every host: what is on record, corrected by whether Ansible still has it among its hosts.
+    """The state of every host: the recorded one, corrected by whether Ansible still counts the host as alive.
 
-    Ansible drops hosts that failed or cannot be reached, and a record cannot tell what happened after it was written.
+    Ansible drops hosts that failed or are unreachable, and a record cannot tell what happened after it was written.
     """
     return {host: _corrected(entry, host in alive) for host, entry in rollout.states().items()}
 
@@ -34,13 +34,13 @@ def _corrected(entry: dict[str, Any], alive: bool) -> dict[str, Any]:
 
 
 def bad(states: Mapping[str, dict[str, Any]], check: bool = False) -> list[str]:
-    """The hosts that count against the limit. In check mode a refusal is a result."""
+    """The hosts that count against the limit. In check mode a refusal is a result, not a failure."""
     allowed = rollout_state.FINE | ({rollout_state.REFUSED} if check else set())
     return [host for host, entry in states.items() if entry["state"] not in allowed]
 
 
 def verdict(rollout: rollout_state.Rollout, states: Mapping[str, dict[str, Any]], most: int) -> str | None:
-    """Why the rollout ends here; None where the next batch may come."""
+    """Why the rollout stops here; None if the next batch may start."""
     found = bad(states, rollout.document["check"])
     if len(found) <= most:
         return None
@@ -55,7 +55,7 @@ def verdict(rollout: rollout_state.Rollout, states: Mapping[str, dict[str, Any]]
 
 
 def record(rollout: rollout_state.Rollout, states: Mapping[str, dict[str, Any]], stopped: str | None) -> None:
-    """Record what the gate saw, for the summary and for the next batch."""
+    """Record the decision of the gate, for the summary and for the next batch."""
     known = rollout.states()
     for host, entry in states.items():
         if entry != known[host]:
@@ -67,10 +67,10 @@ def record(rollout: rollout_state.Rollout, states: Mapping[str, dict[str, Any]],
 
 
 def require_passed(rollout: rollout_state.Rollout) -> None:
-    """ValueError unless the gate after the last batch let the rollout go on.
+    """ValueError unless the gate after the last batch let the rollout continue.
 
-    A batch in which no host was left has no gate. Ansible ends the play then, as it does after a gate that failed, but
-    it counts a host twice that failed and then was lost, and may go on.
+    A batch that lost all its hosts has no gate. Ansible then ends the play, as after a gate that failed, but it counts
+    a host twice that failed and then became unreachable, and may continue.
     """
     if not rollout.document["batches"][-1]["passed"]:
         raise ValueError(rollout.document["stopped"]

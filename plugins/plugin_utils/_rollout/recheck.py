@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""A host that was changed a while ago, rechecked: is it still as the run left it, and as healthy as before it."""
+"""Recheck a host that was changed earlier: whether it still has the values of the run, and is as healthy as before."""
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -13,12 +13,12 @@ from .._render.text import show
 
 
 def harm(before: Mapping[str, Any], facts: Mapping[str, Any]) -> list[str]:
-    """What is worse on a device than `before`, the record before.json of the run."""
+    """Devices that are worse than in `before`, the record before.json of the run."""
     return [f"{entry['device']}: {entry['what']}" for entry in health.triggers(before["guard"], health.observe(facts))]
 
 
 def drift(changed: Mapping[str, Any], facts: Mapping[str, Any]) -> list[str]:
-    """Which of `changed`, the values that the run left by address, are others now, or cannot be read any more."""
+    """The values in `changed` (left by the run, by address) that differ now or cannot be read any more."""
     found = []
     for address, left in changed.items():
         reading = facts["tunables"].get(address) or {"status": "absent", "value": None}

@@ -2,11 +2,11 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The record of one rollout on the controller: which batches there were, and the outcome of every host.
+"""The record of one rollout on the controller: its batches, and the outcome of every host.
 
-`<report_dir>/.rollouts/<run id>/rollout.json` is written by one task at a time; `hosts/<inventory_hostname>.json`
-beside it by whoever works on that host, before and after everything that may fail. So a host that is in a batch and
-has no file was not reached, and one that was being changed when everything stopped still says so.
+`<report_dir>/.rollouts/<run id>/rollout.json` is written by one task at a time; `hosts/<inventory_hostname>.json` next
+to it by the worker of that host, before and after everything that may fail. So a host of a batch without a file was not
+reached, and one that was being changed when everything stopped is still recorded as such.
 """
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ SCHEMA = "gpuhost.rollout/1"
 
 # States of a host. The first four are fine.
 CHANGED, UNCHANGED, WOULD_CHANGE, WAITING = "changed", "unchanged", "would_change", "waiting"
-CHANGING = "changing"           # changes are under way; found afterwards: it was left in the middle of them
-REFUSED = "refused"             # a planned change was refused, or the host was left alone
-HARMED, RESTORED = "harmed", "restored"     # a device is worse off than before; the run on it was taken back
+CHANGING = "changing"           # changes are under way; if found afterwards, they were interrupted
+REFUSED = "refused"             # a planned change was refused, or the host was skipped
+HARMED, RESTORED = "harmed", "restored"     # a device is worse than before; the run on it was undone
 FAILED, UNREACHABLE = "failed", "unreachable"
-UNGATED = "ungated"             # it was in a batch, and nothing is known about it
-DRIFTED = "drifted"             # rechecked, it is no longer as it was left
+UNGATED = "ungated"             # it was in a batch, but its state is unknown
+DRIFTED = "drifted"             # rechecked, and its values are no longer those of the run
 DONE = frozenset({CHANGED, UNCHANGED, WOULD_CHANGE})
 FINE = DONE | {WAITING}
 
@@ -60,7 +60,7 @@ class Rollout(NamedTuple):
 
     @property
     def runs(self) -> bool:
-        """Whether the ansible-playbook that began it is still there, as far as this machine can tell."""
+        """Whether the ansible-playbook that started it is still running, as far as this machine can tell."""
         process = self.document.get("process")
         return process is not None and process["born"] is not None and process == _process(process["id"])
 
@@ -76,23 +76,23 @@ class Rollout(NamedTuple):
         _note(self.folder, host, state, reasons=reasons)
 
     def states(self) -> dict[str, dict[str, Any]]:
-        """What is on record about every host of the rollout; `waiting` for one whose batch has not come."""
+        """The recorded state of every host of the rollout; `waiting` if its batch has not started."""
         reached = set(self.reached)
         return {host: self.entry(host) or {"state": UNGATED if host in reached else WAITING, "reasons": []}
                 for host in self.document["hosts"]}
 
     def entry(self, host: str) -> dict[str, Any] | None:
-        """What was recorded about one host."""
+        """The recorded entry of one host."""
         return _read(self.folder, host)
 
 
 def folder_of(report_dir: str, run_id: str) -> pathlib.Path:
-    # The folder of a host that cannot be called so: HostFolder checks names, and this one is ours alone.
+    # No host can have this folder: HostFolder checks names, and this one is reserved.
     return host_folder.RunsFolder(report_dir, FOLDER).path / host_folder.check_run_id(run_id)
 
 
 def start(report_dir: str, run_id: str, hosts: list[str], check: bool) -> Rollout:
-    """A new rollout; what an earlier one of the same id left is put away."""
+    """Start a new rollout; the record of an earlier one with the same ID is moved away."""
     folder = folder_of(report_dir, run_id)
     shutil.rmtree(folder, ignore_errors=True)
     document = {"schema": SCHEMA, "run_id": run_id, "started_at": now(), "check": check, "hosts": hosts, "batches": [],
@@ -109,7 +109,7 @@ def load(folder: str | pathlib.Path) -> Rollout:
 
 
 def newest(report_dir: str) -> Iterator[Rollout]:
-    """The rollouts over several hosts, the last one first; a record that cannot be read is left out."""
+    """The rollouts over several hosts, newest first; records that cannot be read are left out."""
     rollouts = host_folder.RunsFolder(report_dir, FOLDER)
     for run_id in reversed(rollouts.runs()):
         try:
@@ -121,7 +121,7 @@ def newest(report_dir: str) -> Iterator[Rollout]:
 
 
 def states_of(report_dir: str, run_id: str) -> dict[str, str]:
-    """The state of each host of the rollout of that id; empty where there is none."""
+    """The state of each host of the rollout with that ID; empty if there is none."""
     folder = folder_of(report_dir, run_id)
     if not (folder / "rollout.json").exists():
         return {}
@@ -129,7 +129,7 @@ def states_of(report_dir: str, run_id: str) -> dict[str, str]:
 
 
 def note(report_dir: str, run_id: str, host: str, state: str, **more: Any) -> None:
-    """Record the state of a host, if a rollout of that id is under way; what was known of it stays beside it."""
+    """Record the state of a host if a rollout with that ID is under way; other fields of its entry are kept."""
     folder = folder_of(report_dir, run_id)
     if (folder / "rollout.json").exists():
         _note(folder, host, state, **more)
@@ -147,9 +147,9 @@ def _read(folder: pathlib.Path, host: str) -> dict[str, Any] | None:
 
 
 def _process(number: int) -> dict[str, Any]:
-    """A process, told from a later one of the same number by when it was born, in ticks since the boot."""
+    """A process: its number and start time in ticks since boot, which tells it from a later one of the same number."""
     try:
-        # Field 22 of proc_pid_stat(5), counted from behind the name, which is the second.
+        # Field 22 of proc_pid_stat(5), counted from after the name, which is the second.
         born = int(pathlib.Path(f"/proc/{number}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[19])
     except (OSError, ValueError):
         born = None
