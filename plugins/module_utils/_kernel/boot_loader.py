@@ -2,9 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What is written down for the next boot: which boot loader, its kernel command line, the kernels it was told to take.
+"""Configuration of the next boot: boot loader, kernel command line and pinned kernels.
 
-Only files of the running system are read. An EFI system partition that is not mounted is not looked into.
+Only files of the running system are read. An EFI system partition that is not mounted is not examined.
 """
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _USE = re.compile(r"\$\{?(GRUB_\w+)\}?")
 
 
 def read(host: Host) -> dict:
-    """The facts' section `boot`.
+    """Read the facts' section `boot`.
 
-    The files of proxmox-boot-tool are those that its own scripts name (proxmox-kernel-helper, functions):
-    proxmox-boot-uuids is there where it keeps the EFI system partitions, the pins hold one release each.
+    The files of proxmox-boot-tool are those named in its scripts (proxmox-kernel-helper, functions):
+    proxmox-boot-uuids exists if the tool manages the EFI system partitions; each pin file holds one release.
     """
     return {
         "firmware": known(lambda: "uefi" if host.is_dir("/sys/firmware/efi") else "bios"),
@@ -39,16 +39,16 @@ def read(host: Host) -> dict:
 
 
 def read_secure_boot(host: Host) -> Reading:
-    """The EFI variable SecureBoot: four bytes of attributes and one of value. Absent without EFI."""
+    """Read the EFI variable SecureBoot: four bytes of attributes, one byte of value. Absent without EFI."""
     return host.read(SECURE_BOOT, 16).map(lambda text: text[4] == "\x01")
 
 
 def read_grub(host: Host) -> dict:
-    """What grub-mkconfig(8) takes from /etc/default/grub and the drop-ins behind it, and GRUB's own environment.
+    """Read the settings of grub-mkconfig(8), /etc/default/grub and its drop-ins, and GRUB's environment block.
 
-    `cmdline` is what it puts on the line of every normal entry: GRUB_CMDLINE_LINUX and GRUB_CMDLINE_LINUX_DEFAULT;
-    `file` the last one that set either. `entry` is the menu entry remembered for the next boot. `flavours` and
-    `top_level` decide in Debian and Ubuntu which kernel is the first entry (10_linux).
+    `cmdline` is the command line of every normal entry: GRUB_CMDLINE_LINUX and GRUB_CMDLINE_LINUX_DEFAULT; `file` is
+    the last file that set either. `entry` is the menu entry saved for the next boot. `flavours` and `top_level` decide
+    on Debian and Ubuntu which kernel is the first entry (10_linux).
     """
     found = known(lambda: _read_settings(host))
     entry = read_entry(host)
@@ -67,7 +67,7 @@ def read_grub(host: Host) -> dict:
 
 
 def _read_settings(host: Host) -> tuple[Reading, dict[str, str], str | None]:
-    """The main file, all settings, and the last file that set the command line. Raises NotRecorded."""
+    """Return the main file, all settings, and the last file that set the command line. Raises NotRecorded."""
     main = host.read(GRUB).told()
     settings: dict[str, str] = {}
     file = None
@@ -80,9 +80,9 @@ def _read_settings(host: Host) -> tuple[Reading, dict[str, str], str | None]:
 
 
 def parse_settings(text: str, known: dict[str, str]) -> dict[str, str]:
-    """The assignments of a file that a shell reads; `$GRUB_X` in them is what came before, in `known` or above.
+    """Parse the assignments of a shell file; `$GRUB_X` expands to an earlier value, from `known` or a line above.
 
-    Only plain assignments: what a script would compute stays as it is written.
+    Only plain assignments are evaluated; other shell syntax is kept verbatim.
     """
     found: dict[str, str] = {}
     so_far = dict(known)
@@ -95,7 +95,7 @@ def parse_settings(text: str, known: dict[str, str]) -> dict[str, str]:
 
 
 def read_entry(host: Host) -> Reading:
-    """The menu entry in GRUB's environment block: next_entry of grub-reboot(8) for one boot, else saved_entry."""
+    """Read the menu entry in GRUB's environment block: next_entry (grub-reboot(8), for one boot), else saved_entry."""
     for path in _ENVIRONMENTS:
         block = host.read(path)
         if block.status == NOT_RECORDED:
@@ -108,7 +108,7 @@ def read_entry(host: Host) -> Reading:
 
 
 def first_line(text: str) -> str:
-    """The first line that is not empty. Raises ValueError where there is none."""
+    """Return the first line that is not empty. Raises ValueError if there is none."""
     line = next((line.strip() for line in text.splitlines() if line.strip()), None)
     if line is None:
         raise ValueError("it is empty")

@@ -2,14 +2,14 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Files in which the kernel shows a choice among words: `always [madvise] never`."""
+"""Kernel files that mark the selected word with brackets: `always [madvise] never`."""
 from __future__ import annotations
 
 
 def chosen(text: str) -> str:
-    """The word in brackets, or the only word: a recorded host that was written to has that alone.
+    """Return the word in brackets, or the only word, which is all that a recorded host holds after a write.
 
-    Raises ValueError where neither is there.
+    Raises ValueError if there is neither.
     """
     words = text.split()
     if len(words) == 1 and "[" not in text:
@@ -21,5 +21,5 @@ def chosen(text: str) -> str:
 
 
 def choices(text: str) -> list[str]:
-    """All words, in the kernel's order."""
+    """Return all words, in the kernel's order."""
     return text.replace("[", " ").replace("]", " ").split()

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""To which container a process belongs, told from its control group and from the records of whoever made it.
+"""Find the container of a process from its control group and from the records of the container manager.
 
-Any user may make folders below a control group of his own and call them as he likes. So a name counts only at a place
-that is root's, and that of an LXC container only where Proxmox VE, LXC, Incus or LXD keep a record of it.
+Any user may create control groups of any name below one of their own. So a name counts only where only root can create
+it, and an LXC container's name only if Proxmox VE, LXC, Incus or LXD have a record of it.
 Sources: lxc.cgroup.dir.container in `man lxc.container.conf`; `man 5 systemd.slice` for the slices of users.
 """
 from __future__ import annotations
@@ -26,9 +26,9 @@ _RECORDS = ("/etc/pve/lxc/{}.conf", "/etc/pve/local/lxc/{}.conf", "/var/lib/lxc/
 
 
 def parse_container(text: str) -> str | None:
-    """The container of /proc/<pid>/cgroup: an LXC name, or 12 digits of Docker's and its like; None for none.
+    """Return the container in /proc/<pid>/cgroup: an LXC name, or 12 digits of an id (Docker and others), or None.
 
-    One inside another is named by the outer one.
+    A nested container is reported as the outer one.
     """
     found = (_of_path(line.split(":", 2)[-1]) for line in text.splitlines())
     return next((name for name in found if name is not None), None)
@@ -50,10 +50,10 @@ def _of_path(path: str) -> str | None:
 
 
 def own_group(path: str) -> tuple[str, str] | None:
-    """Name and path of the unit or container that a control group belongs to, of those that only root can make.
+    """Return name and path of the unit or container of a control group, counting only those that only root can create.
 
-    `/system.slice/vllm.service/worker` is of `vllm.service`, `.../docker-<id>.scope/init` of the container; None where
-    a path has neither.
+    `/system.slice/vllm.service/worker` belongs to `vllm.service`, `.../docker-<id>.scope/init` to the container; None
+    if the path has neither.
     """
     parts = path.strip().strip("/").split("/")
     for place, part in enumerate(parts):
@@ -64,11 +64,11 @@ def own_group(path: str) -> tuple[str, str] | None:
 
 
 def container_of(host: Host, cgroup: str) -> str | None:
-    """The container that parse_container() tells, where there is such a one."""
+    """Return the container that parse_container() finds, if it is a real one."""
     name = parse_container(cgroup)
     return name if name is not None and (_SHORT.fullmatch(name) or is_recorded(host, name)) else None
 
 
 def is_recorded(host: Host, name: str) -> bool:
-    """Whether one of the managers of LXC containers knows a container of this name."""
+    """Whether a manager of LXC containers has a container of this name."""
     return name not in (".", "..") and any(host.exists(path.format(name)) for path in _RECORDS)

@@ -2,17 +2,17 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Lists of CPUs as the kernel writes them: `0-3,8` (Documentation/admin-guide/kernel-parameters.rst, cpu lists)."""
+"""CPU lists in the kernel's format: `0-3,8` (Documentation/admin-guide/kernel-parameters.rst, cpu lists)."""
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-CPU_LIMIT = 1 << 16     # several times the largest CONFIG_NR_CPUS; a range must not eat the memory
-NAMED_LIMIT = 2 * CPU_LIMIT     # a kernel names each CPU once; nor must a list of ranges eat the time
+CPU_LIMIT = 1 << 16     # several times the largest CONFIG_NR_CPUS; bounds the memory of a range
+NAMED_LIMIT = 2 * CPU_LIMIT     # a kernel names each CPU once; bounds the time for a list of ranges
 
 
 def parse_cpulist(text: str) -> list[int]:
-    """CPU numbers of `0-3,8`, sorted, each once; none of the empty text. Raises ValueError."""
+    """Parse `0-3,8` into sorted, unique CPU numbers; empty text gives an empty list. Raises ValueError."""
     cpus: set[int] = set()
     named = 0
     for part in text.strip().split(",") if text.strip() else ():
@@ -29,7 +29,7 @@ def parse_cpulist(text: str) -> list[int]:
 
 
 def format_cpulist(cpus: Iterable[int]) -> str:
-    """The shortest list of these CPUs, sorted; empty for none."""
+    """Return the shortest sorted list of these CPUs; empty for none."""
     runs: list[list[int]] = []
     for cpu in sorted(set(cpus)):
         if runs and runs[-1][1] == cpu - 1:

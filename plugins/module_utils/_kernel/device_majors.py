@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Which driver owns which major number: /proc/devices (chrdev_show() in fs/char_dev.c)."""
+"""Major numbers of character devices and their drivers: /proc/devices (chrdev_show() in fs/char_dev.c)."""
 from __future__ import annotations
 
 from .._host.host import Host
@@ -10,9 +10,9 @@ from .._host.reading import Reading
 
 
 def parse_devices(text: str) -> list[dict]:
-    """The character devices of /proc/devices as `[{name, major}]`.
+    """Parse the character devices of /proc/devices: `[{name, major}]`.
 
-    A list, as neither is unique: several names share major 195, and one name may have several majors.
+    It is a list because neither is unique: several names share major 195, and a name may have several majors.
     """
     found = []
     for line in text.partition("Block devices:")[0].splitlines():
@@ -23,11 +23,11 @@ def parse_devices(text: str) -> list[dict]:
 
 
 def read_majors(host: Host) -> Reading:
-    """The majors of all character devices now. Most are handed out in the order in which drivers ask for them, and
-    another kernel or another module changes them."""
+    """Read the current majors of all character devices. Most are assigned in the order in which drivers register, so
+    another kernel or module changes them."""
     return host.read("/proc/devices").map(parse_devices)
 
 
 def owners(majors: list[dict], major: int | None) -> list[str]:
-    """The names registered for a major."""
+    """Return the names registered for a major."""
     return sorted({entry["name"] for entry in majors if entry["major"] == major})

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Which processes hold GPU device nodes open, on the host or in one of its containers.
+"""Find the processes that hold GPU device nodes open, on the host or in a container.
 
 Sources: /proc/<pid>/fd, /proc/<pid>/comm, /proc/<pid>/cgroup (Documentation/filesystems/proc.rst). A process that
-holds a GPU's node uses that GPU; CUDA keeps the node open for as long as a context lives.
+holds a GPU's node open uses that GPU; CUDA keeps the node open for the lifetime of a context.
 """
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ _NVIDIA_MAJOR = 195             # nv-chardev-numbers.h
 _NVIDIA_GPU_MINORS = range(248)
 _CAP_IPC_LOCK = 14              # include/uapi/linux/capability.h
 
-# Sets a GPU up and keeps it so; no work of it is lost. The kernel cuts a command's name at 15 characters.
+# Keeps GPUs initialised and does no work on them. The kernel truncates a command's name to 15 characters.
 _PERSISTENCED = "nvidia-persistenced"
 _UNIT = re.compile(rf"^0::/system\.slice/{_PERSISTENCED}\.service$|"
                    rf"^\d+:(?:name=systemd|[\w,]+):/system\.slice/{_PERSISTENCED}\.service$", re.MULTILINE)
 
 
 def read_users(host: Host) -> Reading:
-    """The processes that hold GPU nodes: `[{pid, command, container, nodes, rdma, persistenced}]` by pid.
+    """Read the processes that hold GPU nodes open: `[{pid, command, container, nodes, rdma, persistenced}]` by pid.
 
-    `container` is None on the host, `rdma` says whether a process holds an RDMA device's node too, `persistenced`
+    `container` is None on the host, `rdma` says whether a process also holds an RDMA device's node, `persistenced`
     whether it is NVIDIA's daemon.
 
-    Denied where a process's files may not be looked at, for then a GPU may be in use unseen. Kernel threads have no
-    files. Nodes are the host's (`/dev/nvidia0`), also where a container calls them otherwise.
+    Denied if any process's files cannot be accessed, as a GPU may then be in use unseen. Kernel threads have no files.
+    Nodes have the host's names (`/dev/nvidia0`), even if a container uses others.
     """
     return known(lambda: _read_users(host))
 
@@ -72,15 +72,15 @@ def _user(host: Host, pid: int, files: dict[str, str], minors: dict[str, int]) -
 
 
 def is_persistenced(host: Host, pid: int, cgroup: str) -> bool:
-    """Whether a process is NVIDIA's persistence daemon: started from root's file, in the control group of its unit.
+    """Whether a process is NVIDIA's persistence daemon: run from root's file, in its unit's control group.
 
-    Any user's process may call itself so; only root may put one into that group.
+    Any process may take that name, but only root can put one into that group.
     """
     if not _UNIT.search(cgroup):
         return False
     program = host.read_link(f"/proc/{pid}/exe")
     if program.status == ABSENT and not host.live:
-        return True         # a recording that was made before this was looked at
+        return True         # a recording made before this was recorded
     name = (program.value or "").removesuffix(" (deleted)").rpartition("/")[2]
     if name != _PERSISTENCED:
         return False
@@ -89,9 +89,9 @@ def is_persistenced(host: Host, pid: int, cgroup: str) -> bool:
 
 
 def _read_minors(host: Host, opened: dict[int, dict[str, str]]) -> dict[str, int]:
-    """`{pid/descriptor: minor}` of the open GPU nodes: a container may have GPU 3 as its /dev/nvidia0.
+    """Read `{pid/descriptor: minor}` of the open GPU nodes: a container may have GPU 3 as its /dev/nvidia0.
 
-    What a container calls /dev/nvidia0 may be a file of its own that never answers: a child looks.
+    A container's /dev/nvidia0 may be a file of its own that blocks forever, so a child process does the stat(2).
     """
     asked = [f"{pid}/{number}" for pid, files in opened.items() for number, text in files.items() if _NODE.match(text)]
 
@@ -101,17 +101,17 @@ def _read_minors(host: Host, opened: dict[int, dict[str, str]]) -> dict[str, int
         gpu = node is not None and node["major"] == _NVIDIA_MAJOR and node["minor"] in _NVIDIA_GPU_MINORS
         return [node["minor"] if gpu else None]
 
-    # Files of a folder that mirrors a host answer.
+    # Files of a recording do not block.
     answers = ask_each(host, asked, look) if host.live else {name: look(name) for name in asked}
     return {name: answer[0] for name, answer in answers.items() if isinstance(answer, list) and answer[0] is not None}
 
 
 def read_locking(host: Host, users: Reading) -> Reading:
-    """How much memory each of `users` may lock: `[{pid, command, container, limit_bytes, exempt, rdma}]`.
+    """Read how much memory each of `users` may lock: `[{pid, command, container, limit_bytes, exempt, rdma}]`.
 
-    `limit_bytes` is the soft limit "Max locked memory" of /proc/<pid>/limits, None without one. `exempt`: it has
-    CAP_IPC_LOCK in its effective set (CapEff of /proc/<pid>/status), which no limit binds (man 7 capabilities).
-    Whoever has ended meanwhile is left out.
+    `limit_bytes` is the soft limit "Max locked memory" of /proc/<pid>/limits, None if unlimited. `exempt`: it has
+    CAP_IPC_LOCK in its effective set (CapEff of /proc/<pid>/status), which lifts the limit (man 7 capabilities).
+    Processes that have ended are left out.
     """
     return known(lambda: _read_locking(host, users)) if users.ok else Reading(users.status, None, users.detail)
 
@@ -128,7 +128,7 @@ def _read_locking(host: Host, users: Reading) -> Reading:
 
 
 def parse_locked_limit(text: str) -> int | None:
-    """Bytes; None for unlimited. ValueError: there is no such line."""
+    """Return the limit in bytes, None for unlimited. ValueError: there is no such line."""
     found = re.search(r"^Max locked memory +(\d+|unlimited) ", text, re.MULTILINE)
     if found is None:
         raise ValueError("no line Max locked memory")
@@ -143,9 +143,9 @@ def parse_may_lock(text: str) -> bool:
 
 
 def nodes_of_gpu(host: Host, bdf: str, minor: int | None) -> list[str]:
-    """The device nodes by which a GPU is used: /dev/nvidia<minor>, else what DRM made of it, /dev/dri/{card,renderD}N.
+    """Return the device nodes of a GPU: /dev/nvidia<minor>, else its DRM nodes /dev/dri/{card,renderD}N.
 
-    `minor` is that of NVIDIA's driver. With it DRM's nodes do not count: logind holds them for any seat.
+    `minor` is that of NVIDIA's driver. If there is one, DRM nodes do not count: logind holds them for any seat.
     """
     if minor is not None:
         return [f"/dev/nvidia{minor}"]
@@ -154,9 +154,9 @@ def nodes_of_gpu(host: Host, bdf: str, minor: int | None) -> list[str]:
 
 
 def users_of(users: Reading, nodes: list[str]) -> Reading:
-    """Who keeps a GPU busy: `[{pid, command, container}]` of those that hold one of its `nodes`, persistenced apart.
+    """Return the processes that hold one of a GPU's `nodes`, except persistenced: `[{pid, command, container}]`.
 
-    /dev/kfd is one node for all AMD GPUs: the render node says which of them is meant.
+    /dev/kfd is shared by all AMD GPUs; the render node identifies the GPU.
     """
     if not users.ok:
         return Reading(users.status, None, users.detail)

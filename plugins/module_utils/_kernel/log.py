@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The kernel's log as records: what a kernel says only once, at boot or when a GPU fails."""
+"""The kernel log as records; it holds messages printed only once, at boot or when a GPU fails."""
 from __future__ import annotations
 
 import errno
@@ -14,38 +14,38 @@ from .._host.reading import ABSENT, Reading, from_error, ok
 
 KMSG = "/dev/kmsg"
 RECORDED = "kmsg.txt"
-KMSG_NUMBER = (1, 11)           # Documentation/admin-guide/devices.txt; in some containers the name is a console
-RECORD_LIMIT = 8192             # bytes, CONSOLE_EXT_LOG_MAX of older kernels; a buffer below a record gets EINVAL
+KMSG_NUMBER = (1, 11)           # Documentation/admin-guide/devices.txt; in some containers this name is a console
+RECORD_LIMIT = 8192             # bytes, CONSOLE_EXT_LOG_MAX of older kernels; a smaller buffer gets EINVAL
 LOG_LIMIT = 32 << 20            # bytes; log_buf_len= of a 256-CPU host is 1 to 16 MiB
 
 _RECORD = re.compile(r"\d{1,20},\d{1,20},(\d{1,20}),[^;]*;(.*)")
 _STAMP = re.compile(r"(?:<\d+>)?\[ *(\d{1,12}\.\d{1,9})\] ?(?:\[ *[CT]\d+\] ?)?(.*)")
 _CLOCK = re.compile(r"\[[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}\] ?(.*)")
-# The first line of every boot; of a journal that was saved, the line between two boots.
+# The first line of every boot; in a saved journal, the line between two boots.
 _BOOT = re.compile(r"(?:^|kernel: (?:\[ *\d+\.\d+\] )?)Linux version \d|^-- (?:Boot [0-9a-f]{32}|Reboot) --")
 _ESCAPE = re.compile(r"(?:\\x[0-9a-f]{2})+")
 
 
 def read_lines(host: Host) -> Reading:
-    """The kernel log of this boot, oldest first: `[{seconds: float | None, text: str}]`, seconds since boot.
+    """Read the kernel log of this boot, oldest first: `[{seconds: float | None, text: str}]`, seconds since boot.
 
-    From /dev/kmsg (Documentation/ABI/testing/dev-kmsg), of a recorded host from recorded/kmsg.txt. The ring holds
-    only the newest part: what is missing from it did not necessarily not happen.
+    From /dev/kmsg (Documentation/ABI/testing/dev-kmsg), for a recorded host from recorded/kmsg.txt. The ring buffer
+    holds only the newest part: a missing line does not prove that an event did not happen.
     """
     return read_boots(host)[1]
 
 
 def read_boots(host: Host) -> tuple[Reading, Reading]:
-    """The lines of earlier boots and those of this one, each as read_lines() gives them.
+    """Read the lines of earlier boots and those of this one, each in the form of read_lines().
 
-    The kernel's own ring has one boot; a saved log may have several, and the last one is this one.
+    The kernel's ring buffer has one boot; a saved log may have several, of which the last is this one.
     """
     lines = _read_all(host)
     return lines.map(lambda every: split_boots(every)[0]), lines.map(lambda every: split_boots(every)[1])
 
 
 def split_boots(lines: list[dict]) -> tuple[list[dict], list[dict]]:
-    """What stands before the last line that begins a boot, and from it on; a log without one is all of this boot."""
+    """Split a log at the last line that begins a boot; without such a line all of it is this boot."""
     begins = [position for position, line in enumerate(lines) if _BOOT.search(line["text"])]
     last = begins[-1] if begins else 0
     return lines[:last], lines[last:]
@@ -67,7 +67,7 @@ def _read_all(host: Host) -> Reading:
 
 
 def read_records(path: str, limit: int = LOG_LIMIT) -> list[str]:
-    """Every record that the log device holds now. Raises OSError."""
+    """Read every record that the log device holds now. Raises OSError."""
     handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     records = []
     try:
@@ -91,13 +91,13 @@ def read_records(path: str, limit: int = LOG_LIMIT) -> list[str]:
 
 
 def parse_records(records: list[str]) -> list[dict]:
-    """Records `priority,sequence,microseconds,flags;text`; the lines below it that begin with a space are left out."""
+    """Parse records `priority,sequence,microseconds,flags;text`, without the lines below that begin with a space."""
     parsed = (parse_record(record.partition("\n")[0]) for record in records)
     return [line for line in parsed if line is not None]
 
 
 def parse_record(line: str) -> dict | None:
-    """The first line of one record, None for any other text."""
+    """Parse the first line of a record, None for any other text."""
     found = _RECORD.fullmatch(line)
     if found is None:
         return None
@@ -106,7 +106,7 @@ def parse_record(line: str) -> dict | None:
 
 
 def parse_text(text: str) -> list[dict]:
-    """A saved log: records of /dev/kmsg, or what dmesg prints with or without time stamps."""
+    """Parse a saved log: records of /dev/kmsg, or dmesg output with or without time stamps."""
     lines = []
     inside_record = False
     for line in text.splitlines():
@@ -121,7 +121,7 @@ def parse_text(text: str) -> list[dict]:
 
 
 def parse_dmesg(line: str) -> dict:
-    """One line of dmesg: `[   12.345678] text`, with a caller `[    T1]` behind it, `[Sun Nov 29 ...] text` or text."""
+    """Parse a line of dmesg: `[   12.345678] text`, maybe with a caller `[    T1]`, `[Sun Nov 29 ...] text` or text."""
     stamped = _STAMP.fullmatch(line)
     if stamped is not None:
         return {"seconds": float(stamped[1]), "text": stamped[2]}

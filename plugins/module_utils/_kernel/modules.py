@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Which kernel modules are there, and in what state. Nothing is loaded or unloaded here.
+"""Kernel modules and their state. Nothing is loaded or unloaded here.
 
 Sources in the kernel: kernel/module/sysfs.c (/sys/module), kernel/module/procfs.c (/proc/modules),
 Documentation/kbuild/kbuild.rst (modules.builtin).
@@ -24,10 +24,10 @@ BUILT_IN = "built_in"
 MODULE_ABSENT = "absent"
 STATES = (LIVE, COMING, GOING, BUILT_IN, MODULE_ABSENT)
 
-# Modules of vendors are in no kernel's image.
+# Vendor modules are never built in.
 _NEVER_BUILT_IN = ("nvidia", "gdrdrv")
 _NUMBER = re.compile(r"-?\d+")
-# print_unload_info() and m_show() of kernel/module/procfs.c use words of their own for the three states.
+# print_unload_info() and m_show() of kernel/module/procfs.c have their own words for the three states.
 _STATE_OF_PROC = {"Live": LIVE, "Loading": COMING, "Unloading": GOING}
 
 
@@ -40,12 +40,12 @@ class LoadedModule(NamedTuple):
 
 
 def canonical_name(name: str) -> str:
-    """The kernel's own spelling of a module's name: modprobe and file names take `-` and `_`, the kernel only `_`."""
+    """Return the kernel's spelling of a module name: modprobe and file names use `-` and `_`, the kernel only `_`."""
     return name.strip().replace("-", "_")
 
 
 def parse_modules(text: str) -> dict[str, LoadedModule]:
-    """/proc/modules, a line a module: `name size refcount holder,holder, State address`."""
+    """Parse /proc/modules, one line per module: `name size refcount holder,holder, State address`."""
     found = {}
     for line in text.splitlines():
         fields = line.split()
@@ -58,18 +58,18 @@ def parse_modules(text: str) -> dict[str, LoadedModule]:
 
 
 def parse_built_in(text: str) -> frozenset[str]:
-    """modules.builtin, a line a module: `kernel/drivers/char/ipmi/ipmi-msghandler.ko`."""
+    """Parse modules.builtin, one line per module: `kernel/drivers/char/ipmi/ipmi-msghandler.ko`."""
     names = (os.path.basename(line.strip()) for line in text.splitlines())
     return frozenset(canonical_name(name[:-len(".ko")]) for name in names if name.endswith(".ko"))
 
 
 def read_loaded(host: Host) -> Reading:
-    """/proc/modules as `{name: LoadedModule}`; absent on a kernel without loadable modules."""
+    """Read /proc/modules: `{name: LoadedModule}`; absent on a kernel without loadable modules."""
     return host.read("/proc/modules").map(parse_modules)
 
 
 def read_built_in(host: Host) -> Reading:
-    """/lib/modules/<release>/modules.builtin of the running kernel, as a set of names."""
+    """Read /lib/modules/<release>/modules.builtin of the running kernel as a set of names."""
     release = host.read("/proc/sys/kernel/osrelease")
     if not release.ok:
         return release
@@ -77,24 +77,24 @@ def read_built_in(host: Host) -> Reading:
 
 
 def read_modules(host: Host, names: Iterable[str]) -> list[dict]:
-    """Each named module as `{name, state, version, refcount, holders}`, in the order asked, names canonical.
+    """Read each named module: `{name, state, version, refcount, holders}`, in the given order, names canonical.
 
-    `version` is that of the image in the kernel (/sys/module/<name>/version), not of the file on disk, and is absent
-    for a module that declares none. `refcount` counts holders and other users, open device nodes among them.
+    `version` is that of the loaded module (/sys/module/<name>/version), not of the file on disk, and absent if the
+    module declares none. `refcount` counts holders and other users, including open device nodes.
     """
     loaded, built_in = read_loaded(host), read_built_in(host)
     return [_describe(host, canonical_name(name), loaded, built_in) for name in names]
 
 
 def read_module(host: Host, name: str) -> dict:
-    """One module as read_modules() gives it."""
+    """Read one module in the form of read_modules()."""
     return read_modules(host, [name])[0]
 
 
 def read_installed_kernels(host: Host, name: str) -> list[dict]:
-    """The installed kernels and whether a module was built for them: `[{release, bootable, built}]` by release.
+    """Read the installed kernels and whether a module is built for them: `[{release, bootable, built}]` by release.
 
-    From /lib/modules/<release>/modules.dep, which depmod writes. `bootable` says that /boot has the kernel itself.
+    From /lib/modules/<release>/modules.dep, which depmod writes. `bootable`: the kernel image is in /boot.
     """
     needle = f"/{name}.ko".encode()
     return [{"release": release, "bootable": host.exists(f"/boot/vmlinuz-{release}"),
@@ -127,7 +127,7 @@ def _state(host: Host, name: str, loaded: Reading, built_in: Reading) -> str:
     line = (loaded.value or {}).get(name)
     if line is not None:
         return line.state
-    # Built-in code has a folder in /sys/module only if it has parameters or a version, and never an initstate.
+    # A built-in module has a folder in /sys/module only if it has parameters or a version, and never an initstate.
     try:
         return BUILT_IN if host.is_dir(f"/sys/module/{name}") or name in (built_in.value or ()) else MODULE_ABSENT
     except NotRecorded:

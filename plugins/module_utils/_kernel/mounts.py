@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Mounts of proc and sysfs and below them: which are read-only, as containers often have them."""
+"""Mounts at and below /proc and /sys: which are read-only, as they often are in containers."""
 from __future__ import annotations
 
 import re
@@ -15,12 +15,12 @@ _OCTAL = re.compile(r"\\([0-7]{3})")
 
 
 def read(host: Host) -> Reading:
-    """The fact `kernel.mounts`: the value is `[{path, read_only}]`, sorted by path."""
+    """Read the fact `kernel.mounts`: `[{path, read_only}]`, sorted by path."""
     return host.read("/proc/mounts").map(parse_mounts)
 
 
 def parse_mounts(text: str) -> list[dict]:
-    """Mounts at /proc, /sys and below, of /proc/mounts (man 5 proc_pid_mounts).
+    """Parse the mounts at and below /proc and /sys in /proc/mounts (man 5 proc_pid_mounts).
 
     The option `ro` covers the mount and its file system (show_vfsmnt() in fs/proc_namespace.c). The last mount on a
     path hides earlier ones. Blanks in a path are printed as \\040.

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The running kernel: release, command line and what it did not know of it, lockdown, how far its log reaches."""
+"""The running kernel: release, command line, parameters it did not recognise, lockdown, reach of its log."""
 from __future__ import annotations
 
 import re
@@ -13,10 +13,10 @@ from .bracketed import chosen
 from .log import read_lines
 from .mounts import read as read_mounts
 
-_WORD = re.compile(r'(?:[^ \t\n\v\f\r"]|"[^"]*(?:"|\Z))+')     # spaces inside quotes do not end a word
-# init/main.c print_unknown_bootoptions(); a message longer than a log line ends without the closing quote
+_WORD = re.compile(r'(?:[^ \t\n\v\f\r"]|"[^"]*(?:"|\Z))+')     # quoted spaces do not end a word
+# init/main.c print_unknown_bootoptions(); a message longer than a log line lacks the closing quote
 _UNKNOWN_PARAMETERS = re.compile(r'Unknown kernel command line parameters "(.*?)(?:", will be passed|$)')
-# drivers/iommu/amd/init.c, drivers/iommu/intel/iommu.c: the unknown word and all that follows it
+# drivers/iommu/amd/init.c, drivers/iommu/intel/iommu.c: the unknown word and everything after it
 _UNKNOWN_IOMMU_OPTION = re.compile(r"(AMD-Vi|DMAR): Unknown option - '([^',]*)")
 _IOMMU_PARAMETER = {"AMD-Vi": "amd_iommu", "DMAR": "intel_iommu"}
 # drivers/pci/pci.c pci_setup()
@@ -24,7 +24,7 @@ _UNKNOWN_PCI_OPTION = re.compile(r"PCI: Unknown option `([^']*)'")
 
 
 def read(host: Host, log: Reading | None = None) -> dict:
-    """The facts' section `kernel`. `log` is what read_lines() answered, where it was read already."""
+    """Read the facts' section `kernel`. `log` is the result of read_lines(), if already read."""
     log = read_lines(host) if log is None else log
     cmdline = host.read("/proc/cmdline").map(str.strip)
     return {
@@ -41,10 +41,10 @@ def read(host: Host, log: Reading | None = None) -> dict:
 
 
 def parse_cmdline(text: str) -> list[dict]:
-    """The parameters in their order, repeated ones repeated: `[{name, value}]`, value None for a bare word.
+    """Parse the parameters in order, including repeated ones: `[{name, value}]`, value None for a bare word.
 
-    As next_arg() of lib/cmdline.c cuts them: quotes hold spaces together and are dropped around a whole value or a
-    whole parameter. What follows `--` is for the first process, not for the kernel.
+    Split as by next_arg() of lib/cmdline.c: quotes protect spaces and are dropped around a whole value or a whole
+    parameter. Words after `--` are for the first process, not for the kernel.
     """
     parameters = []
     for word in _WORD.findall(text):
@@ -62,15 +62,15 @@ def parse_cmdline(text: str) -> list[dict]:
 
 
 def _cut(word: str) -> tuple[str, bool, str]:
-    """Name, whether there is a value, and the value; a word cannot begin with its `=`."""
+    """Split a word into name, whether it has a value, and value; a leading `=` does not separate."""
     equals = word.find("=", 1)
     return (word, False, "") if equals < 0 else (word[:equals], True, word[equals + 1:])
 
 
 def unknown_parameters(log: Reading) -> Reading:
-    """What the kernel itself said it does not know of its command line, as written there (`amd_iommu=on`).
+    """Parameters that the kernel logged as unknown, as written on the command line (`amd_iommu=on`).
 
-    It says so at boot only: where the log no longer reaches back and holds nothing of the kind, it is not known.
+    It logs them only at boot: if the log does not reach back that far and names none, the answer is unknown.
     """
     found = log.map(parse_unknown_parameters)
     if found.ok and not found.value and not reaches_boot(log.value):
@@ -93,11 +93,11 @@ def parse_unknown_parameters(lines: list[dict]) -> list[str]:
 
 
 def reaches_boot(lines: list[dict]) -> bool:
-    """Whether the log still has the first line that every kernel prints (linux_banner)."""
+    """Whether the log still contains the first line of every boot (linux_banner)."""
     return any(line["text"].startswith("Linux version ") for line in lines)
 
 
 def log_window(lines: list[dict]) -> dict:
-    """Since when the log tells: seconds of its first stamped line since boot, and how many lines it has."""
+    """The reach of the log: time of its first stamped line in seconds since boot, and its number of lines."""
     return {"first_seconds": next((line["seconds"] for line in lines if line["seconds"] is not None), None),
             "lines": len(lines)}

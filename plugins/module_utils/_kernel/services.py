@@ -2,13 +2,13 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Services that tune: installed, enabled at boot, masked, running; told by files alone."""
+"""Services that change tunables: installed, enabled at boot, masked, running; read from files only."""
 from __future__ import annotations
 
 from .._host.host import Host
 from .._host.reading import NOT_RECORDED, OK, Reading
 
-# Each sets something again that a tune sets, but for nvidia-persistenced, which keeps GPUs set up.
+# Each overwrites something that a tune sets, except nvidia-persistenced, which keeps GPUs initialised.
 UNITS = ("tuned", "power-profiles-daemon", "tlp", "auto-cpufreq", "cpufrequtils", "cpupower", "ondemand", "irqbalance",
          "ksmtuned", "numad", "nvidia-persistenced", "saptune", "sapconf", "laptop-mode", "powertop")
 
@@ -20,18 +20,18 @@ _SLICES = ("/sys/fs/cgroup/system.slice", "/sys/fs/cgroup/unified/system.slice",
 
 
 def read_unit_links(host: Host) -> Reading:
-    """How many entries the folder has that says what is started at boot; whoever cannot see it knows of no service
-    that it is not."""
+    """Count the entries of the folder that lists what is started at boot; if it is unreadable, a service without
+    a link is not known to be disabled."""
     found = [host.read_list(folder).map(len) for folder in (_ETC_UNITS, _STARTED_SCRIPTS)]
     return next((reading for status in (OK, NOT_RECORDED) for reading in found if reading.status == status), found[0])
 
 
 def read_services(host: Host, units: tuple[str, ...] = UNITS) -> list[dict]:
-    """`[{service, installed, enabled, masked, running}]` of every one of `units`, told by files alone.
+    """Read `[{service, installed, enabled, masked, running}]` for all `units`, from files only.
 
-    Enabled is what the links below *.target.wants say (man 1 systemctl, enable), for an init script those of runlevel
-    2. systemd removes the control group of a service that stopped; running is None where control groups are not seen.
-    One that acts once at boot and ends is never running. Raises NotRecorded.
+    Enabled follows from the links in *.target.wants (man 1 systemctl, enable), for an init script from those of
+    runlevel 2. systemd removes the control group of a stopped service; running is None if control groups are not
+    visible. A service that acts once at boot and exits is never running. Raises NotRecorded.
     """
     etc = host.list(_ETC_UNITS)
     files = {*etc, *next(filter(None, map(host.list, _UNIT_FOLDERS)), [])}

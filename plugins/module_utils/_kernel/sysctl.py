@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Sysctls: where a key lies below /proc/sys, and the values of those that a check names."""
+"""Sysctls: the path of a key below /proc/sys, and the values that checks use."""
 from __future__ import annotations
 
 import re
@@ -55,9 +55,9 @@ _SWAP = str.maketrans("./", "/.")
 
 
 def key_to_path(key: str) -> str:
-    """`vm.swappiness` as /proc/sys/vm/swappiness. Raises ValueError that names the key.
+    """Convert `vm.swappiness` to /proc/sys/vm/swappiness. Raises ValueError that names the key.
 
-    As sysctl(8) reads it, the first separator decides: `net.ipv4.conf.eth0/100.rp_filter` and
+    As in sysctl(8), the first separator decides: `net.ipv4.conf.eth0/100.rp_filter` and
     `net/ipv4/conf/eth0.100/rp_filter` both mean the interface eth0.100.
     """
     first = next((sign for sign in key if sign in "./"), None)
@@ -73,15 +73,15 @@ def key_to_path(key: str) -> str:
 
 
 def path_to_key(path: str) -> str:
-    """The dotted form of the sysctl at `path`."""
+    """Return the dotted form of the sysctl at `path`."""
     return path[len(PROC_SYS) + 1:].translate(_SWAP)
 
 
 def read_sysctl(host: Host, key: str) -> Reading:
-    """The text of one sysctl as the kernel prints it: tabs between several numbers stay."""
+    """Read one sysctl as the kernel prints it: tabs between several numbers stay."""
     return host.read(key_to_path(key))
 
 
 def read(host: Host) -> dict:
-    """The facts' section `sysctl`."""
+    """Read the facts' section `sysctl`."""
     return {key: read_sysctl(host, key) for key in SYSCTLS}
