@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Device nodes of GPU drivers inside a running container: what its /dev has, looked at and never opened.
+"""GPU device nodes in the /dev of a running container; they are examined but never opened.
 
-A container decides what its file system is. Links are resolved inside its root, names are bounded in number, and the
-caller does this in a child process that is left behind where it does not come back.
+A container controls its own file system, which is treated as untrusted: links are resolved inside its root, the number
+of names is bounded, and the caller does this in a child process that it abandons if it does not return.
 """
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _CAPABILITY = re.compile(r"nvidia-cap\d+", re.ASCII)
 
 
 def read_nodes_inside(host: Host, root: Sysroot, path: str) -> Reading:
-    """`[{path, type, major, minor}]` by path; `type` is c, b, or `file` for anything that is no node, without numbers.
+    """`[{path, type, major, minor}]` by path; `type` is c, b, or `file` (without numbers) for anything else.
 
-    `root` is the container's root folder, `path` where the host sees it (`/proc/<pid>/root`). Absent where it has no
-    /dev that could be looked at.
+    `root` is the container's root folder, `path` its path on the host (`/proc/<pid>/root`). Absent if the container
+    has no readable /dev.
     """
     found: list[dict] = []
     seen = False
@@ -47,7 +47,7 @@ def read_nodes_inside(host: Host, root: Sysroot, path: str) -> Reading:
 
 
 def _names(host: Host, folder: str) -> set[str] | None:
-    """Names in a folder of the container; None where there is no such folder. Nodes of a recorded host are recorded."""
+    """Names in a folder of the container; None if it does not exist. A recorded host has its nodes recorded."""
     listed = host.read_list(folder)
     nodes = {} if host.live else host.device_nodes(folder).value or {}
     if not listed.ok and not nodes:
@@ -58,7 +58,7 @@ def _names(host: Host, folder: str) -> set[str] | None:
 
 
 def _look(host: Host, root: Sysroot, path: str, inside: str) -> dict | None:
-    """What lies at one place; None for a folder, and for a link that leads nowhere."""
+    """The entry for one path; None for a folder and for a dangling link."""
     here = path + root.resolve(inside)
     node = host.device_node(here)
     if node is not None:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""NVIDIA's driver on this host: modules, version and flavour, GPUs it drives, device nodes, errors it logged."""
+"""NVIDIA's driver on this host: modules, version and flavour, its GPUs and device nodes, errors that it logged."""
 from __future__ import annotations
 
 from .._change.hung_gpus import list_hung
@@ -22,7 +22,7 @@ from .proc import parse_information, parse_parameters, parse_version
 _PROC = "/proc/driver/nvidia"
 _PREFIXES = ("nvidia", "gdrdrv")
 CORE_MODULE = "nvidia"
-# What drives or helps a GPU, what takes its place, and what nvidia_peermem needs.
+# The driver and its helpers, the driver that replaces it, and what nvidia_peermem needs.
 MODULES = (CORE_MODULE, "nvidia_uvm", "nvidia_modeset", "nvidia_drm", "nvidia_peermem", "gdrdrv", "nvidia_fs",
            "nouveau", "ib_core")
 PEER_SYMBOL = "ib_register_peer_memory_client"
@@ -32,10 +32,10 @@ def read(host: Host, log: Reading, *, earlier: Reading, gone: list[str], asleep:
          containers: Reading, release: str | None, present: bool, users: Reading, nvswitches: list[str]) -> dict:
     """The `nvidia` section of the facts.
 
-    `earlier` and `log` are what _kernel.log.read_boots() gave, `gone` and `asleep` are addresses of NVIDIA GPUs that
-    read all ones or are suspended, `rdma` says whether the host has an RDMA device, `containers` is what
-    libraries.find_processes() gave, `release` is the running kernel's, `present` says whether the host has a GPU of
-    NVIDIA, `users` is what device_users.read_users() gave, `nvswitches` are addresses.
+    `earlier` and `log` are from _kernel.log.read_boots(), `containers` from libraries.find_processes(), `users` from
+    device_users.read_users(). `gone` and `asleep` are addresses of NVIDIA GPUs that read all ones or are suspended,
+    `nvswitches` are addresses too. `rdma`: the host has an RDMA device; `present`: it has an NVIDIA GPU; `release` is
+    that of the running kernel.
     """
     modules = known(lambda: read_modules(host, MODULES))
     core, peermem = modules[0], modules[MODULES.index("nvidia_peermem")]
@@ -44,7 +44,7 @@ def read(host: Host, log: Reading, *, earlier: Reading, gone: list[str], asleep:
     nodes = read_nodes(host)
     hung = list_hung(host)
     reason = known(lambda: reason_not_to_ask(core["state"], nodes, gpus, gone, asleep, hung))
-    # Where a recording does not tell the reason, what it has of nvidia-smi does.
+    # If a recording lacks the reason, its output of nvidia-smi is used.
     said = known(lambda: smi_recorded.read_text(host) or smi.read(
         host, None if isinstance(reason, Reading) else reason))
     return {
@@ -73,7 +73,7 @@ def read(host: Host, log: Reading, *, earlier: Reading, gone: list[str], asleep:
 
 
 def _messages(earlier: Reading, log: Reading) -> dict:
-    """What the driver says in the kernel log of this boot, and the errors of earlier ones."""
+    """The driver's messages in the kernel log of this boot, and its errors in earlier ones."""
     return {
         "xids": log.map(parse_xids),
         "xids_of_earlier_boots": earlier.map(count_xids),
@@ -86,10 +86,10 @@ def _messages(earlier: Reading, log: Reading) -> dict:
 
 def reason_not_to_ask(state: str, nodes: Reading, gpus: Reading, gone: list[str], asleep: list[str],
                       hung: Reading) -> str | None:
-    """Why nvidia-smi must not be run, None where it may.
+    """Why nvidia-smi must not be run; None if it may.
 
-    `state` is that of the nvidia module, `nodes`, `gpus` and `hung` are what read_nodes(), read_gpus() and
-    list_hung() gave, the rest is as in read().
+    `state` is that of the nvidia module; `nodes`, `gpus` and `hung` are from read_nodes(), read_gpus() and
+    list_hung(); the rest is as in read().
     """
     present = {node["path"] for node in nodes.value or [] if node["type"] == "c"}
     wanted = [f"/dev/nvidia{gpu['minor']}" for gpu in gpus.value or [] if gpu["minor"] is not None]
@@ -98,9 +98,9 @@ def reason_not_to_ask(state: str, nodes: Reading, gpus: Reading, gone: list[str]
 
 
 def read_gpus(host: Host) -> Reading:
-    """/proc/driver/nvidia/gpus: the GPUs the driver has probed, `[{bdf, ...}]` by address, see parse_information().
+    """The GPUs that the driver has probed, from /proc/driver/nvidia/gpus: `[{bdf, ...}]`, see parse_information().
 
-    The minor number is that of /dev/nvidia<minor> and follows no order of the bus.
+    Sorted by address. The minor number is that of /dev/nvidia<minor>; it does not follow the bus order.
     """
     names = host.read_list(f"{_PROC}/gpus")
     return known(lambda: _read_gpus(host, names.value)) if names.ok else names
@@ -117,12 +117,12 @@ def _read_gpus(host: Host, names: list[str]) -> Reading:
 
 
 def read_init_failures(log: Reading, gpus: Reading) -> Reading:
-    """The GPUs that the driver could not initialise, by the kernel log: see attribute() of init_log.py.
+    """The GPUs that the driver could not initialise, according to the kernel log: see attribute() of init_log.py.
 
-    `log` is what read_lines() of _kernel/log.py gave, `gpus` what read_gpus() gave.
+    `log` is from read_lines() of _kernel/log.py, `gpus` from read_gpus().
     """
     failures = log.map(parse_init_failures)
-    # Where a recording does not have the driver's list, most lines name the address themselves.
+    # A recording may lack the driver's list of GPUs; most lines name the address anyway.
     listed = known(lambda: gpus.value or [])
     return failures.map(lambda found: attribute(found, [] if isinstance(listed, Reading) else listed))
 
@@ -130,8 +130,8 @@ def read_init_failures(log: Reading, gpus: Reading) -> Reading:
 def read_nodes(host: Host) -> Reading:
     """/dev/nvidia*, /dev/gdrdrv and /dev/nvidia-caps/*: `[{path, type, major, minor, mode}]` by path.
 
-    A plain file in the place of a node has type `file` and no numbers: what a bind mount leaves in a container
-    whose host had no node.
+    A plain file in place of a node has type `file` and no numbers; a bind mount into a container leaves one if the
+    host had no node.
     """
     nodes = host.device_nodes("/dev")
     return known(lambda: _read_nodes(host, nodes)) if nodes.ok else nodes
@@ -156,10 +156,10 @@ def read_peer_symbol(host: Host, rdma: bool) -> Reading:
 
 
 def proc_gpu(nvidia: dict, bdf: str) -> dict | None:
-    """What the driver says of one GPU, of the section that read() gave."""
+    """The driver's entry for one GPU, from the section returned by read()."""
     return next((gpu for gpu in nvidia["proc_gpus"].value or [] if gpu["bdf"] == bdf), None)
 
 
 def smi_gpu(nvidia: dict, bdf: str) -> dict | None:
-    """What nvidia-smi says of one GPU, of the section that read() gave."""
+    """The nvidia-smi entry for one GPU, from the section returned by read()."""
     return next((gpu for gpu in nvidia["smi"]["gpus"] if gpu["bdf"] == bdf), None)

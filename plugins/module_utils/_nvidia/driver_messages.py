@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What NVIDIA's modules say in the kernel log beside Xid errors: NVSwitches, versions that differ, a reset that is due.
+"""Kernel log messages of NVIDIA's modules other than Xids: NVSwitch errors, version mismatches, required resets.
 
 Sources in open-gpu-kernel-modules: src/common/nvswitch/kernel (SXid), kernel-open/nvidia/nv.c and
 kernel-open/nvidia-modeset/nvidia-modeset-linux.c (versions), src/nvidia/arch/nvalloc (NV_ERR_RESET_REQUIRED).
@@ -14,14 +14,14 @@ import re
 from .._pci.address import kernel_address
 
 SXID_LIMIT = 5000       # the newest errors
-MISMATCH_LIMIT = 20     # clients; whoever is in a container can call itself anything
+MISMATCH_LIMIT = 20     # clients; a process in a container can choose any name
 RESET_LIMIT = 5         # lines shown
 SEEN = 500              # characters of a line
-MANY = 100              # times that a helper module says the same before it is worth a line
-_BEHIND = 3             # lines: the driver prints a mismatch as four
+MANY = 100              # repetitions of a helper module's message that are worth reporting
+_BEHIND = 3             # lines after the first: the driver prints a mismatch in four
 
-# `nvidia-nvswitch2: SXid (PCI:0000:c3:00.0): 20034, Fatal, Link 30 LTSSM Fault Up`. Lines that go on say "Severity 5
-# Engine instance ..." or "Data {...}" in the place of the class.
+# `nvidia-nvswitch2: SXid (PCI:0000:c3:00.0): 20034, Fatal, Link 30 LTSSM Fault Up`. Continuation lines
+# have "Severity 5 Engine instance ..." or "Data {...}" in place of the class.
 _SXID = re.compile(r"\bSXid \(PCI:([0-9a-fA-F:.]+)\): (\d{1,6}), (Fatal|Non-fatal), ", re.IGNORECASE)
 _CLIENT = re.compile(r"NVRM: API mismatch: the client (?:'(?P<name>[^']*)' )?(?:\(pid \d+\)\s*)?")
 _HAS = re.compile(r"has the version (\d[\w.-]*\w)")
@@ -31,13 +31,13 @@ _RESET = re.compile(r"NVRM: .*(?:NV_ERR_RESET_REQUIRED|\breset (?:is )?required\
                     r"|\brequires (?:an? )?(?:\w+ )?(?:reset|reboot)\b"
                     r"|requiring (?:os )?(?:reboot|reset) to recover)", re.IGNORECASE)
 _XID = re.compile(r"\bXid \(")
-# Modules that help the driver: a message of them is no verdict on the GPU.
+# Helper modules of the driver; their messages say nothing about the GPU's health.
 _HELPER = re.compile(r"^\W*(nvidia[-_](?:peermem|fs|uvm|drm|modeset)|nv_peer_mem|gdrdrv)\b")
 _NUMBERS = re.compile(r"0x[0-9a-fA-F]+|\d+")
 
 
 def parse_sxids(lines: list[dict]) -> list[dict]:
-    """Errors of NVSwitches in log lines `[{seconds, text}]`, in their order: `[{bdf, sxid, fatal, seconds, text}]`."""
+    """NVSwitch errors among log lines `[{seconds, text}]`, in log order: `[{bdf, sxid, fatal, seconds, text}]`."""
     found = []
     for line in lines:
         match = _SXID.search(line["text"]) if "SXid" in line["text"] else None
@@ -49,9 +49,9 @@ def parse_sxids(lines: list[dict]) -> list[dict]:
 
 
 def parse_mismatches(lines: list[dict]) -> list[dict]:
-    """Refusals because two parts are of two versions: `[{what, client, client_version, module_version, text}]`.
+    """Version mismatches that the driver rejected: `[{what, client, client_version, module_version, text}]`.
 
-    `what` is api for a program and its libraries, modeset for nvidia-modeset.ko; what a line leaves open is None.
+    `what` is api for a program and its libraries, modeset for nvidia-modeset.ko; None for what a line omits.
     """
     found: dict[tuple, dict] = {}
     for position, line in enumerate(lines):
@@ -72,14 +72,14 @@ def parse_mismatches(lines: list[dict]) -> list[dict]:
 
 
 def parse_resets(lines: list[dict]) -> list[str]:
-    """The distinct lines in which the driver wants a reset or a reboot but for Xid errors, the newest last."""
+    """The distinct lines, other than Xid errors, in which the driver asks for a reset or reboot; the newest last."""
     found = dict.fromkeys(text for line in lines if "NVRM" in (text := line["text"][:SEEN])
                           and _RESET.search(text) and not _XID.search(text))
     return list(found)[-RESET_LIMIT:]
 
 
 def parse_repeats(lines: list[dict]) -> list[dict]:
-    """Messages that a helper module said MANY times or more, numbers apart: `[{module, text, count}]`."""
+    """Messages that a helper module logged at least MANY times, ignoring numbers: `[{module, text, count}]`."""
     counts: dict[tuple[str, str], list] = {}
     for line in lines:
         helper = _HELPER.match(line["text"])

@@ -2,9 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What NVIDIA's driver said in the boots before this one, of recordings that have their logs: `kernel.earlier_boots`.
+"""Errors of NVIDIA's driver in earlier boots, from recordings that contain their logs: `kernel.earlier_boots`.
 
-A live host is not asked: its journal may be large, and nothing of it is about this boot.
+Not read on a live host: its journal may be large and does not concern this boot.
 """
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _NOT_ASKED = Reading(ABSENT, None, "not asked for: journalctl -k -b -1 has the l
 def read(host: Host) -> Reading:
     """`[{boot, xids: [{bdf, xid, count}], mismatches: [...], init_failures: [{bdf, text}]}]`, the newest boot first.
 
-    `boot` is -1 for the one before this one. Mismatches as parse_mismatches() gives them; `init_failures` are distinct,
-    their `bdf` None where the line does not name it.
+    `boot` is -1 for the previous boot. Mismatches are from parse_mismatches(); `init_failures` are distinct, `bdf` is
+    None if the line does not name it.
     """
     return _NOT_ASKED if host.live else host.recorded(RECORDED).map(parse)
 
 
 def parse(text: str) -> list[dict[str, Any]]:
-    """Raises ValueError for what is no list of logs."""
+    """Parse the recorded logs. Raises ValueError for anything but a list of logs."""
     boots = json.loads(text)
     if not isinstance(boots, list):
         raise ValueError("a list of boots was expected")

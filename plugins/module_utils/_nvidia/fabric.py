@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The daemons that an NVSwitch fabric needs, and the NVLinks of each GPU: the facts `nvidia.fabric`."""
+"""The facts `nvidia.fabric`: daemons that an NVSwitch fabric needs, and the NVLinks of each GPU."""
 from __future__ import annotations
 
 import re
@@ -26,10 +26,10 @@ _LINK = re.compile(r"\s*Link \d+: (<inactive>|[\d.]+ GB/s)")
 
 
 def read(host: Host, users: Reading, gpus: Reading, smi: dict, nvswitches: list[str], present: bool) -> dict:
-    """The section `nvidia.fabric`; daemons are looked for where the host has a GPU of NVIDIA (`present`).
+    """The section `nvidia.fabric`; daemons are looked for only if the host has an NVIDIA GPU (`present`).
 
-    `users` is what device_users.read_users() gave, `gpus` what driver.read_gpus(), `smi` what smi.read(); `nvswitches`
-    are addresses.
+    `users` is from device_users.read_users(), `gpus` from driver.read_gpus(), `smi` from smi.read(); `nvswitches` are
+    addresses.
     """
     return settle({
         "switches": lambda: [{"bdf": bdf, "driver": known(lambda bdf=bdf: read_driver(host, bdf))}
@@ -40,7 +40,7 @@ def read(host: Host, users: Reading, gpus: Reading, smi: dict, nvswitches: list[
 
 
 def read_links(host: Host, gpus: Reading, smi: dict, nvswitches: list[str]) -> Reading:
-    """The NVLinks of the GPUs on a fabric; nvidia-smi is asked for them only where it answers and there is one."""
+    """The NVLinks of the GPUs on a fabric; nvidia-smi is run only if there is a fabric and it answered before."""
     if smi["state"] != OK or not (nvswitches or any(gpu["fabric_state"] for gpu in smi["gpus"])):
         return Reading(ABSENT, None, "not read: the host has no NVSwitch fabric")
     printed = host.run(["nvidia-smi", "nvlink", "--status"], TIME_LIMIT, recorded=RECORDED)
@@ -50,10 +50,10 @@ def read_links(host: Host, gpus: Reading, smi: dict, nvswitches: list[str]) -> R
 
 
 def read_daemons(host: Host, users: Reading) -> list[dict]:
-    """`[{service, installed, enabled, masked, running}]` of UNITS, as managers.read_services() tells them.
+    """`[{service, installed, enabled, masked, running}]` of UNITS, as in managers.read_services().
 
-    A daemon without a unit that runs is found by its process: the fabric manager of a container holds the nodes of
-    GPUs, nvlsm writes down its process id.
+    A daemon that runs outside its unit is found by its process: a fabric manager in a container holds GPU device
+    nodes open, nvlsm writes a pid file.
     """
     commands = {_COMMANDS.get(user["command"][:15]) for user in users.value or []}
     pid = host.read(NVLSM_PID).value
@@ -64,16 +64,16 @@ def read_daemons(host: Host, users: Reading) -> list[dict]:
         name = service["service"]
         installed = service["installed"] or (name == SUBNET_MANAGER and host.exists(NVLSM))
         running = True if name in commands else service["running"]
-        if running is False and not users.ok:       # not every process may be looked at: it may run all the same
+        if running is False and not users.ok:       # some processes could not be examined; it may be one of them
             running = None
         found.append({**service, "installed": installed, "running": running})
     return found
 
 
 def parse_links(text: str, gpus: list[dict]) -> list[dict]:
-    """`nvidia-smi nvlink --status`: `[{bdf, links, active}]`, of the GPUs that are among `gpus` (`{bdf, uuid}`).
+    """Parse `nvidia-smi nvlink --status`: `[{bdf, links, active}]` of those GPUs that are in `gpus` (`{bdf, uuid}`).
 
-    `links` are those that the GPU has, `active` those of them that carry data now.
+    `links` is the number of NVLinks of the GPU, `active` how many of them are up.
     """
     addresses = {gpu["uuid"]: gpu["bdf"] for gpu in gpus}
     found: list[dict] = []

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""GPUs that NVIDIA's driver tried to initialise and could not, by the kernel log.
+"""Failed GPU initialisations of NVIDIA's driver, from the kernel log.
 
-The driver initialises a GPU when its node is opened. Where that fails it logs RmInitAdapter() with three codes, and
-behind it rm_init_adapter() with the minor number; the cause, if it knows one, stands in the lines before. Source:
+The driver initialises a GPU when its node is opened. If that fails, it logs RmInitAdapter() with three codes, then
+rm_init_adapter() with the minor number; the cause, if known, is in the lines before. Sources:
 src/nvidia/arch/nvalloc/unix/src/osinit.c and kernel-open/nvidia/nv.c of github.com/NVIDIA/open-gpu-kernel-modules.
 """
 from __future__ import annotations
@@ -18,15 +18,15 @@ CAUSE_LIMIT = 3         # lines before a failure that are kept as its cause
 
 _FAILED = re.compile(r"NVRM: (?:GPU ?([0-9a-fA-F:.]+):? )?(RmInitAdapter failed!|rm_init_adapter failed)")
 _MINOR = re.compile(r"minor number (\d{1,3})\b")
-# The driver was loaded (again): what an earlier one could not do says nothing about this one.
+# The driver was (re)loaded; failures logged before do not count.
 _LOADED = "NVRM: loading "
 
 
 def parse_init_failures(lines: list[dict]) -> list[dict]:
-    """The failures since the driver was loaded, in the order of the log: `[{bdf, minor, seconds, text, causes}]`.
+    """The failures since the driver was loaded, in log order: `[{bdf, minor, seconds, text, causes}]`.
 
-    `lines` are those of the kernel log, `[{seconds, text}]`. `bdf` or `minor` is None where the lines do not say it:
-    up to the 390 branch they name the minor number only. `text` is the line, `causes` those of the driver before it.
+    `lines` are those of the kernel log, `[{seconds, text}]`. `bdf` or `minor` is None if the lines do not name it; up
+    to the 390 branch they name only the minor number. `text` is the line, `causes` the driver's lines before it.
     """
     found: list[dict] = []
     causes: list[str] = []
@@ -51,7 +51,7 @@ def parse_init_failures(lines: list[dict]) -> list[dict]:
 
 
 def _is_end_of(failure: dict, end: dict) -> bool:
-    """Whether a line of rm_init_adapter() closes the failure that the line before it opened."""
+    """Whether a line of rm_init_adapter() belongs to the failure that RmInitAdapter() logged before it."""
     same = end["bdf"] is None or failure["bdf"] in (None, end["bdf"])
     return same and failure["minor"] is None and not end["causes"]
 
@@ -67,10 +67,10 @@ def _minor(text: str) -> int | None:
 
 
 def attribute(failures: list[dict], gpus: list[dict]) -> list[dict]:
-    """The failures with the address of the GPU where the lines name its minor number only: `[{bdf, ...}]` without it.
+    """The failures as `[{bdf, ...}]`, minor numbers replaced by addresses.
 
-    `gpus` are those that the driver has, `[{bdf, minor}]`. Lines that name nothing are those of the only GPU, where
-    there is only one; else `bdf` stays None.
+    `gpus` are those that the driver has, `[{bdf, minor}]`. A failure that names no GPU is attributed to the only GPU;
+    if there are several, `bdf` stays None.
     """
     by_minor = {gpu["minor"]: gpu["bdf"] for gpu in gpus if gpu["minor"] is not None}
     only = gpus[0]["bdf"] if len(gpus) == 1 else None

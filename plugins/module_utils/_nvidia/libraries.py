@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Which version NVIDIA's libraries have that programs load, on the host and inside of running containers.
+"""Versions of NVIDIA's user-space libraries, on the host and in running containers.
 
-It must be that of the loaded module in all its parts (README.md of github.com/NVIDIA/open-gpu-kernel-modules). Nothing
-of a container is opened: what counts is the name of the file to which a library's link leads.
+They must match the loaded module's version exactly (README.md of github.com/NVIDIA/open-gpu-kernel-modules). No file
+of a container is opened: the version is in the name of the file that a library's link points to.
 """
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ MANAGEMENT, CUDA = "libnvidia-ml.so", "libcuda.so"
 _FOLDERS = ("/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib")
 _VERSIONED = re.compile(r"(lib[a-z-]+\.so)\.(\d{1,6}(?:\.\d{1,6}){1,3})", re.ASCII)
 
-# Where lxc puts a container's processes, the unified hierarchy first (lxc.cgroup.dir.container.inner is `ns`).
+# The cgroups with a container's processes, cgroup v2 first (lxc.cgroup.dir.container.inner is `ns`).
 _GROUPS = ("/sys/fs/cgroup/lxc/{}", "/sys/fs/cgroup/systemd/lxc/{}")
 _BELOW = ("/ns/init.scope", "/ns", "/init.scope", "")
-TIME_LIMIT = 2.0        # seconds for a container whose file system may never answer
+TIME_LIMIT = 2.0        # seconds; a container's file system may never answer
 
 
 def read_library_version(root: Sysroot, library: str) -> Reading:
-    """The version in the name of the file that `library`.1 leads to; absent where no usual folder has such a file.
+    """The version in the name of the file that `library`.1 links to; absent if no usual folder has such a file.
 
     Links may go through /etc/alternatives; they are followed inside `root`.
     """
@@ -55,9 +55,9 @@ def read_library_version(root: Sysroot, library: str) -> Reading:
 
 
 def read_mismatch(host: Host) -> str | None:
-    """The versions in words where the loaded driver and a library of the host have different ones, else None.
+    """A phrase with both versions if the loaded driver and a library of the host differ, else None.
 
-    All that is started then fails, while what runs continues.
+    With a mismatch, programs that start fail while running ones continue.
     """
     loaded = host.read("/proc/driver/nvidia/version").map(parse_version)
     if not loaded.ok:
@@ -68,9 +68,9 @@ def read_mismatch(host: Host) -> str | None:
 
 
 def find_processes(host: Host, guests: dict, users: Reading) -> Reading:
-    """A process of every running container that is given a GPU or uses one: `{name: pid}`, `lxc:101` and its like.
+    """One process of every running container that has or uses a GPU: `{name: pid}`, names such as `lxc:101`.
 
-    `guests`: the facts of that name; `users`: what _device_users.read_users() gave.
+    `guests`: the facts of that name; `users`: from device_users.read_users().
     """
     if not guests["containers"].ok:
         return Reading(guests["containers"].status, None, guests["containers"].detail)
@@ -90,7 +90,7 @@ def _find_processes(host: Host, guests: dict, users: Reading) -> Reading:
 
 
 def container_name(container: str) -> str:
-    """`lxc:101`; one of Docker and its like is `container:` and the first 12 digits of its id."""
+    """`lxc:101`; for Docker and similar engines `container:` and the first 12 digits of the id."""
     return f"{'container' if re.fullmatch('[0-9a-f]{12}', container) else 'lxc'}:{container}"
 
 
@@ -104,12 +104,12 @@ def _first_process(host: Host, number: str) -> int | None:
 
 
 def read_containers(host: Host, processes: Reading) -> dict[str, Reading]:
-    """`container_libraries` and `container_nodes` of the containers that find_processes() gave: `[{name, versions}]`
-    with the distinct versions of both libraries, none where the container has neither, and `[{name, nodes}]` with what
-    read_nodes_inside() gave.
+    """`container_libraries` and `container_nodes` of the containers from find_processes(): `[{name, versions}]` with
+    the distinct versions of both libraries, empty if the container has neither, and `[{name, nodes}]` with the nodes
+    from read_nodes_inside().
 
-    A container decides what its file system is, and it may be one that never answers: a child process looks, and is
-    left behind where it does not come back.
+    A container controls its own file system, which may never answer: a child process reads it and is abandoned if it
+    does not return.
     """
     if not processes.ok:
         return {"container_libraries": processes, "container_nodes": processes}
@@ -123,7 +123,7 @@ def read_containers(host: Host, processes: Reading) -> dict[str, Reading]:
 
 
 def _look_inside(host: Host, name: str, pid: int) -> tuple[Reading, Reading]:
-    """Versions and device nodes; `pid` is asked again whether it is still the container's."""
+    """Versions and device nodes, after checking that `pid` still belongs to the container."""
     path = f"/proc/{pid}/root"
     try:
         if container_name(parse_container(host.read(f"/proc/{pid}/cgroup").value or "") or "") != name:
@@ -137,7 +137,7 @@ def _look_inside(host: Host, name: str, pid: int) -> tuple[Reading, Reading]:
 
 
 def _guarded(look: Callable[[], Reading]) -> Reading:
-    """What `look` answers of a file system that may be anything."""
+    """The result of `look`, with OSError and link loops of an untrusted file system as a Reading."""
     try:
         return known(look)
     except OSError as error:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What is written down for the modules that drive NVIDIA's GPUs, when, and whether the initramfs can know of it.
+"""modprobe.d settings of NVIDIA's modules, when they were modified, and whether the initramfs can contain them.
 
 Sources: man 5 modprobe.d; man 8 update-initramfs, mkinitramfs and dracut, which copy modprobe.d into the initramfs.
 """
@@ -22,13 +22,13 @@ _KEYWORDS = ("options", "blacklist", "install")
 # Debian and Ubuntu, Red Hat, SUSE.
 _INITRAMFS = ("/boot/initrd.img-{}", "/boot/initramfs-{}.img", "/boot/initrd-{}")
 
-# Parameters that decide something, read whether they are set or not. Those of nvidia itself are not in sysfs.
+# Parameters that checks evaluate, read whether or not they are set. Those of nvidia itself are not in sysfs.
 _WATCHED = (("nvidia_uvm", "uvm_disable_hmm"), ("nvidia_drm", "modeset"))
 _OPTION = re.compile(r"(\w+)=")
 
 
 def read(host: Host, release: str | None, present: bool) -> dict:
-    """The facts `modprobe`, `initramfs` and `module_parameters`; nothing is read where no NVIDIA GPU is present."""
+    """The facts `modprobe`, `initramfs` and `module_parameters`; nothing is read without an NVIDIA GPU."""
     nothing = Reading(ABSENT, None, "not checked: no NVIDIA GPU")
     lines = known(lambda: read_lines(host) if present else nothing)
     return settle({
@@ -37,8 +37,10 @@ def read(host: Host, release: str | None, present: bool) -> dict:
 
 
 def read_lines(host: Host) -> Reading:
-    """The lines about these modules in the order in which modprobe takes them:
-    `[{path, modified, keyword, module, text}]`; of an option set twice the last counts."""
+    """The lines about these modules in modprobe's order: `[{path, modified, keyword, module, text}]`.
+
+    If an option is set twice, the last one counts.
+    """
     found = []
     for path, text in find_drop_ins(host, _FOLDERS):
         if text.status == DENIED:
@@ -50,7 +52,7 @@ def read_lines(host: Host) -> Reading:
 
 
 def parse_config(text: str) -> list[tuple[str, str, str]]:
-    """`(keyword, module, rest)` of the lines about the modules above, the module in the kernel's spelling."""
+    """`(keyword, module, rest)` of the lines about the modules above; module names as the kernel spells them."""
     found = []
     for line in text.replace("\\\n", " ").splitlines():
         words = line.split(None, 2)
@@ -60,7 +62,7 @@ def parse_config(text: str) -> list[tuple[str, str, str]]:
 
 
 def read_initramfs(host: Host, release: str | None) -> Reading:
-    """`{path, modified}` of the running kernel's initramfs below /boot, absent where none has a usual name."""
+    """`{path, modified}` of the running kernel's initramfs in /boot; absent if none has a usual name."""
     for pattern in _INITRAMFS:
         path = pattern.format(release)
         modified = host.modified(path) if release else None
@@ -70,7 +72,7 @@ def read_initramfs(host: Host, release: str | None) -> Reading:
 
 
 def read_parameters(host: Host, lines: list[dict]) -> list[dict]:
-    """`[{module, name, value}]` from /sys/module/<module>/parameters, as those modules run now."""
+    """`[{module, name, value}]` from /sys/module/<module>/parameters: the values in effect now."""
     asked = [(line["module"], name) for line in lines if line["keyword"] == "options" and line["module"] != "nvidia"
              for name in _OPTION.findall(line["text"])]
     return [{"module": module, "name": name, "value": host.read(f"/sys/module/{module}/parameters/{name}")}

@@ -2,9 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What NVIDIA's driver tells about itself in /proc/driver/nvidia: text to values, nothing is read here.
+"""Parsers of /proc/driver/nvidia. This file only parses; it reads nothing.
 
-Forms: nv-procfs.c of github.com/NVIDIA/open-gpu-kernel-modules, kernel-open/nvidia.
+Formats: nv-procfs.c of github.com/NVIDIA/open-gpu-kernel-modules, kernel-open/nvidia.
 """
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class DriverVersion(NamedTuple):
 
 
 def parse_version(text: str) -> DriverVersion:
-    """/proc/driver/nvidia/version: which of the two drivers, and its version; ValueError for other text.
+    """/proc/driver/nvidia/version: which of the two drivers it is, and its version; ValueError for other text.
 
     `NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  570.133.20  Release Build ...`; the proprietary driver
     writes `NVIDIA UNIX x86_64 Kernel Module  550.90.07  Fri ...`.
@@ -36,7 +36,7 @@ def parse_version(text: str) -> DriverVersion:
 
 
 def parse_parameters(text: str) -> list[dict]:
-    """/proc/driver/nvidia/params: `[{name, value}]`, names without NVreg_ as the driver prints them, quotes removed."""
+    """/proc/driver/nvidia/params: `[{name, value}]`; names without NVreg_, as the driver prints them, no quotes."""
     found = []
     for line in text.splitlines():
         name, colon, value = line.partition(":")
@@ -52,8 +52,8 @@ def _unquoted(value: str) -> str:
 def parse_information(text: str) -> dict:
     """/proc/driver/nvidia/gpus/<bdf>/information: `{model, minor, uuid, firmware, excluded}`, None for what it omits.
 
-    Tabs and blanks after the colon vary. The UUID is question marks until the GPU was first used; the firmware is
-    `N/A` where the GPU runs without GSP.
+    Whitespace after the colon varies. The UUID is question marks until the GPU is first used; the firmware is `N/A`
+    if the GPU runs without GSP.
     """
     lines = (line.partition(":") for line in text.splitlines())
     fields = {name.strip(): value.strip() for name, _colon, value in lines}

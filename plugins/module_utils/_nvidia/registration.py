@@ -2,22 +2,22 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""How far a GPU is registered with its NVSwitches, by the <fabric> of `nvidia-smi -q -x` (since driver 535)."""
+"""Registration state of a GPU with its NVSwitches, from <fabric> of `nvidia-smi -q -x` (since driver 535)."""
 from __future__ import annotations
 
 from xml.etree import ElementTree
 
 _UNSUPPORTED = ("", "N/A", "Not Supported")
-# What <health> says where all is well.
+# Values of <health> that mean no problem.
 _HEALTHY = ("healthy", "full", "false", "no", "none", "n/a", "not supported", "")
-_NO_TROUBLE = ("partition_assigned",)       # True where all is well
+_NO_TROUBLE = ("partition_assigned",)       # true on a healthy GPU
 
 
 def read_registration(gpu: ElementTree.Element) -> dict:
-    """`{fabric_state, fabric_status, fabric_health}`, None for a GPU without a fabric.
+    """`{fabric_state, fabric_status, fabric_health}`, each None for a GPU without a fabric.
 
-    The state is Not Started, In Progress or Completed, the status Success or an error of NVML ("Unknown Error" too is
-    one); health names what is not as it should be.
+    The state is Not Started, In Progress or Completed; the status is Success or an NVML error ("Unknown Error" is one
+    too); health lists the unhealthy items.
     """
     health = gpu.find("fabric/health")
     return {

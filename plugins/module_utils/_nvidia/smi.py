@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""One run of `nvidia-smi -q -x`, where that is safe, and what it printed.
+"""Run `nvidia-smi -q -x` once, if that is safe, and parse its output.
 
-nvidia-smi opens every GPU: it wakes a sleeping one, makes missing device nodes, and may hang on a sick one. So it is
-run only where none of this can happen, and never for longer than TIME_LIMIT.
+nvidia-smi opens every GPU: it wakes a suspended one, creates missing device nodes, and may hang on a faulty one. It is
+run only if none of this can happen, and for TIME_LIMIT at most.
 """
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ STATES = (OK, NOT_RUN, MISSING, TIMEOUT, FAILED)
 
 _NUMBER = re.compile(r"\d{1,15}(?!\d)", re.ASCII)
 _WATTS = re.compile(r"\d{1,15}(?:\.\d{1,15})?(?!\d)", re.ASCII)
-# What NVML says of a GPU that no longer answers, in the place of any value.
+# NVML's answers in place of any value if a GPU no longer responds.
 _TROUBLE = ("gpu is lost", "[gpu is lost]", "gpu requires reset", "[gpu requires reset]")
 _NOTHING = ("", "n/a", "[n/a]", "unknown error", "[unknown error]", "not supported", "[not supported]",
             "insufficient permissions", "requested functionality has been deprecated", *_TROUBLE)
 _YES_NO = {"yes": True, "no": False}
-# Until driver 530 the first name of each pair, then the second.
+# The first name of each pair is used up to driver 530, the second since.
 _CLOCK_REASONS = ("clocks_throttle_reasons", "clocks_event_reasons")
 _CLOCK_REASON = re.compile(r"clocks_(?:throttle|event)_reason_(\w+)")
 _POWER = ("power_readings", "gpu_power_readings")
@@ -45,10 +45,10 @@ _POWER_LIMIT = ("current_power_limit", "enforced_power_limit", "power_limit")
 
 def reason_not_to_run(state: str, control_node: bool, missing_nodes: list[str], gone: list[str],
                       asleep: list[str], hung: list[str]) -> str | None:
-    """Why nvidia-smi must not be run, None where it may.
+    """Why nvidia-smi must not be run; None if it may.
 
-    `state` is that of the nvidia module, `gone` and `asleep` are NVIDIA GPUs that read all ones or are suspended,
-    `hung` those that did not answer while they were measured.
+    `state` is that of the nvidia module; `gone` and `asleep` are NVIDIA GPUs that read all ones or are suspended,
+    `hung` those that stopped answering during a measurement.
     """
     if state != "live":
         return f"the nvidia module is {state}"
@@ -66,10 +66,9 @@ def reason_not_to_run(state: str, control_node: bool, missing_nodes: list[str], 
 
 
 def read(host: Host, reason: str | None) -> dict:
-    """The `smi` fact: `{state, reason, driver_version, gpus}`; not run where there is a `reason` not to.
-    Raises NotRecorded and nothing else.
+    """The `smi` fact: `{state, reason, driver_version, gpus}`; nvidia-smi is not run if there is a `reason` not to.
 
-    The keys of a GPU are those of _gpu(); MiB, percent and watts, None for what nvidia-smi leaves open.
+    Raises only NotRecorded. A GPU has the keys of _gpu(), in MiB, percent and watts; None for what nvidia-smi omits.
     """
     if reason is not None:
         return fact(NOT_RUN, reason)
@@ -81,9 +80,9 @@ def read(host: Host, reason: str | None) -> dict:
 
 
 def ask(host: Host) -> Reading:
-    """What `nvidia-smi -q -x` prints.
+    """The output of `nvidia-smi -q -x`.
 
-    Status 14 is a corrupted infoROM (man 1 nvidia-smi): the answer is whole then, and about all GPUs.
+    Exit status 14 means a corrupted infoROM (man 1 nvidia-smi); the output is complete and covers all GPUs even then.
     """
     return host.run(["nvidia-smi", "-q", "-x"], TIME_LIMIT, recorded=RECORDED, complete=END)
 
@@ -99,7 +98,7 @@ def fact(state: str, reason: str | None, driver_version: str | None = None, gpus
 
 
 def parse(text: str) -> dict | None:
-    """What `nvidia-smi -q -x` printed, None for anything else. A field that is missing or renamed is None."""
+    """Parse the output of `nvidia-smi -q -x`; None for anything else. A missing or renamed field is None."""
     root = parse_document(text)
     if root is None:
         return None
@@ -107,15 +106,15 @@ def parse(text: str) -> dict | None:
 
 
 def fact_of(root: ElementTree.Element) -> dict:
-    """The fact of a report; its GPUs are those whose address can be read."""
+    """The `smi` fact of a report; GPUs without a readable address are left out."""
     gpus = [_gpu(element) for element in root.iter("gpu")]
     return fact(OK, None, _text(root, "driver_version"), [gpu for gpu in gpus if gpu["bdf"] and "." in gpu["bdf"]])
 
 
 def parse_conditions(text: str) -> list[dict] | None:
-    """How the GPUs of the same output are doing: `[{bdf, temperature_c, sm_mhz, throttle, power_w}]`; None as above.
+    """State of the GPUs in the same output: `[{bdf, temperature_c, sm_mhz, throttle, power_w}]`; None as in parse().
 
-    Degrees Celsius, MHz and watts; `throttle` are the reasons for lower clocks that are active.
+    Degrees Celsius, MHz and watts; `throttle` lists the active reasons for lower clocks.
     """
     root = parse_document(text)
     if root is None:
@@ -155,7 +154,7 @@ def _gpu(gpu: ElementTree.Element) -> dict:
 
 
 def _trouble(gpu: ElementTree.Element) -> str | None:
-    """`GPU is lost` where NVML answers that in the place of a value."""
+    """`GPU is lost`, if NVML answers that in place of a value."""
     return next((text.strip("[]") for element in gpu.iter() if (text := (element.text or "").strip()).lower()
                  in _TROUBLE), None)
 
@@ -170,7 +169,7 @@ def _modes(gpu: ElementTree.Element) -> dict:
 
 
 def _recovery_action(gpu: ElementTree.Element) -> str | None:
-    """`None`, `Reset`, `Reboot`, `Drain P2P` or `Drain and Reset`; drivers before 560 answer two questions instead."""
+    """`None`, `Reset`, `Reboot`, `Drain P2P` or `Drain and Reset`; before driver 560 from two yes/no fields."""
     message = _text(gpu, "gpu_recovery_action")
     if message is not None:
         return message
@@ -194,13 +193,13 @@ def _power(gpu: ElementTree.Element) -> dict:
 
 
 def _watts(readings: ElementTree.Element | None, names: tuple[str, ...]) -> float | None:
-    """`600.0` of `600.00 W`, by the first name that has a value."""
+    """`600.0` from `600.00 W`, using the first name that has a value."""
     texts = (_text(readings, name) for name in names) if readings is not None else ()
     return next((float(found[0]) for text in texts if (found := _WATTS.match(text or ""))), None)
 
 
 def _memory_health(gpu: ElementTree.Element) -> dict:
-    """Uncorrectable errors since the driver was loaded and ever, and what waits for a reset of the GPU."""
+    """Uncorrectable errors since the driver was loaded and over the GPU's life, and repairs pending a GPU reset."""
     retired = _yes(gpu, "retired_pages/pending_retirement")
     return {
         "ecc_errors": _uncorrectable(gpu.find("ecc_errors/volatile")),
@@ -213,7 +212,7 @@ def _memory_health(gpu: ElementTree.Element) -> dict:
 
 
 def _uncorrectable(errors: ElementTree.Element | None) -> int | None:
-    """A sum: SRAM and DRAM since Turing, SRAM in two kinds since driver 545; before Turing `double_bit/total`."""
+    """The sum of SRAM and DRAM errors since Turing, SRAM in two kinds since driver 545; before, `double_bit/total`."""
     if errors is None:
         return None
     names = [element.tag for element in errors if "_uncorrectable" in element.tag] or ["double_bit/total"]
@@ -235,6 +234,6 @@ def _text(element: ElementTree.Element, path: str) -> str | None:
 
 
 def _number(element: ElementTree.Element, path: str) -> int | None:
-    """`97887` of `97887 MiB`."""
+    """`97887` from `97887 MiB`."""
     found = _NUMBER.match(_text(element, path) or "")
     return int(found[0]) if found else None

@@ -2,22 +2,22 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The XML document in what `nvidia-smi -q -x` prints, made fit for a parser."""
+"""Extract a parsable XML document from the output of `nvidia-smi -q -x`."""
 from __future__ import annotations
 
 import re
 from xml.etree import ElementTree
 
 END = "</nvidia_smi_log>"
-# What is no character of XML 1.0 (www.w3.org/TR/xml, 2.2).
+# Characters that XML 1.0 does not allow (www.w3.org/TR/xml, 2.2).
 _FORBIDDEN = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _NAME, _NAME_END = "<process_name>", "</process_name>"
 
 
 def parse_document(text: str) -> ElementTree.Element | None:
-    """The element nvidia_smi_log, None for any other text."""
+    """The element nvidia_smi_log; None for any other text."""
     text = _clean(text)
-    if "<!ENTITY" in text:      # nvidia-smi defines none; a bomb would
+    if "<!ENTITY" in text:      # nvidia-smi defines none; an entity bomb does
         return None
     try:
         root = ElementTree.fromstring(text)
@@ -27,8 +27,8 @@ def parse_document(text: str) -> ElementTree.Element | None:
 
 
 def _clean(text: str) -> str:
-    """The document alone, without what a parser must reject: names of processes, which are any bytes that a program
-    gives itself, control characters elsewhere, and warnings that nvidia-smi prints before and behind it."""
+    """The document without what a parser must reject: process names, which may be arbitrary bytes, control characters
+    elsewhere, and warnings that nvidia-smi prints before and after it."""
     head, *rest = text.split(_NAME)
     text = head + "".join(piece.rpartition(_NAME_END)[2] if _NAME_END in piece else "" for piece in rest)
     end = text.rfind(END)
@@ -36,7 +36,7 @@ def _clean(text: str) -> str:
 
 
 def why_not_parsed(text: str) -> str:
-    """In words, without a piece of the document."""
+    """Why parse_document() failed, as a phrase that quotes nothing of the document."""
     if "<" not in text:
         return "no XML: " + ("; ".join(line.strip() for line in text.splitlines()[:2])[:200] or "no output")
     try:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What nvidia-smi said where others than us have kept it: the text of `nvidia-smi -q`, its failures included."""
+"""Recorded text output of `nvidia-smi -q`, including failures, as other tools keep it."""
 from __future__ import annotations
 
 from .._host.host import Host
@@ -13,9 +13,9 @@ RECORDED = "nvidia-smi.txt"
 
 
 def read_text(host: Host) -> dict | None:
-    """The `smi` fact of a recorded host, whatever would have kept us from asking; None where it has no such text.
+    """The `smi` fact of a recorded host, even if nvidia-smi should not have been run; None without a recorded text.
 
-    What it failed with is the reason, beside the GPUs that it has told of.
+    If nvidia-smi failed, `reason` has its message, next to the GPUs that it did report.
     """
     text = None if host.live else host.recorded(RECORDED)
     if text is None or not text.ok:

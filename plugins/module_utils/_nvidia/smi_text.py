@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What `nvidia-smi -q` prints as text, made into the document that `nvidia-smi -q -x` prints.
+"""Convert the text output of `nvidia-smi -q` into the document that `nvidia-smi -q -x` prints.
 
-People and nvidia-bug-report.sh keep the text. Its sections are indented by four blanks a level, and its names are those
-of the XML in words, but for the ones in _NAMES.
+nvidia-bug-report.sh and people keep the text form. Its sections are indented by four blanks per level; its names are
+those of the XML spelled out, except for the ones in _NAMES.
 """
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from xml.etree import ElementTree
 HEAD = "==============NVSMI LOG=============="
 LINES_LIMIT = 100_000
 DEPTH_LIMIT = 12
-# What nvidia-smi says in the place of a report, or beside one.
+# Messages that nvidia-smi prints instead of a report or in addition to one.
 _FAILURES = (
     "No devices were found", "Unable to determine the device handle", "Driver/library version mismatch",
     "couldn't communicate with", "couldn't find libnvidia-ml", "Failed to initialize NVML", "Insufficient Permissions",
@@ -25,10 +25,10 @@ _GPU = re.compile(r"GPU ([0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7])\
 _FIELD = re.compile(r"( *)(\S.*?)(?:\s*:(?: (.*))?)?")
 _WORDS = re.compile(r"[^a-z0-9]+")
 _REASONS = ("clocks_throttle_reasons", "clocks_event_reasons")
-_SECTIONS = {       # sections with another name in the XML
+_SECTIONS = {       # sections that have another name in the XML
     "gpu_link_info": "pci_gpu_link_info", "pcie_generation": "pcie_gen", "link_width": "link_widths",
 }
-# Fields of a section whose name there is not that of the text: `Current` of `MIG Mode` is `current_mig`.
+# Fields with another name in the XML, by section: `Current` of `MIG Mode` is `current_mig`.
 _NAMES = {
     "mig_mode": {"current": "current_mig", "pending": "pending_mig"},
     "ecc_mode": {"current": "current_ecc", "pending": "pending_ecc"},
@@ -50,7 +50,7 @@ _REASON_NAMES = {"idle": "gpu_idle", "display_clock_setting": "display_clocks_se
 
 
 def parse_text(text: str) -> ElementTree.Element | None:
-    """The element nvidia_smi_log with a `gpu` for each; None for text that holds no report."""
+    """The element nvidia_smi_log with a `gpu` element per GPU; None for text without a report."""
     _before, head, report = text.partition(HEAD)
     if not head:
         return None
@@ -66,7 +66,7 @@ def parse_text(text: str) -> ElementTree.Element | None:
 
 
 def _take(places: list[tuple[int, ElementTree.Element]], line: str) -> None:
-    """One line `name : value`, or the name of a section; `places` are the sections it may lie in, by their indent."""
+    """Add one line, `name : value` or a section name; `places` are the open sections with their indents."""
     field = _FIELD.fullmatch(line)
     if field is None:
         return
@@ -93,12 +93,12 @@ def _tag(section: str, name: str) -> str:
 
 
 def find_failure(text: str) -> str | None:
-    """The sentence by which nvidia-smi says that it failed, alone or beside a report; None without one."""
+    """The failure message of nvidia-smi, alone or in addition to a report; None without one."""
     lines = (line.strip() for line in text.splitlines()[:LINES_LIMIT] if " : " not in line)
     return next((line[:300] for line in lines if any(words in line for words in _FAILURES)), None)
 
 
 def is_complete(root: ElementTree.Element) -> bool:
-    """Whether the report has every GPU that it counts."""
+    """Whether the report contains as many GPUs as it says are attached."""
     counted = (root.findtext("attached_gpus") or "").strip()
     return not counted.isdecimal() or int(counted) == len(root.findall("gpu"))

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Whether the driver could start a GPU that is bound to it, by nvidia-smi's answer and by the kernel log."""
+"""Whether the driver could initialise a GPU bound to it, according to nvidia-smi and the kernel log."""
 from __future__ import annotations
 
 import re
@@ -18,16 +18,16 @@ from .._pci.gpus import NVIDIA, find_gpus
 from .._pci.sysfs import read_id
 from . import driver, smi
 
-# What nvidia-smi prints, with status 6, where the driver could initialise no GPU.
+# nvidia-smi's message, with exit status 6, if the driver could not initialise any GPU.
 _NO_DEVICES = "No devices were found"
 
 
 def why_unusable(bdf: str, answer: dict, failure: dict | None, in_use: bool) -> str | None:
-    """What is wrong with a GPU that nobody can use, as the end of a sentence ("0000:01:00.0 is ..."); else None.
+    """Why a GPU is unusable, as the end of a sentence ("0000:01:00.0 is ..."); None if it is usable.
 
-    `answer` is what smi.read() gave, `failure` the last one of this GPU in the kernel log, see init_log.py; `in_use`: a
-    process has it open. What nvidia-smi answers now counts more than a line of the log, for the GPU may have started at
-    a later try; without its answer a process that uses the GPU does.
+    `answer` is from smi.read(), `failure` is the GPU's last one in the kernel log, see init_log.py; `in_use`: a process
+    has it open. nvidia-smi's current answer outweighs the log, since a later attempt may have succeeded; without that
+    answer, a process that uses the GPU does.
     """
     denied = _denied(bdf, answer)
     if denied is None and (failure is None or answer["state"] == smi.OK or in_use):
@@ -37,7 +37,7 @@ def why_unusable(bdf: str, answer: dict, failure: dict | None, in_use: bool) -> 
 
 
 def _denied(bdf: str, answer: dict) -> str | None:
-    """What nvidia-smi says against a GPU: it does not list it, finds none at all, or names this one in its error."""
+    """Evidence from nvidia-smi against a GPU: it is not listed, none is found, or the error message names it."""
     if answer["state"] == smi.OK:
         listed = any(gpu["bdf"] == bdf for gpu in answer["gpus"])
         return None if listed else "bound to the driver but missing in nvidia-smi"
@@ -56,17 +56,17 @@ def _no_answer(answer: dict) -> str:
 
 
 class Startup:
-    """The GPUs of a host that did not start.
+    """Finds the GPUs of a host that the driver could not initialise.
 
-    The log is read once. nvidia-smi is run once, and only where a GPU is in doubt: one that the log names, or one that
-    has no UUID, which a GPU gets when it is first initialised.
+    The log is read once. nvidia-smi is run once, and only if a GPU is in doubt: one with a failure in the log, or one
+    without a UUID, which a GPU gets when it is first initialised.
     """
 
     def __init__(self, host: Host) -> None:
         self.host = host
 
     def why_unusable(self, bdf: str, in_use: bool) -> str | None:
-        """As above, of a GPU that is bound to the driver."""
+        """why_unusable() for a GPU bound to the driver."""
         failure = self._failures.get(bdf)
         if failure is None and bdf in self._initialised:
             return None
@@ -74,7 +74,7 @@ class Startup:
 
     @cached_property
     def _initialised(self) -> set[str]:
-        """Those that started at some time, and those that were excluded on purpose."""
+        """GPUs that were initialised at some time, and those that are deliberately excluded."""
         return {gpu["bdf"] for gpu in driver.read_gpus(self.host).value or [] if gpu["uuid"] or gpu["excluded"]}
 
     @cached_property
