@@ -37,10 +37,10 @@ SCHEMA = "gpuhost.facts/1"
 
 
 def collect(host: Host, tunables: list[str], link_samples: int = 0) -> dict[str, Any]:
-    """The facts as plain JSON types and without secrets, with the tunables that were asked for by address.
+    """The facts as plain JSON types without secrets, including the tunables requested by address.
 
-    `link_samples`: how often the links of the GPUs are looked at beyond the first time.
-    Nothing is opened for writing, and no suspended device is woken. ValueError: an address is none.
+    `link_samples`: how often the GPUs' links are read again after the first time. Nothing is opened for writing, and
+    no suspended device is woken. ValueError for an invalid address.
     """
     named = read_named(host, tunables)
     facts = _read_sections(host, link_samples)
@@ -108,13 +108,13 @@ def _read_sections(host: Host, link_samples: int) -> dict[str, Any]:
 
 
 def find_denied(readings: Iterable[tuple[str, Reading]]) -> Iterator[dict[str, Any]]:
-    """Those that were denied."""
+    """The readings that were denied."""
     return ({"fact": name, "path": None, "why": reading.detail or "needs root"}
             for name, reading in readings if reading.status == DENIED)
 
 
 def find_unparsable(readings: Iterable[tuple[str, Reading]]) -> Iterator[dict[str, Any]]:
-    """Those of a file whose text makes no sense, with the beginning of that text."""
+    """The readings of files that could not be parsed, with the beginning of the text."""
     return ({"fact": name, "path": reading.path, "text": reading.text} for name, reading in readings
             if reading.status == UNPARSABLE and isinstance(reading, FileReading) and reading.text is not None)
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What the NVIDIA driver, guests and processes say about each GPU, joined to the facts `gpus`."""
+"""Join what the NVIDIA driver, guests and processes know about each GPU to the facts `gpus`."""
 from __future__ import annotations
 
 from typing import Any, Callable
@@ -18,10 +18,10 @@ from .._pve.lxc import containers_given
 
 def with_use(host: Host, gpus: list[dict], *, proc_gpus: Reading, smi: dict, guests: dict,
              users: Reading) -> list[dict]:
-    """The facts `gpus` with the keys that _gpus.read() left open.
+    """The facts `gpus` with the keys that _pci.gpus.read() left open.
 
-    `proc_gpus`, `smi`: as in the facts `nvidia`; `guests`: the facts of that name; `users`: what
-    _device_users.read_users() gave.
+    `proc_gpus`, `smi`: as in the facts `nvidia`; `guests`: the facts of that name; `users`: from
+    device_users.read_users().
     """
     by_driver = known(lambda: _by_address(proc_gpus.value or []))
     by_smi = known(lambda: _by_address(smi["gpus"]))
@@ -51,9 +51,9 @@ def _by_address(entries: list[dict]) -> dict[str | None, dict]:
 
 
 def _claims(gpu: dict, guests: dict) -> dict[str, Callable[[], Any]]:
-    """A GPU that a VM names belongs to it, also while the VM is stopped and a driver of the host is bound."""
+    """A GPU that a VM names belongs to it, even while the VM is stopped and a driver of the host is bound."""
     claimed = known(lambda: claims(guests, gpu["bdf"]))
-    # Where a recording does not have the guests, a GPU with the driver of its vendor is the host's for now.
+    # If a recording lacks the guests, a GPU with its vendor's driver is assumed to be the host's.
     own = claimed.status == NOT_RECORDED and not isinstance(gpu["driver"], Reading) \
         and why_not_driven(gpu["vendor"], gpu["driver"]) is None
     return {"claimed_by": lambda: claimed,

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What was made last on this host, the files that do so, and the outcome of each value at the boot of now."""
+"""The values persisted on this host, the files that apply them, and the outcome of each value at the current boot."""
 from __future__ import annotations
 
 import hashlib
@@ -31,7 +31,7 @@ _OF_A_COMPETITOR = ("path", "line", "key", "value", "wins", "why")
 def read(host: Host, find_competitors: Callable[..., list[dict]] | None = None) -> dict[str, Any]:
     """The facts' section `persisted`. Raises NotRecorded.
 
-    Who else sets a value is looked for only where something is persisted, and where `find_competitors` is given: an
+    Other settings of the same values are looked for only if something is persisted and `find_competitors` is given: an
     audit does not send that code to every host.
     """
     ledger = read_ledger(host).told().map(_checked)
@@ -54,7 +54,7 @@ def read(host: Host, find_competitors: Callable[..., list[dict]] | None = None) 
 
 
 def _parse_outcome(text: str) -> dict[str, Any]:
-    """Read as any file, so that recordings have it. Raises ValueError."""
+    """Parse the outcome, which is read as a file so that recordings contain it. Raises ValueError."""
     document = json.loads(text)
     if document["schema"] != OUTCOME_SCHEMA or not isinstance(document["changes"], list):
         raise ValueError(f"its schema is not {OUTCOME_SCHEMA}")
@@ -62,7 +62,7 @@ def _parse_outcome(text: str) -> dict[str, Any]:
 
 
 def _checked(document: dict[str, Any]) -> dict[str, Any]:
-    """Raises ValueError for a value that is none of its kind: whoever wrote it, it was not this collection."""
+    """Check the document. Raises ValueError for a value that this collection would not have written."""
     for kind, named in document["values"].items():
         for name, spec in named.items():
             KINDS[kind].parse(name, spec)
@@ -83,7 +83,7 @@ def _file_state(host: Host, path: str, entry: dict[str, Any]) -> str:
 
 
 def _was_rebooted(host: Host, created_at: str) -> bool | None:
-    """Whether the machine was booted after `created_at`, by /proc/stat."""
+    """Whether the machine was booted after `created_at`, according to /proc/stat."""
     booted = _BOOT_TIME.search(host.read("/proc/stat").value or "")
     try:
         created = datetime.strptime(created_at, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=timezone.utc)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What a recorded host was made from, where that was no recording of ours: the fact `source`."""
+"""The fact `source`: what a recorded host was imported from, if not from this collection's own recording."""
 from __future__ import annotations
 
 import json
@@ -16,7 +16,7 @@ NOTES = 50
 
 
 def read(host: Host) -> dict[str, Any] | None:
-    """`{kind, name, collected_at, script, notes}` of recorded/source.json; None on a live host and without it."""
+    """`{kind, name, collected_at, script, notes}` of recorded/source.json; None on a live host or without the file."""
     told = None if host.live else host.recorded(RECORDED)
     return parse(told.value) if told is not None and told.ok else None
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Tunables that were asked for by address, read with the facts and in the form that the setters use."""
+"""Read the tunables requested by address, in the form that the setters use."""
 from __future__ import annotations
 
 from .._host.host import Host
@@ -13,9 +13,9 @@ GLOB_SIGNS = "*?["
 
 
 def read_named(host: Host, addresses: list[str]) -> dict[str, Reading]:
-    """`{address: reading}`; a sysfs pattern stands for every file that matches it.
+    """`{address: reading}`; a sysfs pattern stands for every matching file.
 
-    Raises ValueError for an address that is none.
+    Raises ValueError for an invalid address.
     """
     return {found: reading for address in addresses for found, reading in _read(host, address)}
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Options of a VM that place it: which may be set, in which form, when two texts mean the same, what holds next."""
+"""Placement options of a VM: which may be set, their formats, equality of values, and pending values."""
 from __future__ import annotations
 
 import re
@@ -28,7 +28,7 @@ def form_of(name: str) -> str | None:
 
 
 def check_options(options: object, what: str) -> Options:
-    """Options as they were given; ValueError for another one, or for a text that is none of its forms."""
+    """Return the options unchanged; ValueError for any other option or a malformed value."""
     if not isinstance(options, dict) or not options:
         raise ValueError(f"{what}: wanted a mapping of options, found {options!r}")
     for name, text in options.items():
@@ -41,14 +41,14 @@ def check_options(options: object, what: str) -> Options:
 
 
 def holding_next(sections: dict[str, list[tuple[str, str]]], names: list[str]) -> Options:
-    """What the options will be at the next start: what holds now, with the changes that wait for it."""
+    """The options at the next start: the current ones with the pending changes applied."""
     now, waiting = dict(sections[""]), dict(sections.get(PENDING, []))
     dropped = [part.strip().lstrip("!") for part in re.split(r"[,; ]", waiting.get("delete", ""))]
     return {name: waiting.get(name, None if name in dropped else now.get(name)) for name in names}
 
 
 def alike(name: str, one: str | None, other: str | None) -> bool:
-    """Whether two texts of an option mean the same."""
+    """Whether two values of an option are equivalent."""
     if name == "numa":
         return (one in _TRUE) == (other in _TRUE)
     if one is None or other is None:

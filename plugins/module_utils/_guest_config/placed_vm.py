@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Places a VM by its configuration: `qm set --digest`, and nothing else of the VM (`man qm`).
+"""Set the placement options of a VM with `qm set --digest`; nothing else of the VM is changed (`man qm`).
 
-Nothing is started, stopped or migrated. The digest is the SHA-1 of the configuration that was looked at: if anybody
-writes it meanwhile, qm refuses (update_vm_api of PVE/API2/Qemu.pm).
+Nothing is started, stopped or migrated. The digest is the SHA-1 of the configuration that was read: if it has been
+modified since, qm refuses (update_vm_api of PVE/API2/Qemu.pm).
 """
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from .._host.reading import error_text
 from .._pve.config import parse_sections
 from .options import Options, alike, check_options, holding_next
 
-TIME_LIMIT = 60.0           # seconds for qm, which waits for a lock of the configuration
+TIME_LIMIT = 60.0           # seconds for qm, which waits for the configuration lock
 _SUBJECT = re.compile(r"vm:([1-9]\d{2,8})")
 Run = Callable[[list[str], float], Any]        # as run_program()
 
 
 class PlacedVm:
-    """One VM and what is wanted of it: `{set: options, only_from: options}`; `only_from` may be left out."""
+    """One VM and its desired options: `{set: options, only_from: options}`; `only_from` is optional."""
 
     def __init__(self, host: Host, subject: str, entry: object) -> None:
-        """ValueError for what is no VM, and for options that are not to be set here."""
+        """ValueError if `subject` is not a VM, and for options that are not set here."""
         number = _SUBJECT.fullmatch(subject)
         if number is None:
             raise ValueError(f"{subject!r} is no VM: wanted vm: and its number, such as vm:200")
@@ -42,7 +42,7 @@ class PlacedVm:
         self.path = f"/etc/pve/qemu-server/{self.number}.conf"
 
     def apply(self, check_mode: bool, run: Run = run_program) -> dict:
-        """Set the options; a change as setters return it, with mappings of options as values."""
+        """Set the options; returns a change as the setters do, with mappings of options as values."""
         if not self.host.live:
             return self._change(None, "skipped", "needs a live host")
         try:
@@ -75,7 +75,7 @@ class PlacedVm:
         return all(alike(name, found[name], text) for name, text in self.wanted.items())
 
     def _command(self, text: bytes, now: dict, before: Options) -> list[str]:
-        """A change that only waits is reverted, so that nothing of it is left; else the options are set or deleted."""
+        """The qm command: a merely pending change is reverted, otherwise the options are set or deleted."""
         command = ["qm", "set", self.number, "--digest", hashlib.sha1(text).hexdigest()]  # nosec: as Proxmox VE does
         different = [name for name, wanted in self.wanted.items() if not alike(name, before[name], wanted)]
         if all(alike(name, now.get(name), self.wanted[name]) for name in different):

@@ -2,9 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The kind `module`: helpers of the NVIDIA driver, `present` or `absent`.
+"""The kind `module`: helper modules of the NVIDIA driver, `present` or `absent`.
 
-Loaded with modprobe, unloaded with rmmod, which takes only the module itself and never its dependencies.
+They are loaded with modprobe and unloaded with rmmod, which removes only the module itself, not its dependencies.
 """
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ from .kmod_failure import HINTS, IN_USE, NOT_APPLICABLE, SIGNATURE_REJECTED, SYM
 from .kmod_rules import forbidden
 
 PEERMEM = "nvidia_peermem"
-TIMEOUT = 60.0          # seconds; a driver that waits for firmware takes a while
+TIMEOUT = 60.0          # seconds; a driver may have to wait for firmware
 
 Runner = Callable[[list, float], Reading]       # Host.run
 
 
 class KernelModule(Tunable):
-    """One module, by its canonical name."""
+    """One module, identified by its canonical name."""
 
     def __init__(self, host: Host, name: str, runner: Runner | None) -> None:
         self.host = host
         self.name = name
         self.address = f"module:{name}"
         self.failure: Failure | None = None     # of the write that failed
-        self.signing: dict = {}                 # what else to know about a rejected signature
+        self.signing: dict = {}                 # further details of a rejected signature
         self._run = runner
 
     def read(self) -> Reading:
@@ -111,7 +111,7 @@ class KernelModule(Tunable):
             raise Refused(self.failure.reason())
 
     def _require_rdma(self) -> None:
-        """Without an RDMA device nothing would ever use nvidia_peermem."""
+        """Refuse without an RDMA device: nothing would use nvidia_peermem."""
         if not rdma.read(self.host)["devices"]:
             self.failure = Failure(NOT_APPLICABLE, "no RDMA device in /sys/class/infiniband", [], None)
             raise Refused(self.failure.reason(), outcome=SKIPPED)
@@ -123,7 +123,7 @@ class KernelModule(Tunable):
             raise Refused(self.failure.reason())
 
     def _would_load(self) -> list[str]:
-        """What modprobe would load as well, by its own output; raises Refused if it would run a command instead."""
+        """The other modules that modprobe says it would load; raises Refused if it would run a command instead."""
         result = self._run(["modprobe", "--show-depends", self.name], TIMEOUT)
         if result.status == NOT_THERE:
             raise Refused(result.detail)
@@ -137,7 +137,7 @@ class KernelModule(Tunable):
 
 
 def parse_depends(text: str) -> tuple[list[str], list[str]]:
-    """`modprobe --show-depends`: names in loading order, and the commands that it would run (`install` lines)."""
+    """Parse `modprobe --show-depends`: module names in load order, and commands that it would run (`install` lines)."""
     names, commands = [], []
     for line in text.splitlines():
         verb, _blank, rest = line.strip().partition(" ")
@@ -150,7 +150,7 @@ def parse_depends(text: str) -> tuple[list[str], list[str]]:
 
 
 def _newer(before: Reading, after: Reading) -> list[str]:
-    """The lines of the kernel log that came in between."""
+    """The kernel log lines added between the two readings."""
     old = before.value or []
     last = max((line["seconds"] for line in old if line["seconds"] is not None), default=None)
     if last is None:

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Why a module did not load: from what modprobe said and what the kernel logged. Pure: nothing is read here.
+"""Classify why a module did not load, from modprobe's message and the kernel log. Pure: nothing is read here.
 
-Sources: kernel/module/main.c, kernel/module/signing.c, kernel/module/version.c; nvidia-peermem.c, which answers EINVAL
-silently where it was built without the peer memory interface.
+Sources: kernel/module/main.c, kernel/module/signing.c, kernel/module/version.c; nvidia-peermem.c, which returns EINVAL
+without a message if it was built without the peer memory interface.
 """
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ HINTS = {
     NOT_INSTALLED: "there is no such module for the running kernel",
 }
 
-# In this order: what the kernel logged says more than the error it returned.
+# Checked in this order: the kernel's log is more specific than the error that it returned.
 _LOG_RULES = (
     (SYMBOL_MISMATCH, re.compile(r"disagrees about version of symbol|Unknown symbol .*\(err -22\)")),
     (SYMBOL_MISSING, re.compile(r"Unknown symbol .*\(err (0|-2)\)")),
@@ -45,7 +45,7 @@ _LOG_RULES = (
                                     r"Lockdown: .*unsigned module")),
     (NO_DEVICE, re.compile(r"NVRM: No NVIDIA (devices|GPU)")),
 )
-# The words of strerror() behind `could not insert 'name': `.
+# The strerror() text after `could not insert 'name': `.
 _TEXT_RULES = (
     (NOT_INSTALLED, re.compile(r"Module \S+ not found")),
     (SIGNATURE_REJECTED, re.compile(r"Key was rejected by service|Required key not available|Key has (expired|been "
@@ -60,13 +60,13 @@ _TEXT_RULES = (
 _INVALID = re.compile(r"Invalid argument")
 _SAID = re.compile(r"could not (?:insert|remove) '[^']*': (.+)")
 _RELEVANT = re.compile(r"symbol|version magic|NVRM:|Lockdown:|module verification|Loading of|signature")
-QUOTED = 4      # lines of the log
+QUOTED = 4      # log lines
 
 
 class Failure(NamedTuple):
-    kind: str               # one of the classes above
-    message: str               # what the program said
-    log: list[str]          # what the kernel logged meanwhile
+    kind: str               # one of the failure classes above
+    message: str               # the program's message
+    log: list[str]          # what the kernel logged during the attempt
     hint: str | None
 
     def reason(self) -> str:
@@ -75,7 +75,7 @@ class Failure(NamedTuple):
 
 
 def classify(name: str, message: str, log: list[str]) -> Failure:
-    """`said` is what modprobe or rmmod wrote, `log` the kernel's lines since it was started."""
+    """Classify a failure; `message` is what modprobe or rmmod printed, `log` the kernel log lines since it started."""
     spellings = (name, name.replace("_", "-"))
     lines = [line for line in log if line.startswith(spellings) or _RELEVANT.search(line)]
     found = _SAID.search(message)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Which modules may be loaded and unloaded, and what would happen with the others."""
+"""Which modules may be loaded and unloaded, and what changing the others would cause."""
 from __future__ import annotations
 
 from .._host.host import Host
@@ -15,7 +15,7 @@ CORE = frozenset(("nvidia", "nvidia_uvm", "nvidia_modeset", "nvidia_drm"))
 
 
 def forbidden(host: Host, name: str, load: bool) -> str | None:
-    """Why a module is not loaded, or not unloaded; None where it may be."""
+    """Why a module must not be loaded or unloaded; None if it may."""
     if name in HELPERS or (load and name in LOADABLE):
         return None
     if name not in CORE:
@@ -24,7 +24,7 @@ def forbidden(host: Host, name: str, load: bool) -> str | None:
 
 
 def _consequences(host: Host) -> str:
-    """What hangs on the driver's modules: device numbers that may be others afterwards, and who was given them."""
+    """What reloading the driver affects: device numbers, which may change, and the containers that use them."""
     majors = [f"{entry['name']} {entry['major']}" for entry in read_majors(host).value or []
               if entry["name"].startswith("nvidia")]
     containers = [container["id"] for container in guests.read(host)["containers"].value or []

@@ -5,7 +5,7 @@
 """The kind `pcie_maxreadreq`: Max_Read_Request_Size of a GPU, in bytes.
 
 It is bits 14:12 of Device Control, 16 bits in the PCI Express capability (PCI_EXP_DEVCTL_READRQ in pci_regs.h). The
-word behind it is Device Status, whose bits a write would clear, so exactly two bytes are written.
+next word is Device Status, whose bits a write would clear, so exactly two bytes are written.
 """
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class MaxReadRequest(Tunable):
         self.address = f"pcie_maxreadreq:{bdf}"
         self.surroundings = surroundings
         self._config = f"{DEVICES}/{bdf}/config"
-        self._identity: str | None = None       # of the device that was read last
+        self._identity: str | None = None       # identity of the device at the last read
 
     def read(self) -> Reading:
         config = read_config(self.host, self.bdf)
@@ -55,7 +55,7 @@ class MaxReadRequest(Tunable):
         return KERNEL_DECIDES
 
     def write(self, value: int) -> None:
-        # Everything is read again: a VM may have started, the GPU may have fallen asleep or off the bus.
+        # Read everything again: a VM may have started, the GPU may be suspended or off the bus by now.
         require_allowed(self.host, self.bdf, self.surroundings.again())
         config = read_config(self.host, self.bdf)
         if not config.ok:
@@ -65,13 +65,13 @@ class MaxReadRequest(Tunable):
         register = find_pcie_capability(config.value) + PCI_EXP_DEVCTL
         control = read_u16(self.host.read_at(self._config, register, 2), 0)
         if control is None or control & PCI_EXP_DEVCTL_BCR_FLR:
-            # That bit always reads 0 on an endpoint: nobody answered.
+            # That bit always reads 0 on an endpoint: the device did not respond.
             raise Refused(f"{GONE}: Device Control reads {'nothing' if control is None else hex(control)}")
         self.host.write_at(self._config, register, with_max_read_request(control, value).to_bytes(2, "little"))
 
 
 def parse_identity(config: bytes) -> str:
-    """`10de:2bb5 10de:204e a1`: ids of the device and of its board, and the revision, from config space."""
+    """`10de:2bb5 10de:204e a1`: device and subsystem ids and the revision, from config space."""
     if is_gone(config):
         raise ValueError("all ones")
     words = [int.from_bytes(config[offset:offset + 2], "little") for offset in (0x00, 0x02, 0x2C, 0x2E)]
@@ -102,7 +102,7 @@ class MaxReadRequestKind(Kind):
 
 
 def select(host: Host, vendor: str | None = None, class_: str | None = None, driver: str | None = None) -> list[str]:
-    """Addresses of the GPUs, or of the devices whose class begins with `class_`, narrowed by vendor id and driver."""
+    """Addresses of the GPUs, or of devices whose class starts with `class_`, filtered by vendor id and driver."""
     if class_ is None:
         found = [bdf for bdf, _class in find_gpus(host)]
     else:
@@ -112,5 +112,5 @@ def select(host: Host, vendor: str | None = None, class_: str | None = None, dri
 
 
 def _digits(text: str) -> str:
-    """`0x10DE` as the facts write it: `10de`."""
+    """`0x10DE` in the form of the facts: `10de`."""
     return text.lower().removeprefix("0x")

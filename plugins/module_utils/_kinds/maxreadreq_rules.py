@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""On which devices a config space may be written: a GPU of the host, awake, idle, and nobody else's."""
+"""Devices whose config space may be written: a GPU that the host itself uses, awake and idle."""
 from __future__ import annotations
 
 import errno
@@ -33,15 +33,15 @@ _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 
 
 class Surroundings:
-    """Guests and processes that may use a GPU, each asked once. `allow_busy` lets a GPU in use pass."""
+    """Guests and processes that may use a GPU, each read once. `allow_busy` accepts a GPU in use."""
 
     def __init__(self, host: Host, allow_busy: bool = False) -> None:
         self.host = host
         self.allow_busy = allow_busy
 
     def again(self) -> Surroundings:
-        """Everything is read again except which GPUs are usable: that only changes when the driver opens a GPU, and
-        running nvidia-smi for each write could take minutes."""
+        """A copy that reads everything again except which GPUs are usable: that only changes when the driver opens a
+        GPU, and running nvidia-smi for each write could take minutes."""
         fresh = Surroundings(self.host, self.allow_busy)
         fresh.startup = self.startup
         return fresh
@@ -73,7 +73,7 @@ class Surroundings:
     def _nodes(self, bdf: str) -> list[str]:
         minor = self._minors.get(bdf)
         if minor is None and read_driver(self.host, bdf) == "nvidia":
-            # Its node is not known: then every node that is held may be its own.
+            # Its device node is unknown: any open GPU node may be its own.
             return [node for user in self._users.value or [] for node in user["nodes"] if _GPU_NODE.fullmatch(node)]
         return nodes_of_gpu(self.host, bdf, minor)
 
@@ -84,7 +84,7 @@ class Surroundings:
         return lxc.containers_given(self.guests, self._nodes(bdf))
 
     def describe_sharing(self, bdf: str) -> str | None:
-        """Which containers are given this GPU, and who uses it at the moment."""
+        """Which containers have this GPU, and which processes use it now."""
         containers = self.containers(bdf)
         message = [f"containers {', '.join(containers)} have this GPU"] if containers else []
         users = self.users(bdf).value
@@ -92,7 +92,7 @@ class Surroundings:
 
 
 def require_allowed(host: Host, bdf: str, around: Surroundings) -> None:
-    """Raises Refused, with the rule, where the config space of a device may not be written."""
+    """Raises Refused with the reason if the device's config space must not be written."""
     _require_gpu(host, bdf)
     _require_ours(host, bdf, around)
     _require_started(host, bdf, around)
@@ -103,8 +103,8 @@ def require_allowed(host: Host, bdf: str, around: Surroundings) -> None:
 
 
 def require_one_version(host: Host, bdf: str, around: Surroundings) -> None:
-    """Raises Refused where NVIDIA's driver and its libraries differ: the host waits for a reboot, and nobody could see
-    with nvidia-smi what a write did to the GPU."""
+    """Raises Refused if NVIDIA's driver and libraries have different versions: the host is due for a reboot, and
+    nvidia-smi could not show the effect of a write on the GPU."""
     if around.mismatch is not None and read_driver(host, bdf) == "nvidia":
         raise Refused(f"driver/library version mismatch: {around.mismatch}", but_back=True)
 
@@ -135,7 +135,7 @@ def _require_ours(host: Host, bdf: str, around: Surroundings) -> None:
 
 
 def _require_started(host: Host, bdf: str, around: Surroundings) -> None:
-    """A GPU that nobody can use is left as it is: whoever repairs it finds the registers that the driver found."""
+    """Refuse an unusable GPU: its registers are left as the driver found them, for diagnosis."""
     driver = read_driver(host, bdf)
     obstacle = why_not_driven(read_id(host, bdf, "vendor"), driver)
     if obstacle is not None:
@@ -146,7 +146,7 @@ def _require_started(host: Host, bdf: str, around: Surroundings) -> None:
 
 
 def _require_no_guests_inside(host: Host, bdf: str, around: Surroundings) -> None:
-    """Virtual functions and mediated devices of a GPU are what guests get of it."""
+    """Refuse a GPU whose virtual functions or mediated devices guests use."""
     if any(_UUID.fullmatch(name) for name in host.list(f"{DEVICES}/{bdf}")):
         raise Refused("it has mediated devices, which guests use")
     count = host.read_int(f"{DEVICES}/{bdf}/sriov_numvfs").value or 0
@@ -167,7 +167,7 @@ def _require_not_hung(bdf: str, around: Surroundings) -> None:
 
 
 def _require_kernel(host: Host, bdf: str) -> None:
-    """The kernel takes writes of config space from root, unless it is locked down (pci_write_config())."""
+    """The kernel accepts config space writes from root unless it is locked down (pci_write_config())."""
     lockdown = host.read(LOCKDOWN).map(chosen)
     if lockdown.ok and lockdown.value != "none":
         raise expected_error(errno.EPERM, f"the kernel is locked down ({lockdown.value})")

@@ -25,19 +25,19 @@ _SWAP = str.maketrans("./", "/.")
 
 
 class Sysctl(TextFile):
-    """One key, in its dotted form."""
+    """One sysctl key, in dotted form."""
 
     def __init__(self, host: Host, path: str) -> None:
         self.key = path[len(PROC_SYS) + 1:].translate(_SWAP)
         super().__init__(host, f"sysctl:{self.key}", path)
-        self.cleared_by: str | None = None      # the other key of a pair, where that one is wanted too
+        self.cleared_by: str | None = None      # the other key of a pair, if that is wanted as well
 
     def read(self) -> Reading:
         return sysctl.read(self.host, self.key)
 
     def made_of(self, written: str, found: str) -> bool:
-        """Of huge pages the kernel takes as many as it finds memory for; keys that change together go through values
-        of their own: a pair through 0, its ratio through the 1 or 2 by which the bytes are cleared.
+        """The kernel allocates only as many huge pages as it has memory for. Keys that change together take
+        intermediate values: a pair 0, its ratio also the 1 or 2 by which the bytes are cleared.
         """
         if super().made_of(written, found):
             return True
@@ -64,7 +64,7 @@ class Sysctl(TextFile):
         except ValueError as bad:
             raise expected_error(errno.EINVAL, str(bad)) from None
         if len(numbers) != held:
-            # The kernel takes what fits and ignores the rest, without an error.
+            # The kernel applies what fits and silently ignores the rest.
             raise Refused(f"it holds {held} number{'s' if held > 1 else ''}, and {target!r} are {len(numbers)}")
         return self._in_range(numbers[0])
 
@@ -83,10 +83,10 @@ class Sysctl(TextFile):
 
 
 class Pair(Group):
-    """A ratio and the same setting in bytes: a write of one sets the other to 0, and 0 is never written to the bytes.
+    """A ratio and the same setting in bytes: writing one sets the other to 0; 0 is never written to the bytes.
 
-    domain_dirty_limits() in mm/page-writeback.c takes the bytes if they are not 0. dirty_ratio_handler() clears them
-    only if the ratio really changes.
+    domain_dirty_limits() in mm/page-writeback.c uses the bytes if they are not 0. dirty_ratio_handler() clears them
+    only if the ratio actually changes.
     """
 
     def __init__(self, host: Host, ratio: Sysctl, alias: Sysctl, wanted: dict[Tunable, Wanted]) -> None:
@@ -108,7 +108,7 @@ class Pair(Group):
         return []
 
     def follow_up(self, now: dict[Tunable, Any], target: dict[Tunable, Any]) -> list[tuple[Tunable, Any]]:
-        # A folder has no kernel that clears the other name.
+        # In a recording there is no kernel to clear the other key.
         return [] if self.host.live else super().follow_up(now, target)
 
     def foresee_side_effects(self, now: dict[Tunable, Any], target: dict[Tunable, Any]) -> dict[Tunable, Any]:
@@ -153,7 +153,7 @@ class SysctlKind(Kind):
 
 
 def family(key: str) -> tuple[str, ...]:
-    """The keys that change together with this one, itself included, in the order in which they are written."""
+    """The keys that change together with this one, including itself, in write order."""
     return next((keys for keys in (*PAIRS, WATCHDOGS) if key in keys), (key,))
 
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The kind `sysfs`: attributes below /sys from a list of patterns, with everything else refused."""
+"""The kind `sysfs`: attributes below /sys from a list of patterns; everything else is refused."""
 from __future__ import annotations
 
 import errno
@@ -24,23 +24,23 @@ PREFERENCE = "energy_performance_preference"
 MAXIMUM = "scaling_max_freq"
 MINIMUM = "scaling_min_freq"
 BOOST = "boost"
-# The kernel may set the limits again when it switches boost (cpufreq_boost_set_sw() in drivers/cpufreq/cpufreq.c), so
-# that they come last.
+# The limits come last because the kernel may reset them when it switches boost (cpufreq_boost_set_sw() in
+# drivers/cpufreq/cpufreq.c).
 POLICY_FILES = (GOVERNOR, PREFERENCE, BOOST, MAXIMUM, MINIMUM)
 _OF_BOOST = (BOOST, MAXIMUM, MINIMUM)
-# A new limit is a request that a worker of the kernel takes over: handle_update() in drivers/cpufreq/cpufreq.c.
+# A new limit is a request that a kernel worker applies later: handle_update() in drivers/cpufreq/cpufreq.c.
 SETTLE_SECONDS = 1.0
 EVERY_BOOST = f"{CPUFREQ}/{BOOST}"      # of all policies at once
 
-# What the kernel may change along with a file of the same policy.
+# Files that the kernel may change together with another file of the same policy.
 _FOLLOWERS = {GOVERNOR: (PREFERENCE,), BOOST: (MAXIMUM, MINIMUM)}
 
-# With these the governor decides about the preference (amd_pstate_set_epp() and intel_pstate_set_epp(): EBUSY).
+# With these drivers, the governor may lock the preference (amd_pstate_set_epp() and intel_pstate_set_epp(): EBUSY).
 _ACTIVE_DRIVERS = ("amd-pstate-epp", "intel_pstate")
 
 
 class Attribute(TextFile):
-    """One file of sysfs."""
+    """One sysfs file."""
 
     def __init__(self, host: Host, path: str) -> None:
         super().__init__(host, f"sysfs:{path}", path)
@@ -59,11 +59,11 @@ class Attribute(TextFile):
         if self.rule is not None and self.rule.form == NUMBER:
             return super().same(one, other)
         if self.rule is not None and self.rule.form == BRACKETED:
-            return one.rstrip() == other.rstrip()       # the kernel compares the word from its first sign on
+            return one.rstrip() == other.rstrip()       # the kernel does not skip leading blanks
         return one.strip() == other.strip()
 
     def made_of(self, written: str, found: str) -> bool:
-        """A limit of the frequency becomes the nearest one that the hardware has, or the hardware's own when boost is
+        """A frequency limit is rounded to the nearest supported one, or reset to the hardware limit when boost is
         switched; a preference follows its governor.
         """
         if self.file == PREFERENCE or super().made_of(written, found):
@@ -118,7 +118,7 @@ class Attribute(TextFile):
         return self.host.read(f"{self.folder}/{name}").value
 
     def _boost_changes(self, peers: dict[str, Any]) -> bool:
-        # Then the hardware's limits change before this is written.
+        # The hardware limits will change before this is written.
         return any(wanted is not None and not super(Attribute, self).same(wanted, self.host.read(path).value)
                    for path in (EVERY_BOOST, f"{self.folder}/{BOOST}")
                    for wanted in [peers.get(f"sysfs:{path}")])
@@ -150,7 +150,7 @@ class Policy(Group):
         by_path = {tunable.path: (tunable, value) for tunable, value in steps}
         for path, maximum in by_path.items():
             minimum = by_path.get(f"{maximum[0].folder}/{MINIMUM}") if path.endswith(f"/{MAXIMUM}") else None
-            # A maximum below the minimum of the moment would be clamped: then the minimum goes down first.
+            # A maximum below the current minimum would be clamped: write the minimum first.
             if minimum is not None and _less(maximum[1], now.get(minimum[0])):
                 low, high = steps.index(minimum), steps.index(maximum)
                 steps[low], steps[high] = steps[high], steps[low]
@@ -158,17 +158,17 @@ class Policy(Group):
 
 
 class Boost(Policy):
-    """Boost of all policies at once, and what is wanted of their limits, which the kernel may reset with it.
+    """Boost of all policies at once, and the desired limits, which the kernel may reset with it.
 
-    Limits that were set are companions: recorded, and restored with boost. Those that are the hardware's come
-    back by themselves.
+    Limits that were set are companions: they are recorded and restored with boost. The kernel itself restores limits
+    at the hardware's values.
     """
 
     side_effects_known = KERNEL_DECIDES
     patience = SETTLE_SECONDS
 
     def foresee_side_effects(self, now: dict[Tunable, Any], target: dict[Tunable, Any]) -> dict[Tunable, Any]:
-        # A driver with a register for it (acpi-cpufreq) leaves them alone, others give the policy new limits.
+        # A driver with a boost register (acpi-cpufreq) leaves them alone; others give the policy new limits.
         return dict.fromkeys(self.companions, "chosen by the kernel")
 
 
@@ -197,7 +197,7 @@ class SysfsKind(Kind):
         return [Attribute(self.host, path) for path in dict.fromkeys(self._resolve(one) for one in paths or [name])]
 
     def _resolve(self, path: str) -> str:
-        # /sys/devices/system/cpu/cpu0/cpufreq is a link to a policy, and a link may lead to what is never written.
+        # /sys/devices/system/cpu/cpu0/cpufreq links to a policy, and a link may lead to a path that is never written.
         try:
             return self.host.resolve(path)
         except OSError:
@@ -211,7 +211,7 @@ class SysfsKind(Kind):
         return [Attribute(self.host, f"{tunable.folder}/{name}") for name in _FOLLOWERS.get(tunable.file, ())]
 
     def _set_limits(self, boost: Attribute) -> list[Tunable]:
-        """Where a policy is not at the hardware's limits, or has a boost of its own."""
+        """Limits that differ from the hardware's, and policies' boost files that differ from the global one."""
         found = []
         for folder in self.host.glob(f"{CPUFREQ}/policy*"):
             for name, usual in ((BOOST, boost.path), (MAXIMUM, f"{folder}/cpuinfo_max_freq"),

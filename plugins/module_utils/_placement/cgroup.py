@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What a control group lets its processes use, and on which nodes their memory lies.
+"""Limits of a control group, and the NUMA nodes that its memory is on.
 
 Sources: Documentation/admin-guide/cgroup-v2.rst (cpuset.*, cpu.max, memory.max, memory.numa_stat, hugetlb.*.numa_stat)
-and cgroup-v1/{cpusets,memory}.rst. Each file takes constant time, however much memory there is.
+and cgroup-v1/{cpusets,memory}.rst. Each file is read in constant time, regardless of the amount of memory.
 """
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from .._host.reading import ABSENT, Reading, ok
 from .._kernel.cpulist import format_cpulist, parse_cpulist
 
 ROOT = "/sys/fs/cgroup"
-_PAGE_KIB = 4       # the first version counts pages; those of x86
+_PAGE_KIB = 4       # cgroup v1 counts pages; this is the page size of x86
 _KINDS = ("anon", "shmem", "file")
 _UNIFIED = ("cpuset.cpus", "cpuset.cpus.effective", "cpuset.mems", "cpuset.mems.effective", "cpu.max", "memory.max",
             "memory.numa_stat")
 
 
 def path_of(cgroup: str) -> str | None:
-    """The path in the unified hierarchy of /proc/<pid>/cgroup; None where the process is in none of it."""
+    """The unified-hierarchy path in /proc/<pid>/cgroup; None if the process is in no visible cgroup of it."""
     found = re.search(r"^0::(/.*)$", cgroup, re.MULTILINE)
     return found[1] if found and "/../" not in f"{found[1]}/" else None
 
 
 def read_group(host: Host, path: str) -> dict:
-    """The keys of `real` that a control group of the unified hierarchy tells; schemas/facts/placement.json."""
+    """The keys of `real` that a cgroup v2 provides; schemas/facts/placement.json explains them."""
     folder = f"{ROOT}{path}"
     files = host.read_attributes(folder, _UNIFIED)
     return {
@@ -43,7 +43,7 @@ def read_group(host: Host, path: str) -> dict:
 
 
 def read_old_group(host: Host, path: str) -> dict:
-    """The same of the first version, where each controller has a tree of its own."""
+    """read_group() for cgroup v1, where each controller has its own hierarchy."""
     cpuset, memory = f"{ROOT}/cpuset{path}", f"{ROOT}/memory{path}"
     files = host.read_attributes(cpuset, ("cpuset.cpus", "cpuset.effective_cpus", "cpuset.effective_mems"))
     return {
@@ -56,7 +56,7 @@ def read_old_group(host: Host, path: str) -> dict:
 
 
 def read_hugetlb(host: Host, path: str) -> Reading:
-    """KiB of huge pages by node, where the group has the controller: `hugetlb.<size>.numa_stat`, in bytes."""
+    """KiB of huge pages by node, from `hugetlb.<size>.numa_stat` (bytes); absent without the hugetlb controller."""
     folder = f"{ROOT}{path}"
     names = [name for name in host.list(folder) if re.fullmatch(r"hugetlb\.\w+\.numa_stat", name)]
     if not names:
@@ -73,7 +73,7 @@ def read_hugetlb(host: Host, path: str) -> Reading:
 
 @functools.lru_cache(maxsize=256)
 def normal(text: str) -> str:
-    """A list in the kernel's form; empty for none. Most guests of a host have one of a few lists."""
+    """Normalise a CPU or node list to the kernel's format; empty for none. Cached: guests share a few lists."""
     return format_cpulist(parse_cpulist(text))
 
 
@@ -84,21 +84,21 @@ def parse_cpu_max(text: str) -> float | None:
 
 
 def read_quota(host: Host, folder: str) -> Reading:
-    """The same of the first version, whose quota is -1 without a limit."""
+    """The CPU limit in cgroup v1, where the quota is -1 without a limit."""
     period = host.read_int(f"{folder}/cpu.cfs_period_us")
     return period if not period.ok else host.read_int(f"{folder}/cpu.cfs_quota_us").map(
         lambda quota: None if quota < 0 else round(quota / period.value, 3))
 
 
 def parse_limit(text: str) -> int | None:
-    """KiB; None for `max`, and for what the first version has without a limit: the largest number of whole pages."""
+    """A limit in KiB; None for `max` and for cgroup v1's default, the largest number of whole pages."""
     return None if text.strip() == "max" or int(text) >= 1 << 62 else int(text) >> 10
 
 
 def parse_numa_stat(text: str) -> list[dict]:
-    """`anon N0=4096 N1=0`, bytes for each node: `[{node, anon_kib, shmem_kib, file_kib, hugetlb_kib}]`.
+    """Parse `anon N0=4096 N1=0`, bytes per node: `[{node, anon_kib, shmem_kib, file_kib, hugetlb_kib}]`.
 
-    `file` has the page cache and with it what `shmem` has as well; what is left of it is `file_kib`.
+    The kernel's `file` is the page cache including `shmem`; `file_kib` excludes it.
     """
     found = _by_kind(text, lambda line: line.split(" ", 1), 1024)
     if "anon" not in found:
@@ -107,7 +107,7 @@ def parse_numa_stat(text: str) -> list[dict]:
 
 
 def parse_old_numa_stat(text: str) -> list[dict]:
-    """`hierarchical_anon=12 N0=12 N1=0`, in pages; shared memory is part of `file` there and cannot be told."""
+    """Parse `hierarchical_anon=12 N0=12 N1=0`, in pages; `file` includes shared memory, which is not listed."""
     def cut(line: str) -> list[str]:
         name, _equals, rest = line.partition("=")
         return [name.removeprefix("hierarchical_"), rest]

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Each guest of a Proxmox VE node: where its configuration lets it run, and where it runs now.
+"""Configured and actual placement of each guest of a Proxmox VE node.
 
-What is configured is read of every guest, what is real of those that run. Sections of snapshots and of changes that
-wait for the next start do not hold now; what waits is told apart.
+The configuration is read for every guest, the actual placement for running ones. Snapshot sections are ignored;
+pending changes do not apply yet and are reported separately.
 """
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _ABOUT_PLACEMENT = re.compile(r"affinity|arch|balloon|cores|cpu|cpulimit|cpuunit
 
 
 def read_guests(host: Host, configs: Configs, guests: dict) -> Reading:
-    """The guests by their subjects, as schemas/facts/placement.json says; `guests` are the facts of that name."""
+    """The guests with their placement, see schemas/facts/placement.json; `guests` are the facts of that name."""
     for part in (guests["containers"], guests["vms"]):
         if not part.ok:
             return Reading(part.status, None, part.detail)
@@ -61,7 +61,7 @@ def _told(kind: str, guest: dict, sections: dict) -> dict:
 
 
 def real_container(host: Host, number: str, unified: bool | None) -> dict:
-    """Where a container runs. Its processes are in lxc/<id>/ns and below, which is bound as lxc/<id> is."""
+    """Actual placement of a container. Its processes are in lxc/<id>/ns and below, bound by lxc/<id>."""
     path = f"/lxc/{number}"
     inside = f"{path}/ns"
     if unified is False:
@@ -72,7 +72,7 @@ def real_container(host: Host, number: str, unified: bool | None) -> dict:
 
 
 def real_vm(host: Host, number: str, huge: bool) -> dict:
-    """Where a VM runs: its threads, and the memory of its control group; `huge`: its memory is huge pages."""
+    """Actual placement of a VM: its threads, and its cgroup's memory; `huge`: the VM uses huge pages."""
     pid = read_vm_pid(host, number)
     if not pid.ok:
         lost = Reading(pid.status, None, pid.detail)

@@ -2,11 +2,11 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""On which nodes the huge pages of a process lie: /proc/<pid>/numa_maps (man 5 numa).
+"""The NUMA nodes that hold the huge pages of a process: /proc/<pid>/numa_maps (man 5 numa).
 
-Control groups count them only with the hugetlb controller, which no unit of Proxmox VE has. The kernel walks the page
-tables for each line, about 10 ms a GiB of small pages; so it is read for a VM with huge pages alone, of which little
-else is left, up to a number of bytes and of seconds.
+Cgroups count them only with the hugetlb controller, which no unit of Proxmox VE has. For each line the kernel walks the
+page tables, about 10 ms per GiB of small pages. So the file is read only for VMs with huge pages, which have few small
+ones, and only up to a limit of bytes and seconds.
 """
 from __future__ import annotations
 
@@ -43,7 +43,10 @@ def _parsed(text: Reading) -> Reading:
 
 
 def parse_numa_maps(text: str) -> dict[int, int]:
-    """`7f... bind:0 file=/dev/hugepages/... huge dirty=64 N0=64 kernelpagesize_kB=1048576`: pages of that size."""
+    """KiB of huge pages by node; counts are in pages of the size that the line gives.
+
+    `7f... bind:0 file=/dev/hugepages/... huge dirty=64 N0=64 kernelpagesize_kB=1048576`
+    """
     found: dict[int, int] = {}
     for line in text.splitlines():
         size = _PAGE_SIZE.search(line)
@@ -55,7 +58,7 @@ def parse_numa_maps(text: str) -> dict[int, int]:
 
 
 def with_huge_pages(memory: Reading, huge: Reading) -> Reading:
-    """The table of parse_numa_stat() with what lies in huge pages; where that cannot be told, nothing is."""
+    """The table of parse_numa_stat() with huge pages added; if those are unknown, the whole table is."""
     if not memory.ok or not huge.ok:
         return memory if not memory.ok else huge
     rows = {row["node"]: row for row in memory.value}

@@ -2,9 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Processes that hold GPUs and are no guest's of Proxmox VE: services, containers of any engine, whatever was started.
+"""Processes that use GPUs and belong to no Proxmox VE guest: services, containers of any engine, other programs.
 
-They are put together by systemd's unit or by container, whose control group has their limits and their memory.
+They are grouped by systemd unit or container, whose cgroup has their limits and memory.
 """
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from .._kernel.cpulist import format_cpulist, parse_cpulist
 from . import cgroup
 from .threads import read_threads
 
-PROCESS_LIMIT = 512     # processes that are looked at
+PROCESS_LIMIT = 512     # processes that are examined
 _OF_VMS = "/qemu.slice/"
 
 
 def read_processes(host: Host, users: Reading, guests: dict) -> Reading:
     """`[{subject, name, container, pids, commands, processes, real}]`; schemas/facts/placement.json explains the keys.
 
-    `users`: what read_users() gave; `guests`: the facts of that name.
+    `users`: from read_users(); `guests`: the facts of that name.
     """
     if not users.ok:
         return Reading(users.status, None, users.detail)
@@ -38,7 +38,7 @@ def read_processes(host: Host, users: Reading, guests: dict) -> Reading:
 
 
 def _name(user: dict, path: str | None) -> tuple[str, str | None]:
-    """What a process is told by, and the control group that is its alone; a plain process has no group of its own."""
+    """The name of a process's group, and its dedicated cgroup; None for a plain process, which has none."""
     found = own_group(path or "")
     if user["container"] is not None:
         return user["container"], found[1] if found else path
@@ -63,7 +63,7 @@ def _group(host: Host, name: str, members: list[tuple[dict, str | None]]) -> dic
 
 
 def _counted(threads: list[dict]) -> Reading:
-    """The threads of all processes by what they may run on."""
+    """The threads of all processes, counted by the CPUs that they may run on."""
     counts: dict[str, int] = {}
     for told in threads:
         if not told["threads"].ok:
@@ -74,6 +74,6 @@ def _counted(threads: list[dict]) -> Reading:
 
 
 def _together(lists: list[Reading]) -> Reading:
-    """All that one of the lists names; lost where one of them is."""
+    """The union of the lists; not ok if one of them is not."""
     lost = next((one for one in lists if not one.ok), None)
     return lost or ok(format_cpulist({number for one in lists for number in parse_cpulist(one.value)}))

@@ -2,11 +2,11 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""On which CPUs and from which nodes the threads of a process may run and take memory: /proc/<pid>/task/<tid>/status.
+"""CPUs and memory nodes that the threads of a process may use: /proc/<pid>/task/<tid>/status.
 
-Proxmox VE binds a whole QEMU process by `taskset --all-tasks` (qemu-server, PVE/QemuServer.pm, vm_start_nolock()), so
-all threads of a VM have one list, unless somebody moved some of them. Cpus_allowed_list and Mems_allowed_list:
-Documentation/filesystems/proc.rst; a memory policy (set_mempolicy(2)) is not part of them.
+Proxmox VE binds a whole QEMU process with `taskset --all-tasks` (qemu-server, PVE/QemuServer.pm, vm_start_nolock()),
+so all threads of a VM have the same list unless some were moved later. Cpus_allowed_list and Mems_allowed_list:
+Documentation/filesystems/proc.rst; they do not reflect a memory policy (set_mempolicy(2)).
 """
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _NODES = re.compile(r"^Mems_allowed_list:\s*(\S*)$", re.MULTILINE)
 
 
 def read_threads(host: Host, pid: int) -> dict:
-    """`{threads, cpus, memory_nodes}`, readings: `[{cpus, count}]` by what they may run on, all of their CPUs, nodes.
+    """Readings `{threads, cpus, memory_nodes}`: `[{cpus, count}]` by CPU list, the union of the CPUs, the nodes.
 
-    A thread that ended meanwhile is left out; where one may not be looked at, nothing is told.
+    A thread that has ended is skipped; if one cannot be read, no reading is ok.
     """
     folder = f"/proc/{pid}/task"
     names = host.read_list(folder)

@@ -2,9 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""In what state a host is while something is measured on it: clocks, heat, load, and who else uses its GPUs.
+"""The state of a host during a measurement: clocks, temperatures, load, and other users of its GPUs.
 
-Nothing is changed, no suspended device is woken. What could not be read is None.
+Nothing is changed, no suspended device is woken. Unreadable values are None.
 """
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ _THP = "/sys/kernel/mm/transparent_hugepage/enabled"
 def read_conditions(host: Host) -> dict[str, Any]:
     """`{boot_id, load1, thp, governor, memory_available_mib, users, gpus}`.
 
-    `load1` is the load over one minute (man 5 proc_loadavg), `governor` that of the first processors, `users` are the
-    processes that hold a GPU's device node, `[{pid, command, container}]`, and `gpus` what parse_conditions() of
-    _nvidia/smi.py says, for GPUs of others what their sensors do.
+    `load1` is the load average over one minute (man 5 proc_loadavg), `governor` that of the first processors, `users`
+    are processes with a GPU's device node open, `[{pid, command, container}]`; `gpus` is from parse_conditions() of
+    _nvidia/smi.py, for GPUs of other vendors from their sensors.
     """
-    users = read_users(host)        # before nvidia-smi, which holds nodes too
+    users = read_users(host)        # before nvidia-smi, which opens nodes too
     return {
         "boot_id": host.read("/proc/sys/kernel/random/boot_id").value,
         "load1": host.read("/proc/loadavg").map(lambda text: float(text.split()[0])).value,
@@ -48,7 +48,7 @@ def read_conditions(host: Host) -> dict[str, Any]:
 
 
 def parse_available(text: str) -> int:
-    """MiB of MemAvailable in /proc/meminfo (Documentation/filesystems/proc.rst). ValueError: there is no such line."""
+    """MemAvailable of /proc/meminfo in MiB (Documentation/filesystems/proc.rst). ValueError without such a line."""
     for line in text.splitlines():
         if line.startswith("MemAvailable:"):
             return int(line.split()[1]) >> 10
@@ -56,7 +56,7 @@ def parse_available(text: str) -> int:
 
 
 def read_gpus(host: Host) -> list[dict[str, Any]]:
-    """`[{bdf, temperature_c, sm_mhz, throttle, power_w}]` by address; what one does not tell is None."""
+    """`[{bdf, temperature_c, sm_mhz, throttle, power_w}]` by address; values that a GPU does not report are None."""
     found = {address: read_id(host, address, "vendor") for address, _class in find_gpus(host)}
     states = {address: read_config(host, address).status for address in found}
     own = [address for address, vendor in found.items() if vendor == NVIDIA]
@@ -85,7 +85,7 @@ def _gpu(address: str, temperature: float | None = None, clock: int | None = Non
 
 
 def _read_sensors(host: Host, address: str) -> dict[str, Any]:
-    """What the driver of a GPU tells by hwmon: millidegrees, hertz and microwatts (Documentation/hwmon/sysfs-interface,
+    """The hwmon sensors of a GPU's driver: millidegrees, hertz and microwatts (Documentation/hwmon/sysfs-interface,
     Documentation/gpu/amdgpu/thermal.rst)."""
     sensors = f"{DEVICES}/{address}/hwmon/hwmon*"
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""A file into which a program writes its result, on this machine or in a container: only what this run wrote counts."""
+"""The result file of a program, on this machine or in a container; only what the current run wrote counts."""
 from __future__ import annotations
 
 import os
@@ -11,11 +11,11 @@ from collections.abc import Sequence
 
 from .._host.program import run_program
 
-_SECONDS = 30.0     # a container decides what its file system is, and it may be one that never answers
+_SECONDS = 30.0     # a container controls its own file system, which may never answer
 
 
 class OutputFile:
-    """The file at `path`; `prefix` is how a program is started in the container that has it, empty without one."""
+    """The file at `path`; `prefix` starts a program in the file's container; empty without one."""
 
     def __init__(self, path: str, prefix: Sequence[str] = ()) -> None:
         self.path = path
@@ -23,7 +23,7 @@ class OutputFile:
         self._before = self._state()
 
     def read(self, limit: int) -> tuple[str, bool]:
-        """The last `limit` bytes, and whether there are more. ValueError where the file was not written meanwhile."""
+        """The last `limit` bytes, and whether there are more. ValueError if this run did not write the file."""
         now = self._state()
         if now is None:
             raise ValueError(f"it did not write {self.path}: see its output, or correct output")
@@ -36,7 +36,7 @@ class OutputFile:
         return data[-limit:].decode("utf-8", "replace"), len(data) > limit
 
     def _state(self) -> str | None:
-        """What differs as soon as somebody wrote the file, None without one."""
+        """A value that changes whenever the file is written; None if the file does not exist."""
         if self._prefix:
             told = run_program([*self._prefix, "stat", "-c", "%i %s %y %z", self.path], _SECONDS)
             return None if told is None or told.problem else told.stdout

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The processes that a program has started, by what the kernel says: to end them all, and to tell who stayed."""
+"""The process tree of a program, read from /proc, to end all of it and to report what remains."""
 from __future__ import annotations
 
 import contextlib
@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from .._host.host import Host
 
-# man 5 proc_pid_stat: the name may hold blanks and brackets; starttime is field 22, in ticks since boot.
+# man 5 proc_pid_stat: the name may contain blanks and brackets; starttime is field 22, in ticks since boot.
 _STAT = re.compile(r"(\d+) \((.*)\) (\S) (\d+) (\d+) (\d+) " + r"\S+ " * 15 + r"(\d+)", re.DOTALL)
 
 
@@ -35,7 +35,7 @@ class Process(NamedTuple):
 
 
 def parse_stat(text: str) -> Process:
-    """/proc/<pid>/stat. ValueError: it is none."""
+    """Parse /proc/<pid>/stat. ValueError for other text."""
     found = _STAT.match(text)
     if found is None:
         raise ValueError("not the status of a process")
@@ -43,9 +43,9 @@ def parse_stat(text: str) -> Process:
 
 
 def read_family(host: Host, leader: int) -> list[Process]:
-    """Those that live of the descendants of `leader` and of its session, `leader` among them.
+    """The live descendants of `leader` and live members of its session, including `leader`.
 
-    One that made a session of its own and lost its parent since is nobody's descendant any more.
+    A process that created its own session and has lost its parent is not found.
     """
     readings = (host.read(f"/proc/{name}/stat").map(parse_stat) for name in host.list("/proc") if name.isdecimal())
     processes = [reading.value for reading in readings if reading.ok]
@@ -63,7 +63,7 @@ def read_family(host: Host, leader: int) -> list[Process]:
 
 
 def still_alive(host: Host, processes: Iterable[Process]) -> list[Process]:
-    """Those that have not ended meanwhile; a number that was given to another process counts as ended."""
+    """The processes that have not ended yet; a pid that was reused by another process counts as ended."""
     found = []
     for process in processes:
         now = host.read(f"/proc/{process.pid}/stat").map(parse_stat)
@@ -73,7 +73,7 @@ def still_alive(host: Host, processes: Iterable[Process]) -> list[Process]:
 
 
 def send(host: Host, processes: Iterable[Process], number: int) -> None:
-    """The signal `number` to each of them that still lives."""
+    """Send the signal `number` to each process that is still alive."""
     for process in still_alive(host, processes):
         with contextlib.suppress(OSError):
             os.kill(process.pid, number)

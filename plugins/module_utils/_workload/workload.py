@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Run a program of the user's, on this machine or in a container, and come back in time whatever it does."""
+"""Run a user's program, on this machine or in a container, and return within a time limit whatever it does."""
 from __future__ import annotations
 
 import contextlib
@@ -21,18 +21,18 @@ from .._pve.exec import container_prefix
 from .output_file import OutputFile
 from .process_tree import Process, read_family, send, still_alive
 
-OUTPUT_LIMIT = 4 << 20      # bytes kept of each stream: one half from its start, one from its end
-TERM_GRACE = 10.0           # seconds to end after SIGTERM
+OUTPUT_LIMIT = 4 << 20      # bytes kept of each stream, half from its start and half from its end
+TERM_GRACE = 10.0           # seconds to exit after SIGTERM
 KILL_GRACE = 2.0            # and after SIGKILL, before it is abandoned
-PIPE_GRACE = 1.0            # for what is left in a pipe that something else holds open
-SECRET_LENGTH = 8           # shorter values, `8` or `true`, are no secrets and occur everywhere
+PIPE_GRACE = 1.0            # for the rest of a pipe that another process keeps open
+SECRET_LENGTH = 8           # shorter values, such as `8` or `true`, are not secrets and occur everywhere
 _POLL = 0.05
-_LOOK = 0.5                 # seconds between two looks at whether a signal came
+_LOOK = 0.5                 # seconds between checks for a signal
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 class _Stopped(BaseException):
-    """This process is told to end."""
+    """A signal asked this process to end."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
@@ -44,10 +44,10 @@ def run_workload(host: Host, argv: Sequence[str], *, container: str | None = Non
                  output_limit: int = OUTPUT_LIMIT, output_file: str | None = None) -> dict[str, Any]:
     """`{rc, stdout, stderr, file, cut, started, seconds, timed_out, abandoned, left_running, problem}`.
 
-    `problem` says in one line why the result cannot be used, None where it can. Processes, `[{pid, command}]`:
-    `abandoned` could not be killed at the time limit, `left_running` were left by a program that ended in time.
-    `file` is what it wrote to `output_file`, `cut` names the streams and the file of which something was left out.
-    Values of `environment` do not come back in what it said. ValueError: it could not be started; nothing was run.
+    `problem` says in one line why the result cannot be used, None if it can. Processes, `[{pid, command}]`:
+    `abandoned` could not be killed at the time limit, `left_running` were left behind by a program that ended in time.
+    `file` is what it wrote to `output_file`; `cut` names the streams and the file that were truncated. Values of
+    `environment` are masked in its output. ValueError if it could not be started; nothing was run then.
     """
     environment = dict(environment or {})
     prefix = container_prefix(host, container, keep=bool(environment)) if container else []
@@ -78,7 +78,7 @@ def _start(argv: Sequence[str], prefix: list[str], chdir: str | None, environmen
     surroundings = {**os.environ, **environment}
     words = list(argv)
     if prefix:
-        # The folder is the container's: coreutils' env goes there.
+        # The folder is inside the container: env of coreutils changes to it.
         words = [*prefix, *(["env", f"--chdir={chdir}"] if chdir else []), *words]
         surroundings["PATH"] = environment.get("PATH", PATH)
     elif chdir is not None and not os.path.isdir(chdir):
@@ -99,7 +99,7 @@ def _start(argv: Sequence[str], prefix: list[str], chdir: str | None, environmen
 # -- waiting and ending -----------------------------------------------------------------------------------------------
 
 class _Waiter(threading.Thread):
-    """Knows to the microsecond when a child ended, which a wait with a time limit does not."""
+    """Records when a child ended to the microsecond, which a wait with a time limit cannot."""
 
     def __init__(self, child: subprocess.Popen) -> None:
         super().__init__(daemon=True)
@@ -112,7 +112,7 @@ class _Waiter(threading.Thread):
         self.ended = time.monotonic()
 
     def ends_within(self, seconds: float) -> bool:
-        """Waits, but never long at a time: a signal that comes just before a wait is seen only behind it."""
+        """Wait in short intervals: a signal that arrives just before a wait is noticed only after it."""
         end = time.monotonic() + seconds
         while self.is_alive() and time.monotonic() < end:
             self.join(min(_LOOK, max(end - time.monotonic(), 0)))
@@ -120,24 +120,24 @@ class _Waiter(threading.Thread):
 
 
 class _Guard:
-    """Ends the child where this process is told to end: it has a session of its own, so that nobody else would."""
+    """Ends the child if this process is told to end: the child has its own session and would not get the signal."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
         self._child: subprocess.Popen | None = None
         self._waiter: _Waiter | None = None
         self._pending: int | None = None
-        self._ending = False        # the first signal is followed; those behind it must not end that
+        self._ending = False        # the first signal is handled; later ones must not interrupt that
         self._handlers: dict[int, Any] = {}
 
     def __enter__(self) -> _Guard:
-        # Handlers can be set in the main thread alone; signals do not arrive elsewhere either.
+        # Handlers can be set only in the main thread; signals do not arrive elsewhere either.
         if threading.current_thread() is threading.main_thread():
             self._handlers = {number: signal.signal(number, self._stop) for number in _SIGNALS}
         return self
 
     def _stop(self, number: int, _frame: Any) -> None:
-        # Until the child is known it may have been started already: nothing may be raised.
+        # The child may have been started before its pid is known here: nothing may be raised until then.
         if self._child is None or self._ending:
             self._pending = self._pending or number
         else:
@@ -164,7 +164,7 @@ class _Guard:
 
 
 def _end(host: Host, child: subprocess.Popen, waiter: _Waiter) -> list[dict[str, Any]]:
-    """Ask the child and what it started to end, then make them; those that did not, as `[{pid, command}]`."""
+    """Terminate the child and what it started, then kill them; returns those that remain as `[{pid, command}]`."""
     family: dict[int, Process] = {}
     left: list[Process] = []
     for number, grace in ((signal.SIGTERM, TERM_GRACE), (signal.SIGKILL, KILL_GRACE)):
@@ -173,7 +173,7 @@ def _end(host: Host, child: subprocess.Popen, waiter: _Waiter) -> list[dict[str,
         if waiter.is_alive():
             with contextlib.suppress(OSError):
                 os.killpg(child.pid, number)
-            # Nobody is told twice: for many programs that means to drop everything at once.
+            # No process gets the signal twice: many programs then quit without cleaning up.
             others = [process for process in others if process.group != child.pid]
         send(host, others, number)
         end = time.monotonic() + grace
@@ -202,7 +202,7 @@ def _problem(name: str, result: Mapping[str, Any], timeout: float) -> str | None
     message = "; ".join(line for line in lines[-2:] if line)[-300:] or "no output"
     if status < 0:
         return f"{name} was killed by {_signal_name(-status)}: {message}"
-    # What shells, and pct for what runs in a container, make of a signal.
+    # The exit status for a signal that shells use, and pct for programs in a container.
     by = f", as after {_signal_name(status - 128)}" if 128 < status <= 128 + signal.NSIG else ""
     return f"{name} ended with status {status}{by}: {message}"
 
@@ -225,7 +225,7 @@ def _read_file(file: OutputFile, result: dict[str, Any], name: str, limit: int) 
 
 
 def _masked(result: dict[str, Any], values: Iterable[str]) -> dict[str, Any]:
-    """What the program said, without the values of its environment."""
+    """The program's output with the values of its environment masked."""
     secrets = sorted((value for value in values if len(value) >= SECRET_LENGTH), key=len, reverse=True)
     for key in ("stdout", "stderr", "file", "problem"):
         for secret in secrets:
