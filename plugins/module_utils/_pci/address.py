@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Which PCI devices a host has, how they are named and what lies above them.
+"""PCI devices of a host, their addresses and the ports above them.
 
-An address is the kernel's own string (`0000:01:00.0`, `10000:e1:00.0`): domains have four to eight digits. For a
-device of the host it is always the name in /sys/bus/pci/devices; what others write is only compared with it.
+An address is the kernel's string (`0000:01:00.0`, `10000:e1:00.0`); domains have four to eight digits. For a device
+of the host it is always the name in /sys/bus/pci/devices; other spellings are only compared with it.
 """
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ROOT_BUS = re.compile(r"pci[0-9a-f]{4,8}:[0-9a-f]{2}")
 
 
 def parse_address(text: Any) -> tuple[int | None, int, int, int]:
-    """`(domain, bus, device, function)`; the domain is None where `text` has none. Raises ValueError."""
+    """Parse `(domain, bus, device, function)`; the domain is None if `text` has none. Raises ValueError."""
     found = _ADDRESS.fullmatch(text) if isinstance(text, str) else None
     if found is None:
         hint = ""
@@ -35,9 +35,9 @@ def parse_address(text: Any) -> tuple[int | None, int, int, int]:
 
 
 def kernel_address(text: str) -> str | None:
-    """Another program's spelling of an address as the kernel would write it; None for text that is no address.
+    """Convert another program's spelling of an address to the kernel's; None for text that is no address.
 
-    `00000000:F4:00.0` (nvidia-smi) is `0000:f4:00.0`, `41:00` (Proxmox) is `0000:41:00`, all functions of that slot.
+    `00000000:F4:00.0` (nvidia-smi) gives `0000:f4:00.0`, `41:00` (Proxmox) gives `0000:41:00`, the whole slot.
     """
     found = _SLOT.fullmatch(text.strip())
     if found is None:
@@ -48,20 +48,20 @@ def kernel_address(text: str) -> str | None:
 
 
 def covers(address: str, function: str) -> bool:
-    """True if `address`, a function or a whole slot (`0000:41:00`), takes in the PCI function `function`."""
+    """Whether `address`, a function or a whole slot (`0000:41:00`), includes the PCI function `function`."""
     return function == address or function.rpartition(".")[0] == address
 
 
 def list_addresses(host: Host) -> list[str]:
-    """The address of every PCI function of the host, sorted."""
+    """List the addresses of all PCI functions of the host, sorted."""
     return host.list(DEVICES)
 
 
 def find_address(host: Host, text: Any) -> str:
-    """The kernel's own string for the device that `text` names, in whatever case and length of the domain.
+    """Find the kernel's address of the device that `text` names, in any case and with any length of domain.
 
-    Without a domain it must be the only device with that bus, device and function number.
-    Raises ValueError for text that is no address or fits several devices, LookupError if there is no such device.
+    Without a domain, bus, device and function must match exactly one device.
+    Raises ValueError for text that is no address or matches several devices, LookupError if there is no such device.
     """
     domain, *place = parse_address(text)
     fits = []
@@ -80,11 +80,11 @@ def find_address(host: Host, text: Any) -> str:
 
 
 def upstream_path(host: Host, address: str) -> list[str]:
-    """The ports above a device, the nearest first and the root port last; [] for a device on a root bus.
+    """List the ports above a device, from the nearest to the root port; [] for a device on a root bus.
 
-    They are the folders on the device's place below /sys/devices, from its root bus (`pci0000:00`) on. A root bus may
-    itself hang below a device (Intel VMD), which is not part of the path. Raises NotRecorded for a device of which a
-    recording has a few files only.
+    They are the folders in the device's path below /sys/devices, after its root bus (`pci0000:00`). A root bus may
+    itself be below a device (Intel VMD), which is not part of the path. Raises NotRecorded for a device of which the
+    recording has only some files.
     """
     try:
         place = host.resolve(f"{DEVICES}/{address}")
@@ -103,7 +103,7 @@ def upstream_path(host: Host, address: str) -> list[str]:
 
 
 def read_classes(host: Host) -> dict[str, str]:
-    """`{address: class}` of every device, the class as six digits (`030200`).
+    """Read `{address: class}` of every device, the class as six digits (`030200`).
 
     /sys/bus/pci/devices/*/class (Documentation/ABI/testing/sysfs-bus-pci). A device whose class cannot be read is
     left out.
@@ -118,7 +118,7 @@ def parse_class(text: str) -> str:
 
 
 def parse_hex_id(text: str, digits: int = 4) -> str:
-    """`0x10de` as `10de`. Raises ValueError for anything that is not such a number."""
+    """Convert `0x10de` to `10de`. Raises ValueError for anything else."""
     identifier = f"{int(text, 16):0{digits}x}"
     if len(identifier) != digits or not identifier.isalnum():
         raise ValueError(f"not {digits} hexadecimal digits")

@@ -2,9 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Where the capabilities lie in the bytes of a PCI config space. Pure: nothing here touches a machine.
+"""Locate the capabilities in the bytes of a PCI config space. Pure functions without access to a host.
 
-Constants carry the names of include/uapi/linux/pci_regs.h. Every walk ends, whatever the bytes are.
+Constants are named as in include/uapi/linux/pci_regs.h. Every walk ends, whatever the bytes are.
 """
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PCI_CAPABILITY_LIST = 0x34
 PCI_CB_CAPABILITY_LIST = 0x14
 PCI_CAP_LIST_NEXT = 1
 
-PCI_CAP_ID_NULL = 0x00      # a link and nothing else; GA100 hides its MSI capability behind one
+PCI_CAP_ID_NULL = 0x00      # only a link; GA100 has its MSI capability after one
 PCI_CAP_ID_EXP = 0x10
 
 PCI_EXT_CAP_ID_ACS = 0x0D
@@ -32,7 +32,7 @@ PCI_EXT_CAP_ID_REBAR = 0x15
 
 
 def read_u16(config: bytes, offset: int) -> int | None:
-    """Two bytes, little-endian; None where they are not all there."""
+    """Read two bytes, little-endian; None beyond the end."""
     piece = config[offset:offset + 2]
     return int.from_bytes(piece, "little") if len(piece) == 2 else None
 
@@ -43,14 +43,14 @@ def read_u32(config: bytes, offset: int) -> int | None:
 
 
 def is_gone(config: bytes) -> bool:
-    """True if nobody answers: no device has the vendor id 0xffff (pci_device_is_present() in drivers/pci/pci.c)."""
+    """Whether the device does not respond: vendor id 0xffff (pci_device_is_present() in drivers/pci/pci.c)."""
     return read_u16(config, PCI_VENDOR_ID) == 0xFFFF
 
 
 def walk_capabilities(config: bytes) -> Iterator[tuple[int, int]]:
-    """`(id, offset)` of each capability in the first 256 bytes, in the order of the list.
+    """Yield `(id, offset)` of each capability in the first 256 bytes, in the order of the list.
 
-    The list ends at a link below 0x40, at an id of 0xff, where the bytes end, and where it meets itself.
+    The list ends at a link below 0x40, at an id of 0xff, at the end of the bytes, and at a loop.
     """
     status = read_u16(config, PCI_STATUS)
     if status is None or not status & PCI_STATUS_CAP_LIST or is_gone(config):
@@ -71,20 +71,20 @@ def walk_capabilities(config: bytes) -> Iterator[tuple[int, int]]:
 
 
 def find_capability(config: bytes, wanted: int) -> int | None:
-    """Offset of the first capability with the id `wanted`."""
+    """Return the offset of the first capability with the id `wanted`."""
     return next((offset for number, offset in walk_capabilities(config) if number == wanted), None)
 
 
 def find_pcie_capability(config: bytes) -> int | None:
-    """Offset of the PCI Express capability, None for a device without one. It differs between devices."""
+    """Return the offset of the PCI Express capability, None for a device without one. It differs between devices."""
     return find_capability(config, PCI_CAP_ID_EXP)
 
 
 def walk_extended_capabilities(header_at: Callable[[int], int | None]) -> Iterator[tuple[int, int]]:
-    """`(id, offset)` of each extended capability; `header_at(offset)` gives the 32 bits there, None beyond the end.
+    """Yield `(id, offset)` of each extended capability; `header_at(offset)` returns 32 bits, None beyond the end.
 
-    The list starts at 0x100. It ends at a link below that, at an empty header (all zeros or all ones) and where it
-    meets itself. A function instead of bytes, so that a reader can follow the list of a device register by register.
+    The list starts at 0x100. It ends at a link below that, at an empty header (all zeros or all ones) and at a loop.
+    `header_at` is a function so that a caller can read the list from a device register by register.
     """
     offset = PCI_CFG_SPACE_SIZE
     seen = set()
@@ -98,6 +98,6 @@ def walk_extended_capabilities(header_at: Callable[[int], int | None]) -> Iterat
 
 
 def find_extended_capability(config: bytes, wanted: int) -> int | None:
-    """Offset of the first extended capability with the id `wanted`."""
+    """Return the offset of the first extended capability with the id `wanted`."""
     walk = walk_extended_capabilities(lambda offset: read_u32(config, offset))
     return next((offset for number, offset in walk if number == wanted), None)

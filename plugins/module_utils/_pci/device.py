@@ -2,11 +2,11 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The power state and the config space of one PCI device, read without waking it.
+"""Power state and config space of a PCI device, read without waking it.
 
-Reading `config` or `current_link_*` resumes a device without power and every suspended port above it
-(pci_config_pm_runtime_get() in drivers/pci/pci.c). All other files of a device come from the kernel's memory. So
-power is read first, and where the device or a port above it sleeps, those files are not opened.
+Reading `config` or `current_link_*` resumes a powered-off device and every suspended port above it
+(pci_config_pm_runtime_get() in drivers/pci/pci.c). All other files of a device are served from the kernel's memory. So
+power is read first, and if the device or a port above it is asleep, those files are not opened.
 """
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ from .registers import (
     parse_resizable_bars,
 )
 
-# The registers that a decoder looks at. The rest of the extended space is not read: registers that no capability
+# The registers that are decoded. The rest of the extended space is not read: registers that no capability
 # defines have hung devices (pci_read_config() in drivers/pci/pci-sysfs.c), and each costs a transaction on the bus.
 _EXTENDED_SIZES = {PCI_EXT_CAP_ID_ACS: PCI_ACS_SIZEOF, PCI_EXT_CAP_ID_REBAR: PCI_REBAR_MAX_SIZEOF}
 
@@ -63,7 +63,7 @@ LINK_LOOK_SECONDS = 0.05
 
 
 def read_power(host: Host, address: str) -> dict:
-    """`state` (D0 ... D3cold), `runtime_status` (active, suspended ...) and `control` (on, auto). Wakes nothing.
+    """Read `state` (D0 ... D3cold), `runtime_status` (active, suspended ...) and `control` (on, auto). Wakes nothing.
 
     Documentation/ABI/testing/sysfs-devices-power, sysfs-bus-pci.
     """
@@ -76,18 +76,18 @@ def read_power(host: Host, address: str) -> dict:
 
 
 def is_asleep(power: dict) -> bool:
-    """True for a device that its driver suspended, or is suspending, and for one without power.
+    """Whether a device is suspended by its driver, or being suspended, or without power.
 
-    Where a recording lacks the power state the device was not asleep, or the recording lacks its registers too.
+    If a recording lacks the power state, the device was awake, or the recording lacks its registers too.
     """
     status, state = power["runtime_status"], power["state"]
     return (status.ok and status.value in ("suspended", "suspending")) or (state.ok and state.value == "D3cold")
 
 
 def find_sleeper(host: Host, address: str, known_power: dict | None = None) -> str | None:
-    """The device that a read of this one's config space would wake: itself or a port above it; None for none.
+    """Find the device that reading this one's config space would wake: itself or a port above it, or None.
 
-    `known_power` keeps what read_power() said, by address, over several calls.
+    `known_power` caches the results of read_power() by address across calls.
     """
     seen = {} if known_power is None else known_power
     for one in (address, *_ports_above(host, address)):
@@ -99,7 +99,7 @@ def find_sleeper(host: Host, address: str, known_power: dict | None = None) -> s
 
 
 def _ports_above(host: Host, address: str) -> list[str]:
-    """As upstream_path(); none that could be woken where a recording does not tell."""
+    """Like upstream_path(); empty if the recording lacks the answer, as nothing can be woken there."""
     try:
         return upstream_path(host, address)
     except NotRecorded:
@@ -107,7 +107,7 @@ def _ports_above(host: Host, address: str) -> list[str]:
 
 
 class Config(bytes):
-    """The bytes of a config space; `cut` is why a recording has not all of them."""
+    """The bytes of a config space; `cut` says why the recording does not have all of them."""
 
     cut: str | None = None
 
@@ -116,11 +116,11 @@ class Config(bytes):
 
 
 def read_config(host: Host, address: str, known_power: dict | None = None) -> Reading:
-    """The device's config space as bytes, without waking anybody.
+    """Read the device's config space as bytes, without waking any device.
 
-    256 bytes, or 4096 where the device has an extended space; there only the headers of the capabilities and the
-    bodies of ACS and Resizable BAR are filled in, the rest is zero. `asleep`, `gone` (all ones), `denied` (the kernel
-    gives 64 bytes to a user without root).
+    256 bytes, or 4096 if the device has an extended space, in which only the headers of the capabilities and the
+    bodies of ACS and Resizable BAR are filled in; the rest is zero. Statuses: `asleep`, `gone` (all ones), `denied`
+    (the kernel gives 64 bytes to a user other than root).
     """
     sleeper = find_sleeper(host, address, known_power)
     if sleeper is not None:
@@ -146,7 +146,7 @@ def read_config(host: Host, address: str, known_power: dict | None = None) -> Re
 
 
 def _read_extended(host: Host, path: str) -> tuple[bytes, bool]:
-    """The bytes behind the first 256, and whether the file ended before all that were looked for."""
+    """Read the bytes after the first 256; also return whether the file ended before all wanted registers."""
     space = bytearray(PCI_CFG_SPACE_EXP_SIZE)
     ended = False
 
@@ -170,12 +170,12 @@ def _read_extended(host: Host, path: str) -> tuple[bytes, bool]:
 
 
 def express_of(config: Reading) -> Reading:
-    """The PCI Express capability of a read config space."""
+    """Decode the PCI Express capability of a config space."""
     return _decode(config, parse_express)
 
 
 def acs_of(config: Reading) -> Reading:
-    """The ACS control bits of a read config space, None for a device without ACS."""
+    """Decode the ACS control bits of a config space, None for a device without ACS."""
     return _decode_extended(config, parse_acs, None)
 
 
@@ -193,7 +193,7 @@ def _decode(config: Reading, parse: Callable[[bytes], Any]) -> Reading:
 
 
 def _decode_extended(config: Reading, parse: Callable[[bytes], Any], without: Any) -> Reading:
-    """As _decode; a conventional device has no extended space, and an Express device may hide it from the kernel."""
+    """Like _decode(); a conventional device has no extended space, and an Express device's may be inaccessible."""
     if config.ok and getattr(config.value, "cut", None) is not None:
         return Reading(NOT_RECORDED, None, config.value.cut)
     if config.ok and len(config.value) <= PCI_CFG_SPACE_SIZE:
@@ -203,15 +203,15 @@ def _decode_extended(config: Reading, parse: Callable[[bytes], Any], without: An
     return _decode(config, parse)
 
 
-# -- links over a while -----------------------------------------------------------------------------------------------
+# -- links over time --------------------------------------------------------------------------------------------------
 
 
 def look_at_links(host: Host, capabilities: dict[str, int], looks: int) -> dict[str, dict]:
-    """What the links of devices show in `looks` looks, LINK_LOOK_SECONDS apart: one look shows one phase of a link.
+    """Sample the links of devices `looks` times, LINK_LOOK_SECONDS apart: one sample shows only one phase of a link.
 
-    `capabilities` are the offsets of the PCI Express capabilities by address. Each look reads the two bytes of Link
-    Status (GT/s, lanes), and power before them: a device that fell asleep meanwhile is not woken, and one that no
-    longer answers is left out.
+    `capabilities` are the offsets of the PCI Express capabilities by address. Each sample reads the power state, then
+    the two bytes of Link Status (GT/s, lanes): a device that has fallen asleep is not woken, and one that no longer
+    responds is left out.
     """
     seen: dict[str, list] = {address: [] for address in capabilities}
     for look in range(min(looks, LINK_LOOKS_LIMIT)):
@@ -235,7 +235,7 @@ def _read_link_status(host: Host, address: str, capability: int, power: dict[str
 
 
 def summarize_looks(found: list[tuple[float | None, int]]) -> dict:
-    """Least and greatest of `[(speed, width)]`, and how often it changed from one look to the next."""
+    """Summarise `[(speed, width)]`: minima, maxima, and the number of changes between samples."""
     speeds, widths = [speed for speed, _width in found if speed is not None], [width for _speed, width in found]
     return {
         "looks": len(found), "changes": sum(1 for one, other in zip(found, found[1:]) if one != other),

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The GPUs of a host and the ports between each of them and its root complex: the facts `gpus` and `ports`.
+"""The GPUs of a host and the ports between each and its root complex: the facts `gpus` and `ports`.
 
-What the hardware and the kernel say is read here; what the NVIDIA driver, guests and processes say about the same
-GPUs is added by _facts/gpu_use.py.
+This file reads what the hardware and the kernel report; _facts/gpu_use.py adds what the NVIDIA driver, guests and
+processes report about the same GPUs.
 """
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DISPLAY_3D = "0302"
 PROCESSING_ACCELERATOR = "1200"
 OTHER_BRIDGE = "0680"           # of NVIDIA: an NVSwitch
 
-# ES1000 and Rage XL: displays of management controllers from the years when ATI made them.
+# ES1000 and Rage XL: displays of management controllers, made by ATI.
 _BMC_DISPLAYS = ("515e", "5969", "4752")
 
 ASPM_POLICY = "/sys/module/pcie_aspm/parameters/policy"
@@ -37,11 +37,11 @@ _NOT_READ = Reading(ABSENT, None, "not asked for")
 
 
 def is_gpu(class_: str, vendor: str | None, device: str | None, path: list[str]) -> bool:
-    """Whether a PCI function is a GPU that computes.
+    """Whether a PCI function is a compute GPU.
 
-    A 3D controller (0302) or a processing accelerator (1200) is one whoever made it; another display device (03xx) is
-    one if NVIDIA or AMD made it, or if Intel made it and it lies behind a port, which sets a card apart from the
-    graphics of the processor. The displays of management controllers and of virtual machines are none.
+    A 3D controller (0302) or a processing accelerator (1200) is one from any vendor; another display device (03xx) only
+    from NVIDIA or AMD, or from Intel if it is behind a port, which distinguishes a card from the processor's integrated
+    graphics. Displays of management controllers and of virtual machines are not.
     """
     if class_.startswith((DISPLAY_3D, PROCESSING_ACCELERATOR)):
         return True
@@ -53,9 +53,9 @@ def is_gpu(class_: str, vendor: str | None, device: str | None, path: list[str])
 
 
 def read(host: Host, link_samples: int = 0) -> dict:
-    """`{gpus, ports, pcie}`; of a GPU all keys are there, those of _facts/gpu_use.py as if nobody had been asked.
+    """Read `{gpus, ports, pcie}`; a GPU has all keys, those of _facts/gpu_use.py with their defaults.
 
-    With `link_samples` the links of the GPUs are looked at that often.
+    With `link_samples` the links of the GPUs are sampled that often.
     """
     known_power: dict[str, dict] = {}
     classes = known(lambda: read_classes(host))
@@ -77,35 +77,35 @@ def _with_looks(host: Host, gpus: list[dict], link_samples: int) -> list[dict]:
 
 
 def read_functions(host: Host) -> Reading:
-    """How many PCI functions the host has; absent where its bus cannot be seen, which is no host without a GPU.
+    """Count the PCI functions of the host; absent if the bus is not visible, which does not mean that there is no GPU.
 
-    A kernel without PCI, as that of small virtual machines, has /sys/bus and no folder pci in it.
+    A kernel without PCI, as in small virtual machines, has /sys/bus without a folder pci.
     """
     found = host.read_list(DEVICES)
     return ok(0) if found.status == ABSENT and host.is_dir("/sys/bus") else found.map(len)
 
 
 def _find_nvswitches(host: Host, classes: dict[str, str]) -> list[str]:
-    """The switches that join GPUs by NVLink, where they are PCI devices (up to the Hopper generation)."""
+    """Find the NVLink switches that are PCI devices (up to the Hopper generation)."""
     return [address for address, class_ in classes.items()
             if class_.startswith(OTHER_BRIDGE) and read_id(host, address, "vendor") == NVIDIA]
 
 
 def _awake_links(gpus: list[dict]) -> dict[str, int]:
-    """Where the PCI Express capability lies, of the GPUs of this host that have a link."""
+    """Return the offset of the PCI Express capability of each GPU with a link, by address."""
     return {gpu["bdf"]: gpu["pcie"].value["capability"] for gpu in gpus
             if gpu["state"] == "ok" and gpu["pcie"].ok and gpu["pcie"].value["link"]}
 
 
 def find_gpus(host: Host, classes: dict[str, str] | None = None) -> list[tuple[str, str]]:
-    """`(address, class)` of each GPU, by address; `classes` is what read_classes() answered, where that was asked."""
+    """Find `(address, class)` of each GPU, by address; `classes` is the result of read_classes(), if already read."""
     return [(address, class_) for address, class_ in (read_classes(host) if classes is None else classes).items()
             if class_.startswith((DISPLAY, PROCESSING_ACCELERATOR))
             and _is_gpu(host, address, class_)]
 
 
 def _is_gpu(host: Host, address: str, class_: str) -> bool:
-    """Raises NotRecorded. The ports above decide about Intel's alone, the device's number about AMD's."""
+    """Raises NotRecorded. The ports above matter only for Intel's devices, the device id only for AMD's."""
     vendor = read_id(host, address, "vendor")
     return is_gpu(class_, vendor, read_id(host, address, "device") if vendor == AMD else None,
                   upstream_path(host, address) if vendor == INTEL else [])
@@ -165,10 +165,10 @@ def _read_gpu(host: Host, address: str, class_: str, known_power: dict) -> dict:
 
 
 def _read_amd(host: Host, address: str) -> dict:
-    """What amdgpu says of a GPU in its folder (Documentation/gpu/amdgpu). To be read of a GPU that is awake only.
+    """Read what amdgpu reports in a GPU's folder (Documentation/gpu/amdgpu). Only for a GPU that is awake.
 
     `performance_level`: power_dpm_force_performance_level (auto, low, high, manual ...); the partitions of an
-    Instinct: SPX, DPX, CPX ... and NPS1, NPS4 ...; `xgmi_hive`: the same number for all that xGMI links join.
+    Instinct: SPX, DPX, CPX ... and NPS1, NPS4 ...; `xgmi_hive`: one number for all GPUs joined by xGMI links.
     """
     folder = f"{DEVICES}/{address}"
     return {
@@ -181,7 +181,7 @@ def _read_amd(host: Host, address: str) -> dict:
 
 
 def _read_virtualisation(host: Host, address: str, config: Reading) -> dict:
-    """SR-IOV: a virtual function links to its physical one, which counts them (sysfs-bus-pci, sriov_numvfs)."""
+    """Read SR-IOV: a virtual function links to its physical one, which counts them (sysfs-bus-pci, sriov_numvfs)."""
     physical = known(lambda: _read_physical(host, address, config))
     return {
         "virtual_function": lambda: physical.value is not None,
@@ -191,8 +191,8 @@ def _read_virtualisation(host: Host, address: str, config: Reading) -> dict:
 
 
 def _read_physical(host: Host, address: str, config: Reading) -> Reading:
-    """The physical function, None where this is one. The vendor id in a virtual function's own config space is all ones
-    (SR-IOV specification, 3.4.1.1): where a recording lacks the link, a device that answers with its vendor is none."""
+    """Read the physical function, None if this is one. A virtual function's own vendor id register is all ones (SR-IOV
+    specification, 3.4.1.1): if a recording lacks the link, a device with a vendor id there is no virtual function."""
     try:
         return ok(host.link_name(f"{DEVICES}/{address}/physfn"))
     except NotRecorded:
@@ -202,5 +202,5 @@ def _read_physical(host: Host, address: str, config: Reading) -> Reading:
 
 
 def largest_bar(bars: list[dict]) -> int | None:
-    """Bytes of the largest 64-bit prefetchable BAR, the window to the GPU's memory whatever its number."""
+    """Return the size in bytes of the largest 64-bit prefetchable BAR, the window to GPU memory whatever its index."""
     return max((window["size"] for window in bars if window["bits"] == 64 and window["prefetchable"]), default=None)

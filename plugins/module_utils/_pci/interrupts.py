@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The interrupts of a PCI device and the CPUs that take them (Documentation/core-api/irq/irq-affinity.rst)."""
+"""Interrupts of a PCI device and the CPUs that handle them (Documentation/core-api/irq/irq-affinity.rst)."""
 from __future__ import annotations
 
 import re
@@ -14,12 +14,12 @@ from .address import DEVICES
 
 
 def read_default_cpus(host: Host) -> Reading:
-    """CPUs that a new interrupt may use, as a list: /proc/irq/default_smp_affinity, which is a mask."""
+    """Read the CPUs that a new interrupt may use, as a list, from the mask in /proc/irq/default_smp_affinity."""
     return host.read("/proc/irq/default_smp_affinity").map(parse_mask).map(format_cpulist)
 
 
 def parse_mask(text: str) -> list[int]:
-    """The CPUs of `ffff,00000003`: groups of 32 bits, the highest first. Raises ValueError."""
+    """Parse the CPU mask `ffff,00000003`: groups of 32 bits, the highest first. Raises ValueError."""
     groups = text.strip().split(",")
     if not all(re.fullmatch(r"[0-9a-f]{1,8}", group) for group in groups):
         raise ValueError("not a CPU mask")
@@ -28,10 +28,11 @@ def parse_mask(text: str) -> list[int]:
 
 
 def read_interrupts(host: Host, address: str) -> list[dict]:
-    """`{irq, affinity, effective, node}` of each interrupt of a device, by number.
+    """Read `{irq, affinity, effective, node}` of each interrupt of a device, by number.
 
-    Message-signalled ones are the names in /sys/bus/pci/devices/*/msi_irqs; without any the line of the `irq` file
-    counts if the kernel handles it. `affinity` (allowed) and `effective` (used) are CPU lists, /proc/irq/*/.
+    Message-signalled ones are the names in /sys/bus/pci/devices/*/msi_irqs; without any, the line interrupt in
+    the `irq` file counts if the kernel handles it. `affinity` (allowed) and `effective` (used) are CPU lists from
+    /proc/irq/*/.
     """
     return [read_interrupt(host, irq) for irq in _numbers(host, address)]
 
@@ -41,7 +42,7 @@ def _numbers(host: Host, address: str) -> list[int]:
     if messages:
         return messages
     line = host.read_int(f"{DEVICES}/{address}/irq").value
-    # Without a driver the file holds what firmware wrote there, a number that may belong to something else.
+    # Without a driver the file holds the firmware's number, which may belong to another device.
     bound = host.exists(f"{DEVICES}/{address}/driver")
     return [line] if line and bound and host.is_dir(f"/proc/irq/{line}") else []
 

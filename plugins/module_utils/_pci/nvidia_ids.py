@@ -5,8 +5,8 @@
 """The architecture of an NVIDIA GPU by its PCI device id.
 
 The ranges follow the chip names in the PCI ID Repository (https://pci-ids.ucw.cz, list of 2026-08-22): GM Maxwell,
-GP Pascal, GV Volta, TU Turing, GA Ampere, GH Hopper, AD Ada, GB Blackwell, GR Rubin. NVIDIA hands ids out in blocks,
-so a range covers a block, with the GPUs in it that have no name yet. An id outside every block has no architecture.
+GP Pascal, GV Volta, TU Turing, GA Ampere, GH Hopper, AD Ada, GB Blackwell, GR Rubin. NVIDIA assigns ids in blocks, so
+a range covers a whole block, including GPUs not yet named. An id outside every block has no architecture.
 """
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _BLOCKS = (
 
 
 def architecture(device: str | None) -> str | None:
-    """`blackwell` for `2bb5`; None for an id that is in no block."""
+    """Return `blackwell` for `2bb5`; None for an id outside every block."""
     if device is None:
         return None
     number = int(device, 16)

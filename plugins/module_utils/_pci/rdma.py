@@ -16,13 +16,13 @@ _NO_DEVICE = Reading(ABSENT, None, "it has no PCI device")
 
 
 def read(host: Host) -> dict:
-    """The `rdma` section: a device with `bdf` None has no hardware of its own (rxe, siw)."""
+    """Read the facts' section `rdma`: a device with `bdf` None is implemented in software (rxe, siw)."""
     known_power: dict[str, dict] = {}
     return settle({"devices": lambda: [_device(host, name, known_power) for name in host.list(_FOLDER)]})
 
 
 def _device(host: Host, name: str, known_power: dict[str, dict]) -> dict:
-    """With the registers of its PCI Express capability and of the port above it; read without waking either."""
+    """Read a device with the PCI Express registers of itself and of the port above, without waking either."""
     parent = host.link_name(f"{_FOLDER}/{name}/device")
     bdf = kernel_address(parent) if parent else None
     above = upstream_path(host, bdf) if bdf else []
@@ -44,13 +44,13 @@ def _device(host: Host, name: str, known_power: dict[str, dict]) -> dict:
 
 
 def _port(host: Host, folder: str, port: str) -> dict:
-    """Link layer: InfiniBand, or Ethernet for RoCE; state as `4: ACTIVE`, rate as `100 Gb/sec (4X EDR)`.
+    """Read a port: link layer InfiniBand, or Ethernet for RoCE; state as `4: ACTIVE`, rate as `100 Gb/sec (4X EDR)`.
 
-    phys_state is that of the link below, `5: LinkUp`, `2: Polling` without a peer, `3: Disabled` where switched off.
+    phys_state is that of the physical link: `5: LinkUp`, `2: Polling` without a peer, `3: Disabled` if switched off.
     """
     return {"port": port, **host.read_attributes(folder, ("link_layer", "state", "phys_state", "rate"))}
 
 
 def parse_node_type(text: str) -> str | None:
-    """`CA` of the file's `1: CA`."""
+    """Return `CA` for `1: CA`."""
     return text.partition(":")[2].strip() or None

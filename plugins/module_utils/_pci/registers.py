@@ -2,9 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The PCI Express, ACS and resizable-BAR registers, decoded from the bytes of a config space. Pure.
+"""Decode the PCI Express, ACS and resizable-BAR registers in the bytes of a config space. Pure functions.
 
-Constants carry the names of include/uapi/linux/pci_regs.h; those of 10-bit tags, which it lacks, those of pciutils.
+Constants are named as in include/uapi/linux/pci_regs.h; those of 10-bit tags, which it lacks, as in pciutils.
 """
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ PCI_EXP_DEVCTL_EXT_TAG = 0x0100
 PCI_EXP_DEVCTL_NOSNOOP_EN = 0x0800
 PCI_EXP_DEVCTL_READRQ = 0x7000
 PCI_EXP_DEVCTL_READRQ_SHIFT = 12
-PCI_EXP_DEVCTL_BCR_FLR = 0x8000             # written as 1 it resets an endpoint
+PCI_EXP_DEVCTL_BCR_FLR = 0x8000             # writing 1 resets an endpoint
 PCI_EXP_DEVCAP2_10BIT_TAG_REQ = 0x00020000
 PCI_EXP_DEVCTL2_COMP_TIMEOUT = 0x000F
 PCI_EXP_DEVCTL2_COMP_TMOUT_DIS = 0x0010
@@ -87,12 +87,12 @@ PCI_REBAR_MAX_SIZEOF = 4 + PCI_STD_NUM_BARS * PCI_REBAR_ENTRY_SIZEOF
 
 
 def size_of_code(code: int) -> int | None:
-    """Bytes for a code of MaxPayload or MaxReadReq; None for 6 and 7, which are reserved."""
+    """Convert a code of MaxPayload or MaxReadReq to bytes; None for 6 and 7, which are reserved."""
     return 128 << code if 0 <= code <= 5 else None
 
 
 def code_of_size(size: int) -> int:
-    """The code for a size in bytes. Raises ValueError for anything but a power of two from 128 to 4096."""
+    """Convert a size in bytes to its code. Raises ValueError for anything but a power of two from 128 to 4096."""
     for code in range(6):
         if size_of_code(code) == size:
             return code
@@ -100,23 +100,23 @@ def code_of_size(size: int) -> int:
 
 
 def max_read_request(device_control: int) -> int | None:
-    """MaxReadReq of a Device Control word in bytes, None for a reserved code."""
+    """Return MaxReadReq of a Device Control word in bytes, None for a reserved code."""
     return size_of_code((device_control & PCI_EXP_DEVCTL_READRQ) >> PCI_EXP_DEVCTL_READRQ_SHIFT)
 
 
 def with_max_read_request(device_control: int, size: int) -> int:
-    """The Device Control word with MaxReadReq `size` bytes, every other bit as it was, except that the reset bit is
-    never set."""
+    """Return the Device Control word with MaxReadReq set to `size` bytes, the reset bit cleared, and every other bit
+    unchanged."""
     kept = device_control & ~(PCI_EXP_DEVCTL_READRQ | PCI_EXP_DEVCTL_BCR_FLR) & 0xFFFF
     return kept | code_of_size(size) << PCI_EXP_DEVCTL_READRQ_SHIFT
 
 
 def parse_express(config: bytes) -> dict:
-    """The PCI Express capability: sizes in bytes, speeds in GT/s, None where this version lacks the register.
+    """Decode the PCI Express capability: sizes in bytes, speeds in GT/s, None if this version lacks the register.
 
-    Raises ValueError for a device without that capability, or with one that the bytes do not hold.
+    Raises ValueError for a device without that capability, or if the bytes end within it.
     """
-    config = config[:PCI_CFG_SPACE_SIZE]            # where the capability has to fit
+    config = config[:PCI_CFG_SPACE_SIZE]            # the capability must lie within it
     capability = find_pcie_capability(config)
     if capability is None:
         raise ValueError("no PCI Express capability in its list")
@@ -179,19 +179,19 @@ def _parse_link(config: bytes, capability: int, second: bool) -> dict | None:
 
 
 def parse_link_status(status: int) -> tuple[float | None, int]:
-    """Speed now in GT/s, None for a code that is not known, and lanes of a Link Status word."""
+    """Decode a Link Status word: current speed in GT/s, None for an unknown code, and lanes."""
     return LINK_SPEEDS.get(status & PCI_EXP_LNKSTA_CLS), (status & PCI_EXP_LNKSTA_NLW) >> PCI_EXP_LNKSTA_NLW_SHIFT
 
 
 def parse_acs(config: bytes) -> dict | None:
-    """The ACS control register, one boolean a bit; None for a device without ACS."""
+    """Decode the ACS control register, one boolean per bit; None for a device without ACS."""
     capability = find_extended_capability(config, PCI_EXT_CAP_ID_ACS)
     control = None if capability is None else read_u16(config, capability + PCI_ACS_CTRL)
     return None if control is None else {name: bool(control & mask) for name, mask in ACS_BITS.items()}
 
 
 def parse_resizable_bars(config: bytes) -> list:
-    """`{bar, size, sizes}` of each resizable BAR in bytes; the sizes are those the device offers."""
+    """Decode `{bar, size, sizes}` of each resizable BAR, in bytes; `sizes` are those the device supports."""
     capability = find_extended_capability(config, PCI_EXT_CAP_ID_REBAR)
     if capability is None:
         return []

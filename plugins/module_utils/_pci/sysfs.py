@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What the kernel remembers of one PCI device: files of sysfs that can be read while it sleeps or is gone.
+"""Files of a PCI device in sysfs that the kernel serves from memory, even if the device is asleep or gone.
 
 Documentation/ABI/testing/sysfs-bus-pci unless a function names another page.
 """
@@ -23,28 +23,28 @@ _AER_FILES = ("correctable", "nonfatal", "fatal")
 
 
 def read_id(host: Host, address: str, name: str, digits: int = 4) -> str | None:
-    """A hexadecimal file of a device (`vendor`, `device`, `class`, `revision` ...) without 0x, None if unreadable."""
+    """Read a hexadecimal file of a device (`vendor`, `device`, `class` ...) without 0x; None if unreadable."""
     return host.read(f"{DEVICES}/{address}/{name}").map(lambda text: parse_hex_id(text, digits)).value
 
 
 def read_subsystem(host: Host, address: str) -> str | None:
-    """`10de:204e`: vendor and id of the board; None where the device names none, as bridges do."""
+    """Read vendor and id of the board, `10de:204e`; None if the device has none, like bridges."""
     vendor, device = read_id(host, address, "subsystem_vendor"), read_id(host, address, "subsystem_device")
     return None if vendor in (None, "0000") or device is None else f"{vendor}:{device}"
 
 
 def read_driver(host: Host, address: str) -> str | None:
-    """The driver bound to a device, None for none."""
+    """Read the driver bound to a device, or None."""
     return host.link_name(f"{DEVICES}/{address}/driver")
 
 
 def read_numa_node(host: Host, address: str) -> Reading:
-    """The NUMA node by the firmware's word, -1 where it says nothing."""
+    """Read the NUMA node that the firmware reports, -1 if it reports none."""
     return host.read_int(f"{DEVICES}/{address}/numa_node")
 
 
 def read_iommu(host: Host, address: str) -> tuple[Reading, Reading]:
-    """Group number and domain type (`identity`, `DMA`, `DMA-FQ`) of a device
+    """Read group number and domain type (`identity`, `DMA`, `DMA-FQ`) of a device
     (Documentation/ABI/testing/sysfs-kernel-iommu_groups). Both absent without an IOMMU."""
     link = f"{DEVICES}/{address}/iommu_group"
     group = host.read_link(link).map(lambda target: int(target.rsplit("/", 1)[-1]))
@@ -55,7 +55,7 @@ def read_iommu(host: Host, address: str) -> tuple[Reading, Reading]:
 
 
 def read_aer(host: Host, address: str) -> Reading:
-    """Error counters since boot: `{correctable, nonfatal, fatal, details}`, absent where firmware handles errors.
+    """Read error counters since boot: `{correctable, nonfatal, fatal, details}`, absent if firmware handles errors.
 
     /sys/bus/pci/devices/*/aer_dev_* (Documentation/ABI/testing/sysfs-bus-pci-devices-aer_stats).
     """
@@ -71,7 +71,7 @@ def read_aer(host: Host, address: str) -> Reading:
 
 
 def parse_aer(text: str) -> tuple[int, dict]:
-    """The total and the counts that are not zero. A name may contain spaces; the sum of the lines may differ from the
+    """Parse the total and the non-zero counts. A name may contain spaces; the sum of the lines may differ from the
     TOTAL line, which is the kernel's own count of messages."""
     total, counts = None, {}
     if not text:
@@ -86,12 +86,12 @@ def parse_aer(text: str) -> tuple[int, dict]:
 
 
 def read_bars(host: Host, address: str) -> Reading:
-    """The memory BARs that have an address: `{index, start, size, bits, prefetchable}`, sizes in bytes."""
+    """Read the memory BARs that have an address: `{index, start, size, bits, prefetchable}`, sizes in bytes."""
     return host.read(f"{DEVICES}/{address}/resource").map(parse_resource)
 
 
 def parse_resource(text: str) -> list:
-    """Lines `start end flags`; the first six are the BARs, by index. Zeros and IORESOURCE_UNSET: no address."""
+    """Parse lines `start end flags`; the first six are the BARs, by index. Zeros and IORESOURCE_UNSET: no address."""
     bars = []
     for index, line in enumerate(text.splitlines()[:PCI_STD_NUM_BARS]):
         start, end, flags = (int(word, 16) for word in line.split())
