@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What Arm cores are called: their kernel shows who designed a core and its part number (MIDR_EL1), and no name.
+"""Names of Arm cores: their kernel shows only implementer and part number (MIDR_EL1), no name.
 
 The numbers are those of arch/arm64/include/asm/cputype.h and of Arm's technical reference manuals.
 """
@@ -32,12 +32,12 @@ _CORES = {
 
 
 def name_core(implementer: int, part: int) -> str:
-    """`Neoverse-V2` for 0x41 and 0xd4f; `part 0xfff` for a number that is not known here."""
+    """Return `Neoverse-V2` for 0x41 and 0xd4f; `part 0xfff` for an unknown number."""
     return _CORES.get(implementer, {}).get(part, f"part {part:#05x}")
 
 
 def name_processor(kinds: Iterable[tuple[int, int]]) -> str | None:
-    """`Arm Cortex-X925 and Cortex-A725` for the implementers and parts of all cores; None for none."""
+    """Return `Arm Cortex-X925 and Cortex-A725` for the implementers and parts of all cores; None for none."""
     names: dict[str, list[str]] = {}
     for implementer, part in set(kinds):
         designer = _DESIGNERS.get(implementer, f"implementer {implementer:#04x}")

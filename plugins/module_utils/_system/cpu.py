@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The CPUs: what they are, which are online, how they are grouped, what clock they keep."""
+"""The CPUs: model, which are online, topology, frequency and clock source."""
 from __future__ import annotations
 
 import re
@@ -27,7 +27,7 @@ FLAGS = ("hypervisor", "cppc", "constant_tsc", "nonstop_tsc")
 
 def read(host: Host, cpuinfo: Reading | None = None, release: Reading | None = None,
          log: Reading | None = None) -> dict:
-    """The facts' section `cpu`. /proc/cpuinfo, the kernel's release and its log can be handed in, if read before."""
+    """Read the facts' section `cpu`. /proc/cpuinfo, the kernel's release and its log can be passed, if already read."""
     cpuinfo = read_cpuinfo(host) if cpuinfo is None else cpuinfo
     release = host.read("/proc/sys/kernel/osrelease") if release is None else release
     log = read_lines(host) if log is None else log
@@ -59,13 +59,13 @@ def read(host: Host, cpuinfo: Reading | None = None, release: Reading | None = N
 
 
 def known_cores(count: Callable[[], dict]) -> dict:
-    """`{sockets, cores}` as `count` answers, both not recorded where it rests on what a recording lacks."""
+    """Return `{sockets, cores}` of `count`; both are not recorded if they depend on something a recording lacks."""
     found = known(count)
     return {"sockets": found, "cores": found} if isinstance(found, Reading) else found
 
 
 def describe(cpuinfo: Reading) -> dict:
-    """What /proc/cpuinfo says of the CPUs; null and false where it says nothing."""
+    """Return what /proc/cpuinfo says about the CPUs; null and false where it says nothing."""
     if cpuinfo.status == NOT_RECORDED:
         return dict.fromkeys(DESCRIBED, cpuinfo)
     info = cpuinfo.value
@@ -83,15 +83,15 @@ def describe(cpuinfo: Reading) -> dict:
 
 
 def find_cpus(host: Host) -> list[int]:
-    """The CPUs with a folder, where no list tells of them: old kernels and poor recordings."""
+    """Find the CPUs that have a folder, if there is no list of them: old kernels and incomplete recordings."""
     return sorted(int(name[3:]) for name in host.list(CPU) if re.fullmatch(r"cpu\d{1,6}", name))
 
 
 def count_cores(host: Host, cpuinfo: Reading, online: Iterable[int]) -> dict:
-    """`{sockets, cores}` that have a CPU online; None where nothing tells.
+    """Count `{sockets, cores}` that have a CPU online; None if unknown.
 
-    From topology of Documentation/ABI/stable/sysfs-devices-system-cpu where /proc/cpuinfo does not have them, as on
-    arm64: CPUs of one core have one list of siblings, which no numbering can confuse. A package -1 is unknown.
+    From topology of Documentation/ABI/stable/sysfs-devices-system-cpu if /proc/cpuinfo lacks them, as on arm64: CPUs of
+    a core share a list of siblings, which is unique whatever the numbering. Package -1 means unknown.
     """
     if cpuinfo.told().ok and cpuinfo.value.cores:
         return {"sockets": cpuinfo.value.sockets, "cores": cpuinfo.value.cores}
@@ -102,7 +102,7 @@ def count_cores(host: Host, cpuinfo: Reading, online: Iterable[int]) -> dict:
 
 
 def _read_core(host: Host, folder: str) -> str | None:
-    """What tells one core from all others: its CPUs; on a recording without them package, die and core id."""
+    """Return what identifies a core: its CPUs, or in a recording without them package, die and core id."""
     for name in ("core_cpus_list", "thread_siblings_list"):     # one list, renamed in Linux 5.3
         siblings = host.read(f"{folder}/{name}").value
         if siblings:
@@ -112,9 +112,9 @@ def _read_core(host: Host, folder: str) -> str | None:
 
 
 def read_kinds(host: Host, cpuinfo: Reading) -> list[dict]:
-    """`[{name, cpus}]` where the processor has cores of several kinds; else empty.
+    """Read `[{name, cpus}]` if the processor has cores of several kinds; else empty.
 
-    Intel's are two or three units of performance counters (arch/x86/events/intel/core.c, cpu_core and cpu_atom).
+    On Intel they are the two or three core PMUs (arch/x86/events/intel/core.c, cpu_core and cpu_atom).
     """
     if cpuinfo.told().ok and cpuinfo.value.kinds:
         return list(cpuinfo.value.kinds)
@@ -124,12 +124,12 @@ def read_kinds(host: Host, cpuinfo: Reading) -> list[dict]:
 
 
 def parse_list(text: str) -> str:
-    """A list of CPUs in the kernel's form; without CONFIG_NO_HZ_FULL some kernels print (null) for none."""
+    """Normalise a kernel CPU list; without CONFIG_NO_HZ_FULL some kernels print (null) for an empty one."""
     return "" if text.strip() == "(null)" else format_cpulist(parse_cpulist(text))
 
 
 def read_vulnerabilities(host: Host) -> Reading:
-    """`[{name, state}]` as the kernel says it: Documentation/ABI/testing/sysfs-devices-system-cpu, vulnerabilities."""
+    """Read `[{name, state}]`: vulnerabilities in Documentation/ABI/testing/sysfs-devices-system-cpu."""
     names = host.read_list(VULNERABILITIES)
     if not names.ok:
         return names
@@ -138,9 +138,9 @@ def read_vulnerabilities(host: Host) -> Reading:
 
 
 def read_clocksource(host: Host, log: Reading) -> dict:
-    """The kernel's clock and those it could take: Documentation/timers/timekeeping.rst.
+    """Read the current and the available clock sources: Documentation/timers/timekeeping.rst.
 
-    `unstable` are the lines by which the kernel gave up the time stamp counter (mark_tsc_unstable(), tsc.c).
+    `unstable` are the log lines in which the kernel rejected the time stamp counter (mark_tsc_unstable(), tsc.c).
     """
     return {
         "unstable": log.map(lambda lines: [line["text"] for line in lines if "Marking TSC unstable" in line["text"]]),

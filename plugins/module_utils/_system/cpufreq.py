@@ -24,10 +24,10 @@ _UNCORE = ("min_freq_khz", "max_freq_khz", "initial_min_freq_khz", "initial_max_
 
 
 def read_frequency(host: Host, release: Reading) -> dict:
-    """`frequency` of the facts' section `cpu`; `release` is the running kernel's, as in /proc/sys/kernel/osrelease.
+    """Read `frequency` of the facts' section `cpu`; `release` is the running kernel's (/proc/sys/kernel/osrelease).
 
-    In a virtual machine the folder is there and empty: no policies, no drivers. An absent `boost` does not mean
-    that boost is off: intel_pstate has `no_turbo`, of the opposite sense, and some drivers have neither.
+    In a virtual machine the folder exists but is empty: no policies, no drivers. An absent `boost` does not mean that
+    boost is off: intel_pstate has the inverted `no_turbo`, and some drivers have neither.
     """
     boost = host.read_int(f"{CPUFREQ}/boost")
     policies = known(lambda: read_policies(host, boost))
@@ -45,9 +45,9 @@ def read_frequency(host: Host, release: Reading) -> dict:
 
 
 def read_uncore(host: Host) -> list[dict]:
-    """Limits of the clock outside the cores, kHz: Documentation/admin-guide/pm/intel_uncore_frequency_scaling.rst.
+    """Read the uncore frequency limits in kHz: Documentation/admin-guide/pm/intel_uncore_frequency_scaling.rst.
 
-    Only the driver for Intel's servers offers them; the fabric clocks of AMD's are in no file.
+    Only the driver for Intel servers provides them; no file has the fabric clock of AMD servers.
     """
     folder = f"{CPU}/intel_uncore_frequency"
     domains = []
@@ -58,16 +58,16 @@ def read_uncore(host: Host) -> list[dict]:
 
 
 def read_policies(host: Host, boost: Reading) -> list[dict]:
-    """Every policy that governs a CPU which is online, by number; frequencies in kHz. `boost`: the switch of all."""
+    """Read every policy with a CPU online, by number; frequencies in kHz. `boost` is the global switch."""
     numbers = [name[6:] for name in host.list(CPUFREQ) if re.fullmatch(r"policy\d+", name)]
     policies = (read_policy(host, f"policy{number}", boost) for number in sorted(numbers, key=int))
     return [policy for policy in policies if policy is not None]
 
 
 def read_policy(host: Host, policy: str, boost: Reading) -> dict | None:
-    """One policy, None where all its CPUs are offline: the folder stays, its files are empty or answer EBUSY.
+    """Read a policy, None if all its CPUs are offline: its folder stays, but its files are empty or fail with EBUSY.
 
-    A folder without a driver governs nothing.
+    A folder without a driver has no effect.
     """
     folder = f"{CPUFREQ}/{policy}"
     cpus = _read_cpus(host, folder)
@@ -93,9 +93,9 @@ def read_policy(host: Host, policy: str, boost: Reading) -> dict | None:
 
 
 def _read_cpus(host: Host, folder: str) -> list[int] | None:
-    """The CPUs of a policy that are online, None where all are offline.
+    """Read the CPUs of a policy that are online, None if all are offline.
 
-    Where the list cannot be read it is the CPU that the policy is named after, as far as anybody knows.
+    If the list cannot be read, the CPU that the policy is named after is assumed.
     """
     try:
         text = host.read_bytes(f"{folder}/affected_cpus")
@@ -109,9 +109,9 @@ def _read_cpus(host: Host, folder: str) -> list[int] | None:
 
 
 def read_headroom(host: Host, cpus: list[int], switches: tuple[Reading, ...]) -> Reading:
-    """By how many percent a core's highest performance level is above its nominal one: what boost is (cppc_cpufreq.c).
+    """By how many percent the highest performance of a core exceeds its nominal one, which is boost (cppc_cpufreq.c).
 
-    Documentation/admin-guide/acpi/cppc_sysfs.rst. Only asked where a switch of boost is off: two reads a policy.
+    Documentation/admin-guide/acpi/cppc_sysfs.rst. Read only if a boost switch is off: it costs two reads per policy.
     """
     if all(switch.value not in (0, "0") for switch in switches):
         return Reading(ABSENT, None, "boost is not disabled")
@@ -128,8 +128,8 @@ def read_headroom(host: Host, cpus: list[int], switches: tuple[Reading, ...]) ->
 def read_kernel_has_amd_pstate(host: Host, release: Reading) -> Reading:
     """Whether the running kernel was built with the driver amd-pstate.
 
-    From the kernel's configuration; modules.builtin can only say yes, as the driver has no MODULE_LICENSE since it
-    is always built in, and is not listed there any more.
+    From the kernel's configuration; modules.builtin can only confirm it, as the driver lost its MODULE_LICENSE when it
+    became always built in, and is no longer listed there.
     """
     if not release.ok:
         return release
@@ -148,5 +148,5 @@ def read_kernel_has_amd_pstate(host: Host, release: Reading) -> Reading:
 
 
 def parse_has_amd_pstate(config: str) -> bool:
-    text = f"\n{config}\n"      # a quarter of a megabyte: far quicker searched than matched line by line
+    text = f"\n{config}\n"      # 256 KiB: a search is much faster than matching line by line
     return "\nCONFIG_X86_AMD_PSTATE=y\n" in text or "\nCONFIG_X86_AMD_PSTATE=m\n" in text

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Idle states of the CPUs, grouped: 256 CPUs with the same three states are three entries, not 768.
+"""Idle states of the CPUs, grouped: 256 CPUs with the same three states give three entries, not 768.
 
 Documentation/admin-guide/pm/cpuidle.rst; latency and residency in microseconds.
 """
@@ -29,11 +29,11 @@ class IdleState(NamedTuple):
     description: str
     latency_us: int | None
     residency_us: int | None
-    disabled_by_default: bool | None    # None before kernel 5.9, which has no `default_status`
+    disabled_by_default: bool | None    # None before kernel 5.9, without `default_status`
 
 
 def read_idle(host: Host, cpus: Iterable[int]) -> dict:
-    """`idle` of the facts' section `cpu`, of the CPUs that are online; a virtual machine often has no state."""
+    """Read `idle` of the facts' section `cpu` for the online CPUs; a virtual machine often has no states."""
     return {
         "driver": host.read(f"{CPU}/cpuidle/current_driver"),
         "governor": read_governor(host),
@@ -43,16 +43,16 @@ def read_idle(host: Host, cpus: Iterable[int]) -> dict:
 
 
 def read_governor(host: Host) -> Reading:
-    """The idle governor; the name of the file depends on the kernel's age and on a parameter of it."""
+    """Read the idle governor; the file's name depends on the kernel's version and on a kernel parameter."""
     governor = host.read(f"{CPU}/cpuidle/current_governor")
     return governor if governor.status != ABSENT else host.read(f"{CPU}/cpuidle/current_governor_ro")
 
 
 def read_latency_request(host: Host) -> Reading:
-    """The wake-up latency that all CPUs must keep now, microseconds; 2000000000 where nobody asked for one.
+    """Read the wake-up latency limit of all CPUs in microseconds; 2000000000 if no program requests one.
 
-    Documentation/power/pm_qos_interface.rst: a program holds /dev/cpu_dma_latency open for as long as it asks. States
-    that take longer are not entered, whatever their switches say. A read takes four bytes, in the machine's order.
+    Documentation/power/pm_qos_interface.rst: a request lasts as long as a program holds /dev/cpu_dma_latency open.
+    States with a longer latency are not entered, even if enabled. A read returns four bytes in native byte order.
     """
     try:
         data = host.read_bytes(LATENCY_REQUEST, 4)
@@ -63,10 +63,10 @@ def read_latency_request(host: Host) -> Reading:
 
 
 def read_states(host: Host, cpus: Iterable[int]) -> list[dict]:
-    """The distinct states, each with the CPUs that have it and those on which somebody disabled it.
+    """Read the distinct states, each with the CPUs that have it and those on which it was disabled.
 
-    A table of states is read in full once: where the number of states and the latency of the deepest are the same on
-    another CPU, so is the rest. That leaves the switches to read, one a CPU and state.
+    A table of states is read in full once: CPUs with the same number of states and the same latency of the deepest one
+    share the rest. Only the `disable` switches remain to be read, one per CPU and state.
     """
     known: dict[tuple[int, str | None], list[IdleState]] = {}
     having: dict[IdleState, list[int]] = {}
@@ -90,7 +90,7 @@ def read_states(host: Host, cpus: Iterable[int]) -> list[dict]:
 
 
 def read_state(host: Host, folder: str) -> IdleState:
-    """One state of one CPU. `name` says C2 for AMD's deep state and for a shallow one of others: go by latency."""
+    """Read one state of one CPU. `name` C2 is AMD's deep state, but a shallow one elsewhere: compare latencies."""
     default = host.read(f"{folder}/default_status").value
     return IdleState(
         state=folder.rpartition("/")[2],

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""/proc/cpuinfo: what the CPUs are. The only file that has it for all of them in one read."""
+"""/proc/cpuinfo: models and features of the CPUs. The only file with those of all CPUs in one read."""
 from __future__ import annotations
 
 import re
@@ -13,7 +13,7 @@ from .._host.reading import Reading
 from .._kernel.cpulist import format_cpulist
 from .arm_cores import name_core, name_processor
 
-# Where x86 has `model name`: loongarch; powerpc and sparc; riscv; 32-bit Arm.
+# Counterparts of `model name` on x86: loongarch; powerpc and sparc; riscv; 32-bit Arm.
 _NAMES = ("Model Name", "cpu", "uarch", "Processor")
 # powerpc: `POWER9, altivec supported`, `POWER7 (architected), altivec supported`
 _AFTERTHOUGHT = re.compile(r"(?: \(architected\))?, altivec supported$")
@@ -26,23 +26,23 @@ class CpuInfo(NamedTuple):
     family: int | None
     model: int | None
     stepping: int | None
-    model_name: str | None              # of Arm cores by their numbers
+    model_name: str | None              # for Arm cores derived from their numbers
     microcode: tuple[str, ...]          # distinct revisions
-    microcode_cpus: tuple[dict, ...]    # {revision, cpus} where there is more than one
+    microcode_cpus: tuple[dict, ...]    # {revision, cpus} if there are several
     flags: frozenset[str]               # of the first CPU
-    cpus: int | None                    # how many are listed, which are those online
+    cpus: int | None                    # how many are listed, that is, online
     sockets: int | None
     cores: int | None
-    kinds: tuple[dict, ...]             # {name, cpus} where cores of several kinds are listed
+    kinds: tuple[dict, ...]             # {name, cpus} if several kinds of cores are listed
 
 
 def read_cpuinfo(host: Host) -> Reading:
-    """A CpuInfo of the CPUs that are online."""
+    """Read a CpuInfo of the online CPUs."""
     return host.read("/proc/cpuinfo").map(parse_cpuinfo)
 
 
 def parse_cpuinfo(text: str) -> CpuInfo:
-    """The first CPU in full, of all others the lines in which they can differ."""
+    """Parse the first CPU in full, and of all others the lines that can differ."""
     first = _first_cpu(text)
     text = f"\n{text}"
     revisions = _values(text, "microcode")
@@ -63,7 +63,7 @@ def parse_cpuinfo(text: str) -> CpuInfo:
 
 
 def _first_cpu(text: str) -> dict[str, str]:
-    """The lines of the first CPU; loongarch has a block about the system before it."""
+    """Return the lines of the first CPU; on loongarch a block about the system precedes it."""
     first, _gap, rest = text.partition("\n\n")
     lines = first.splitlines()
     if lines and not lines[0].startswith("processor"):
@@ -72,15 +72,15 @@ def _first_cpu(text: str) -> dict[str, str]:
 
 
 def _name(first: dict[str, str]) -> str | None:
-    """The processor's name in the words of its architecture; None where it has none (s390, some riscv)."""
+    """Return the processor's name from its architecture's line; None if there is none (s390, some riscv)."""
     named = next((first[name] for name in _NAMES if first.get(name)), None)
     return named and _AFTERTHOUGHT.sub("", named)
 
 
 def _count_cores(text: str) -> dict[str, int | None]:
-    """Packages, and the sum of what each says of its cores: core ids repeat across the dies of one package.
+    """Count packages, and add up the core counts that they report: core ids repeat across the dies of a package.
 
-    Without `cpu cores` the pairs of package and core are counted; None where not every CPU has these lines.
+    Without `cpu cores` the pairs of package and core are counted; None if some CPU lacks these lines.
     """
     packages = _values(text, "physical id")
     inside, cores = _values(text, "cpu cores"), _values(text, "core id")
@@ -93,7 +93,7 @@ def _count_cores(text: str) -> dict[str, int | None]:
 
 
 def _parts(text: str) -> list[tuple[int, int]]:
-    """Implementer and part of every Arm core; 32-bit kernels print them once, for all."""
+    """Return implementer and part of every Arm core; 32-bit kernels print them once for all."""
     pairs = zip(_values(text, "CPU implementer"), _values(text, "CPU part"))
     return [(int(implementer, 16), int(part, 16)) for implementer, part in pairs
             if _is_hexadecimal(implementer) and _is_hexadecimal(part)]
@@ -107,7 +107,7 @@ def _by_kind(numbers: list[int], parts: list[tuple[int, int]]) -> tuple[dict, ..
 
 
 def _by_revision(numbers: list[int], revisions: list[str]) -> tuple[dict, ...]:
-    """The CPUs of each revision, where they differ: the odd ones can be named then."""
+    """Group the CPUs by revision if they differ, so that the odd ones can be named."""
     if len(set(revisions)) < 2 or len(numbers) != len(revisions):
         return ()
     return tuple({"revision": revision, "cpus": format_cpulist(
@@ -115,7 +115,7 @@ def _by_revision(numbers: list[int], revisions: list[str]) -> tuple[dict, ...]:
 
 
 def _values(text: str, name: str) -> list[str]:
-    """The value of every line of that name. Half a megabyte on a host with 256 CPUs: no loop over its lines."""
+    """Return the values of all lines of that name, without a loop: 256 CPUs make half a megabyte of text."""
     return [_pair(rest.partition("\n")[0])[1] for rest in text.split(f"\n{name}\t")[1:]]
 
 

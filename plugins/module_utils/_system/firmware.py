@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Who made the machine and its firmware: /sys/class/dmi/id (drivers/firmware/dmi-id.c)."""
+"""Vendors and versions of the machine and its firmware: /sys/class/dmi/id (drivers/firmware/dmi-id.c)."""
 from __future__ import annotations
 
 from .._host.host import Host
@@ -19,5 +19,5 @@ FILES = {
 
 
 def read(host: Host) -> dict:
-    """The facts' section `firmware`; all absent on a machine without SMBIOS tables."""
+    """Read the facts' section `firmware`; all absent on a machine without SMBIOS tables."""
     return {name: host.read(f"{DMI}/{file}").map(str.strip) for name, file in FILES.items()}

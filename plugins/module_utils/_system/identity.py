@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What kind of machine the code runs on, and which operating system."""
+"""The kind of machine (bare metal, VM, container) and its operating system."""
 from __future__ import annotations
 
 import json
@@ -18,11 +18,11 @@ VM = "vm"
 CONTAINER = "container"
 UNKNOWN = "unknown"
 
-# The link text of /proc/<pid>/ns/pid in the first PID namespace: PROC_PID_INIT_INO, include/linux/proc_ns.h
+# The link text of /proc/<pid>/ns/pid in the initial PID namespace: PROC_PID_INIT_INO, include/linux/proc_ns.h
 INITIAL_PID_NAMESPACE = f"pid:[{0xEFFFFFFC}]"
 DPKG_LIMIT = 64 << 20   # bytes; the status file of a Proxmox host is one to two MiB
 
-# Words in system vendor and product that only hypervisors write into their SMBIOS tables.
+# Words in system vendor and product that occur only in the SMBIOS tables of hypervisors.
 _HYPERVISORS = (
     ("KVM", "kvm"),
     ("QEMU", "qemu"),
@@ -38,12 +38,12 @@ _HYPERVISORS = (
     ("Virtual Machine", "microsoft"),
     ("OpenStack", "openstack"),
 )
-_S390 = "IBM/S390"      # vendor_id of mainframes, the only ones but x86 that have such a line
+_S390 = "IBM/S390"      # vendor_id of mainframes; no others except x86 have such a line
 _OS_RELEASE_LINE = re.compile(r"^([A-Z_]+)=(?:\"(.*)\"|'(.*)'|(.*?))\s*$", re.MULTILINE)
 
 
 def read(host: Host, cpuinfo: Reading | None = None, firmware: dict | None = None) -> dict:
-    """The facts' section `identity`. What was read before of /proc/cpuinfo and of the firmware can be handed in."""
+    """Read the facts' section `identity`. `cpuinfo` and `firmware` can be passed, if already read."""
     cpuinfo = read_cpuinfo(host) if cpuinfo is None else cpuinfo
     firmware = firmware_module.read(host) if firmware is None else firmware
     told = known(lambda: read_container(host) or read_kept(host) or judge_machine(
@@ -59,9 +59,9 @@ def read(host: Host, cpuinfo: Reading | None = None, firmware: dict | None = Non
 
 
 def read_container(host: Host) -> tuple[str, str | None, str] | None:
-    """Kind, technology and evidence where this is a container, else None.
+    """Return kind, technology and evidence if this is a container, else None.
 
-    A file /.dockerenv proves nothing: it stays in images that are booted as machines.
+    A file /.dockerenv proves nothing: it remains in images that are booted as machines.
     """
     first, named = host.read("/proc/1/environ"), host.read("/run/systemd/container")
     namespace = host.read_link("/proc/self/ns/pid")
@@ -73,14 +73,14 @@ def read_container(host: Host) -> tuple[str, str | None, str] | None:
         return CONTAINER, named.value.strip() or None, f"/run/systemd/container says {named.value.strip()}"
     if namespace.ok and namespace.value != INITIAL_PID_NAMESPACE:
         return CONTAINER, None, f"its PID namespace is {namespace.value}, the machine's own is {INITIAL_PID_NAMESPACE}"
-    if not namespace.ok:        # the machine's own namespace is that of no container
+    if not namespace.ok:        # the initial namespace is not a container's
         for reading in (first, named, namespace):
             reading.told()
     return None
 
 
 def read_kept(host: Host) -> tuple[str, str | None, str] | None:
-    """What recorded/machine.json says of a recorded host whose processor's flags are not recorded."""
+    """Read recorded/machine.json of a recorded host whose processor flags are not recorded."""
     kept = Reading(ABSENT) if host.live else host.recorded("machine.json").map(json.loads)
     found = kept.value if kept.ok else None
     if not isinstance(found, dict) or found.get("kind") not in (BARE_METAL, VM):
@@ -90,15 +90,15 @@ def read_kept(host: Host) -> tuple[str, str | None, str] | None:
 
 
 def judge_machine(cpuinfo: Reading, firmware: dict, hypervisor: Reading) -> tuple[str, str | None, str]:
-    """Kind, technology and evidence of what is no container."""
+    """Return kind, technology and evidence of a machine that is not a container."""
     if hypervisor.ok and hypervisor.value:
         return VM, hypervisor.value.strip(), f"/sys/hypervisor/type says {hypervisor.value.strip()}"
     flags = cpuinfo.value.flags if cpuinfo.ok else frozenset()
-    if not flags:       # those of x86 tell of every hypervisor that has such a file
+    if not flags:       # on x86 they reveal every hypervisor that has such a file
         hypervisor.told()
         cpuinfo.told()
     names_of = [firmware[name] for name in ("system_vendor", "product_name")]
-    if flags:           # they tell without a name; a recording may have one of the two, or none
+    if flags:           # they suffice without names; a recording may have either name or none
         names_of = [Reading(ABSENT) if reading.status == NOT_RECORDED else reading for reading in names_of]
     vendor, product = (reading.value or "" for reading in names_of)
     names = f"{vendor} {product}".strip()
@@ -106,9 +106,9 @@ def judge_machine(cpuinfo: Reading, firmware: dict, hypervisor: Reading) -> tupl
     if "hypervisor" in flags:
         named = f" and the firmware reports {word}" if word else ""
         return VM, technology, f"the CPUs have the flag hypervisor{named}"
-    if technology and not product.endswith(".metal"):       # EC2 names its machines without a hypervisor so
+    if technology and not product.endswith(".metal"):       # EC2's names of bare-metal machines
         return VM, technology, f"the firmware reports {word}"
-    # The flag is one of x86: on other processors its absence tells nothing (arch/x86/kernel/cpu/hypervisor.c).
+    # The flag exists only on x86: elsewhere its absence means nothing (arch/x86/kernel/cpu/hypervisor.c).
     if flags and cpuinfo.value.vendor not in (None, _S390):
         named = NOT_RECORDED not in [firmware[name].status for name in ("system_vendor", "product_name")]
         return BARE_METAL, None, "the CPUs do not have the flag hypervisor" + (
@@ -119,7 +119,7 @@ def judge_machine(cpuinfo: Reading, firmware: dict, hypervisor: Reading) -> tupl
 
 
 def find_hypervisor(names: str) -> tuple[str, str] | tuple[None, None]:
-    """The technology and the word that tells it, of a system's vendor and product name."""
+    """Return the technology and the word that identifies it in a system's vendor and product name."""
     for word, technology in _HYPERVISORS:
         if re.search(rf"\b{word}\b", names):
             return technology, word
@@ -127,7 +127,7 @@ def find_hypervisor(names: str) -> tuple[str, str] | tuple[None, None]:
 
 
 def read_os(host: Host) -> dict:
-    """Id, version and name of the distribution: os-release(5)."""
+    """Read id, version and name of the distribution: os-release(5)."""
     text = host.read("/etc/os-release")
     text = text if text.ok else host.read("/usr/lib/os-release")
     if text.status == NOT_RECORDED:
@@ -138,13 +138,13 @@ def read_os(host: Host) -> dict:
 
 
 def parse_os_release(text: str) -> dict[str, str]:
-    """The assignments of an os-release file without quotes and backslashes."""
+    """Parse the assignments of an os-release file, without quotes and backslashes."""
     return {name: re.sub(r"\\(.)", r"\1", double or single or bare)
             for name, double, single, bare in _OS_RELEASE_LINE.findall(text)}
 
 
 def read_proxmox(host: Host) -> dict:
-    """Whether this is a Proxmox VE host and the version of its package pve-manager."""
+    """Read whether this is a Proxmox VE host, and the version of its package pve-manager."""
     installed = known(lambda: host.exists("/usr/bin/pveversion") or host.exists("/etc/pve"))
     if isinstance(installed, Reading):
         return {"installed": installed, "version": installed}
@@ -160,7 +160,7 @@ def read_proxmox(host: Host) -> dict:
 
 
 def parse_package_version(text: str, package: str) -> str | None:
-    """The version of an installed package in dpkg's status file, None where it is not installed."""
+    """Return the version of a package in dpkg's status file, None if it is not installed."""
     _before, _name, stanza = f"\n{text}".partition(f"\nPackage: {package}\n")
     fields = dict(line.partition(": ")[::2] for line in stanza.partition("\n\n")[0].splitlines())
     return fields.get("Version") if fields.get("Status", "").endswith(" installed") else None

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What the kernel log says went wrong with devices and memory: one entry for each kind and subject.
+"""Failures of devices and memory in the kernel log: one entry per kind and subject.
 
-Each pattern names the source of its words. A line that only looks alike must not match: the log of a sound
-host has "Shutdown timeout set to 10 seconds" and "no uncorrectable hardware errors detected".
+Each pattern names the source of its text. Similar lines must not match: the log of a healthy host has
+"Shutdown timeout set to 10 seconds" and "no uncorrectable hardware errors detected".
 """
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ AMDGPU_UNCORRECTABLE, AMDGPU_RESET, AMDGPU_INIT = "amdgpu_uncorrectable", "amdgp
 NVME = "nvme"
 AER_CORRECTED, AER_LIMIT = "aer_corrected", "aer_limit"
 
-LIMIT = 1000        # kinds and subjects; every container that starts again has another control group
+LIMIT = 1000        # kinds and subjects; every restarted container has a new control group
 
-SEEN = 500          # characters of a line; what is looked for stands at its beginning
+SEEN = 500          # characters of a line; the matches are at its beginning
 
-# One of these stands in every line that the patterns of its group can match: most lines of a log have none.
+# Every line that a group's patterns can match contains one of its words; most lines of a log contain none.
 _HINTS = re.compile(r"(?P<iommu>AMD-Vi: Event|DMAR:|arm-smmu-v3)|(?P<amdgpu>amdgpu)|(?P<nvme>nvme\d)"
                     r"|(?P<aer>AER:|PCIe Bus Error|aer\w*: \d+ callbacks)")
 
 
 class Event(NamedTuple):
-    """What one line says: `kind` of the constants here, `subject` a PCI address, an NVMe controller, or None."""
+    """One line's event: `kind` is a constant of this file, `subject` a PCI address, an NVMe controller, or None."""
 
     kind: str
     subject: str | None
@@ -47,7 +47,7 @@ class _Pattern(NamedTuple):
 
 _DEVICE = r"(?P<at>[0-9a-fA-F]{0,8}:?[0-9a-fA-F]{2}:[01][0-9a-fA-F]\.[0-7])"
 _PATTERNS = (
-    # amd_iommu_report_page_fault() and iommu_print_event() in drivers/iommu/amd/iommu.c: the device stands in front,
+    # amd_iommu_report_page_fault() and iommu_print_event() in drivers/iommu/amd/iommu.c: the device is in front,
     # or in the brackets, with or without its domain.
     _Pattern("iommu", IOMMU_FAULT, re.compile(rf"{_DEVICE}: AMD-Vi: Event logged \[\w+ ")),
     _Pattern("iommu", IOMMU_FAULT, re.compile(rf"AMD-Vi: Event logged \[\w+ device={_DEVICE}")),
@@ -69,7 +69,7 @@ _PATTERNS = (
     _Pattern("nvme", NVME, re.compile(
         r"(?P<at>nvme\d+): (?:Device not ready; aborting|Disabling device after reset failure"
         r"|Removing after probe failure|resetting controller)")),
-    # drivers/pci/pcie/aer.c: aer_print_port_info() has said it in three ways
+    # drivers/pci/pcie/aer.c: aer_print_port_info() has had three wordings
     _Pattern("aer", AER_CORRECTED, re.compile(
         rf"AER: (?:Multiple )?Correct(?:ed|able) error (?:message )?received(?: from)?:? {_DEVICE}")),
     _Pattern("aer", AER_CORRECTED, re.compile(rf"{_DEVICE}: (?:AER: )?PCIe Bus Error: severity=Correct(?:ed|able)\b")),
@@ -78,10 +78,10 @@ _SUPPRESSED = re.compile(r"\b\w*aer\w*: (\d{1,9}) callbacks suppressed")        
 
 
 def find_events(lines: list[dict]) -> list[dict]:
-    """`[{kind, subject, count, first_seconds, last_seconds, detail, text}]` of log lines `[{seconds, text}]`.
+    """Return `[{kind, subject, count, first_seconds, last_seconds, detail, text}]` for log lines `[{seconds, text}]`.
 
-    In the order of the first line of each, the newest LIMIT of them; `text` is the first line, seconds are None where
-    the log has no stamps.
+    Ordered by the first line of each, the newest LIMIT of them; `text` is the first line, seconds are None if the log
+    has no time stamps.
     """
     found: dict[tuple[str, str | None], dict] = {}
     for event, line, count in [*_of_devices(lines), *_of_programs(lines)]:
@@ -95,7 +95,7 @@ def find_events(lines: list[dict]) -> list[dict]:
 
 
 def _of_devices(lines: list[dict]) -> Iterator[tuple[Event, dict, int]]:
-    """A report of AER has two lines that match: the second one counts where the first is missing."""
+    """An AER report has two matching lines: the second one counts only if the first is missing."""
     named = False
     for line in lines:
         text = line["text"][:SEEN]
@@ -115,7 +115,7 @@ def _of_devices(lines: list[dict]) -> Iterator[tuple[Event, dict, int]]:
 
 
 def _match(text: str, hints: set[str | None]) -> tuple[Event | None, bool]:
-    """The event of a line, and for AER whether it is the line that introduces a report."""
+    """Return the event of a line, and for AER whether the line introduces a report."""
     for pattern in _PATTERNS:
         match = pattern.line.search(text) if pattern.hint in hints else None
         if match is not None:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Memory: how much, huge pages, merging of pages, what ZFS and /dev/shm may take of it, swap."""
+"""Memory: size, huge pages, page merging, limits of ZFS and /dev/shm, swap."""
 from __future__ import annotations
 
 import re
@@ -21,7 +21,7 @@ ARC_MAX = "/sys/module/zfs/parameters/zfs_arc_max"
 
 
 def read(host: Host, users: Reading | None = None) -> dict:
-    """The facts' section `memory`. `users` is what read_users() answered, where it was read already."""
+    """Read the facts' section `memory`. `users` is the result of read_users(), if already read."""
     meminfo = host.read("/proc/meminfo").map(parse_meminfo)
     return {
         "total_kib": pick(meminfo, "MemTotal"),
@@ -37,11 +37,11 @@ def read(host: Host, users: Reading | None = None) -> dict:
 
 
 def read_thp(host: Host) -> dict:
-    """Documentation/admin-guide/mm/transhuge.rst. From kernel 6.8 on each size has a choice of its own: where that
-    of the usual size is `never`, the choice for all says nothing.
+    """Read the settings of Documentation/admin-guide/mm/transhuge.rst. Since kernel 6.8 each size has its own setting:
+    if that of the usual size is `never`, the global one has no effect on it.
 
-    The usual size is what one entry of the page table above maps (hpage_pmd_size): 2 MiB with pages of 4 KiB, 32 MiB
-    with pages of 16 KiB, 512 MiB with pages of 64 KiB.
+    The usual size is that of a PMD mapping (hpage_pmd_size): 2 MiB with pages of 4 KiB, 32 MiB with pages of 16 KiB,
+    512 MiB with pages of 64 KiB.
     """
     enabled = host.read(f"{THP}/enabled")
     return {
@@ -56,7 +56,7 @@ def read_thp(host: Host) -> dict:
 
 
 def read_thp_sizes(host: Host) -> list[dict]:
-    """The choice for every size in KiB; sizes that only shared memory can have are left out."""
+    """Read the setting of every size in KiB, except sizes that only shared memory can have."""
     names = [re.fullmatch(r"hugepages-(\d{1,9})kB", name) for name in host.list(THP)]
     sizes = [{"kib": kib, "enabled": host.read(f"{THP}/hugepages-{kib}kB/enabled").map(chosen)}
              for kib in sorted(int(name[1]) for name in names if name)]
@@ -64,9 +64,9 @@ def read_thp_sizes(host: Host) -> list[dict]:
 
 
 def read_hugepages(host: Host, meminfo: Reading) -> Reading:
-    """Pools of static huge pages that hold any: `[{kib, total, free, reserved, nodes: [{node, total, free}]}]`.
+    """Read the non-empty pools of static huge pages: `[{kib, total, free, reserved, nodes: [{node, total, free}]}]`.
 
-    Documentation/admin-guide/mm/hugetlbpage.rst. The line Hugetlb of /proc/meminfo counts the pools of every size.
+    Documentation/admin-guide/mm/hugetlbpage.rst. The line Hugetlb of /proc/meminfo is the total of all sizes.
     """
     held = pick(meminfo, "Hugetlb")
     if not held.ok or held.value == 0:
@@ -77,7 +77,7 @@ def read_hugepages(host: Host, meminfo: Reading) -> Reading:
 
 
 def read_pool(host: Host, kib: int) -> dict:
-    """The pool of one size, in pages; reserved ones are promised to a mapping that has not touched them yet."""
+    """Read the pool of one size, in pages; reserved pages belong to a mapping that has not touched them yet."""
     size = f"hugepages-{kib}kB"
     pool = _read_counts(host, f"{HUGEPAGES}/{size}",
                         {"total": "nr_hugepages", "free": "free_hugepages", "reserved": "resv_hugepages"})
@@ -94,13 +94,13 @@ def _read_counts(host: Host, folder: str, files: dict[str, str]) -> dict[str, in
 
 
 def read_ksm(host: Host) -> dict:
-    """Merging of equal pages (Documentation/admin-guide/mm/ksm.rst); absent in a kernel built without it."""
+    """Read the state of page merging (Documentation/admin-guide/mm/ksm.rst); absent in a kernel built without it."""
     read = host.read_attributes(KSM, ("run", "merge_across_nodes", "pages_shared", "pages_sharing"))
     return {name: reading.map(int) for name, reading in read.items()}
 
 
 def read_arc(host: Host) -> dict:
-    """ZFS's cache in bytes: what it may take (c_max), holds (size) and keeps at least (c_min); absent without ZFS.
+    """Read the ZFS cache in bytes: maximum (c_max), current size (size) and minimum (c_min); absent without ZFS.
 
     `configured` is the parameter zfs_arc_max, 0 for the built-in share of memory (man 4 zfs).
     """
@@ -114,14 +114,14 @@ def read_arc(host: Host) -> dict:
 
 
 def parse_arcstats(text: str) -> dict[str, int]:
-    """The lines `name type data` of a kstat; type 4 is a 64-bit number."""
+    """Parse the lines `name type data` of a kstat; type 4 is a 64-bit number."""
     return {name: int(data) for name, data in re.findall(r"^(\w+) +4 +(\d+)$", text, re.MULTILINE)}
 
 
 def parse_shm(text: str, meminfo: dict[str, int]) -> int:
-    """KiB that /dev/shm may hold, of /proc/mounts. ValueError: it is not a tmpfs of its own.
+    """Parse the size limit of /dev/shm in KiB from /proc/mounts. ValueError: it is not a separate tmpfs.
 
-    The kernel prints `size=` only where it is not the default, half of all memory; 0 stands for no limit
+    The kernel prints `size=` only if it is not the default, half of all memory; 0 means no limit
     (shmem_show_options() in mm/shmem.c, Documentation/filesystems/tmpfs.rst).
     """
     options = [fields[3] for line in text.splitlines() if (fields := line.split())[1:3] == ["/dev/shm", "tmpfs"]]
@@ -133,7 +133,7 @@ def parse_shm(text: str, meminfo: dict[str, int]) -> int:
 
 
 def parse_swaps(text: str) -> list[dict]:
-    """Lines of /proc/swaps below the header (mm/swapfile.c swap_show), sizes in KiB. No line: no swap."""
+    """Parse /proc/swaps after its header (mm/swapfile.c swap_show), sizes in KiB. No line: no swap."""
     swaps = []
     for line in text.splitlines()[1:]:
         device, kind, size, used, priority = line.split()

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Network cards, and packets that were dropped before the kernel looked at them."""
+"""Network cards, and packets dropped from the CPUs' backlog queues."""
 from __future__ import annotations
 
 import re
@@ -16,7 +16,7 @@ _ADDRESS = re.compile(r"/([0-9a-f]{4,8}:[0-9a-f]{2}:[01][0-9a-f]\.[0-7])(?=/)")
 
 
 def read(host: Host) -> dict:
-    """The facts' section `network`."""
+    """Read the facts' section `network`."""
     return {
         "interfaces": known(lambda: [read_interface(host, name, link)
                                      for name, link in sorted((host.read_links(_NET).value or {}).items())
@@ -26,14 +26,14 @@ def read(host: Host) -> dict:
 
 
 def read_interface(host: Host, name: str, link: str) -> dict:
-    """One card by the link of its name; what is made by software lies below devices/virtual and is left out.
+    """Read a card by the link of its name; virtual interfaces, below devices/virtual, are left out.
 
-    Documentation/ABI/testing/sysfs-class-net. Speed in Mbit/s, -1 where it is not known; carrier, speed and duplex of
-    an interface that is down cannot be read (EINVAL). Rings, coalescing and offloads are no files: they need ethtool.
+    Documentation/ABI/testing/sysfs-class-net. Speed in Mbit/s, -1 if unknown; carrier, speed and duplex of an interface
+    that is down cannot be read (EINVAL). Rings, coalescing and offloads have no files: they need ethtool.
     """
     folder = f"{_NET}/{name}"
     read = host.read_attributes(folder, ("operstate", "carrier", "speed", "duplex", "mtu"))
-    addresses = [] if "/usb" in link else _ADDRESS.findall(link)      # on USB that would be the controller
+    addresses = [] if "/usb" in link else _ADDRESS.findall(link)      # on USB it would be the controller's
     return {
         "name": name,
         "bdf": addresses[-1] if addresses else None,
@@ -48,9 +48,9 @@ def read_interface(host: Host, name: str, link: str) -> dict:
 
 
 def parse_softnet(text: str) -> dict[str, int]:
-    """Sums over all CPUs of /proc/net/softnet_stat (softnet_seq_show() in net/core/net-procfs.c), hexadecimal.
+    """Sum /proc/net/softnet_stat over all CPUs (softnet_seq_show() in net/core/net-procfs.c), hexadecimal.
 
-    Dropped: the CPU's backlog was full (net.core.netdev_max_backlog). Squeezed: the time for one round ran out.
+    Dropped: the CPU's backlog was full (net.core.netdev_max_backlog). Squeezed: the budget of one poll ran out.
     """
     rows = [[int(column, 16) for column in line.split()[:3]] for line in text.splitlines()]
     if not rows or any(len(row) < 3 for row in rows):

@@ -18,16 +18,16 @@ NVIDIA_GPUS = "/proc/driver/nvidia/gpus"
 
 
 def read(host: Host) -> dict:
-    """The facts' section `numa`: the nodes that are online; none where the kernel was built without NUMA."""
+    """Read the facts' section `numa`: the online nodes; none if the kernel was built without NUMA."""
     online = host.read(f"{NODE}/online").map(parse_cpulist)
     gpus = known(lambda: read_gpu_nodes(host))
     return {"nodes": known(lambda: [read_node(host, node, gpus) for node in online.value or []])}
 
 
 def read_package(host: Host, cpus: str) -> int | None:
-    """The processor package of the first of these CPUs (Documentation/ABI/stable/sysfs-devices-system-cpu).
+    """Read the processor package of the first of these CPUs (Documentation/ABI/stable/sysfs-devices-system-cpu).
 
-    None for a node of memory only, and where the kernel does not know it (-1). The CPUs of a node are of one package.
+    None for a memory-only node, and if the kernel does not know it (-1). All CPUs of a node are in one package.
     """
     numbers = parse_cpulist(cpus)
     if not numbers:
@@ -37,9 +37,9 @@ def read_package(host: Host, cpus: str) -> int | None:
 
 
 def read_gpu_nodes(host: Host) -> dict[int, str]:
-    """The nodes that are the memory of GPUs, with the address of each: numa_status of the NVIDIA driver.
+    """Read the nodes that are GPU memory, each with the GPU's address: numa_status of the NVIDIA driver.
 
-    Only where a GPU's memory is coherent with the host's (GH200, GB200, V100 in POWER9) is there such a file
+    The file exists only if GPU memory is coherent with the host's (GH200, GB200, V100 in POWER9)
     (kernel-open/nvidia/nv-procfs.c, numa_status_read()).
     """
     found = {}
@@ -51,9 +51,9 @@ def read_gpu_nodes(host: Host) -> dict[int, str]:
 
 
 def read_node(host: Host, node: int, gpus: dict[int, str]) -> dict:
-    """CPUs that are online, memory in KiB, the GPU whose memory it is, the distance to every node, itself 10.
+    """Read a node: online CPUs, memory in KiB, the GPU whose memory it is, the distance to every node (itself: 10).
 
-    `gpus` is what read_gpu_nodes() gave.
+    `gpus` is the result of read_gpu_nodes().
     """
     folder = f"{NODE}/node{node}"
     memory = host.read(f"{folder}/meminfo").map(parse_meminfo)
@@ -71,7 +71,7 @@ def read_node(host: Host, node: int, gpus: dict[int, str]) -> dict:
 
 
 def read_cpus(host: Host, folder: str) -> str:
-    """The CPUs of a node that are online; kernels before 2.6.27 have a mask of them and no list."""
+    """Read the online CPUs of a node; kernels before 2.6.27 have a mask instead of a list."""
     cpus = host.read(f"{folder}/cpulist").map(parse_cpulist)
     if cpus.status == ABSENT:
         cpus = host.read(f"{folder}/cpumap").map(parse_mask)
@@ -79,12 +79,12 @@ def read_cpus(host: Host, folder: str) -> str:
 
 
 def parse_meminfo(text: str) -> dict[str, int]:
-    """`MemTotal:  527765504 kB`, in a node's file with `Node 0` before it; lines without a unit are counts."""
+    """Parse `MemTotal:  527765504 kB`, in a node's file preceded by `Node 0`; lines without a unit are counts."""
     return {name: int(number) for name, number in re.findall(r"^(?:Node +\d+ +)?(\S+): +(\d+)", text, re.MULTILINE)}
 
 
 def pick(meminfo: Reading, name: str) -> Reading:
-    """One value of parse_meminfo()."""
+    """Return one value of parse_meminfo()."""
     if not meminfo.ok:
         return meminfo
     return ok(meminfo.value[name]) if name in meminfo.value else Reading(ABSENT, None, f"no line {name}")

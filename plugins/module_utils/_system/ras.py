@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Errors that hardware and kernel reported: counters of the memory controllers and lines of the kernel log."""
+"""Hardware errors: counters of the memory controllers and lines of the kernel log."""
 from __future__ import annotations
 
 import re
@@ -21,16 +21,16 @@ _UNCORRECTED = re.compile(r"\b(?:uncorrected|fatal|panic)\b", re.IGNORECASE)
 
 
 def read(host: Host, log: Reading) -> dict:
-    """The facts' section `ras`. `log` is what _kernel.log.read_lines() gave."""
+    """Read the facts' section `ras`. `log` is the result of _kernel.log.read_lines()."""
     return {"controllers": known(lambda: read_controllers(host)), "errors": log.map(find_errors),
             "events": log.map(find_events)}
 
 
 def read_controllers(host: Host) -> Reading:
-    """The memory controllers that EDAC watches (Documentation/admin-guide/ras.rst), counters since `seconds`.
+    """Read the memory controllers monitored by EDAC (Documentation/admin-guide/ras.rst), counters since `seconds`.
 
-    Absent where no driver knows the controller or firmware keeps the errors to itself: that is no zero. Modules are
-    read, and listed, only where a controller has counted something.
+    Absent if no driver supports the controller or firmware hides the errors, which does not mean zero errors. Modules
+    are read and listed only if a controller has counted errors.
     """
     names = [name for name in host.list(CONTROLLERS) if re.fullmatch(r"mc\d{1,4}", name)]
     if not names:
@@ -54,7 +54,7 @@ def _read_controller(host: Host, name: str) -> dict:
 
 
 def _read_modules(host: Host, folder: str) -> list[dict]:
-    """The modules, or ranks, that counted something; by their label, which names the slot where it was set."""
+    """Read the modules, or ranks, with errors, by label, which names the slot if it was set."""
     found = []
     for name in host.list(folder):
         if re.fullmatch(r"(?:dimm|rank)\d{1,4}", name):
@@ -67,7 +67,7 @@ def _read_modules(host: Host, folder: str) -> list[dict]:
 
 
 def find_errors(lines: list[dict]) -> dict:
-    """How many lines report a hardware error, how many of them one that was not corrected, and the first ones."""
+    """Count the lines that report a hardware error and those of uncorrected errors; return the first ones too."""
     texts = [line["text"] for line in lines if MARK in line["text"]]
     return {"lines": len(texts), "uncorrected": sum(1 for text in texts if _UNCORRECTED.search(text)),
             "first": texts[:SHOWN]}
