@@ -2,9 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What to ask the owner of a recorded host for: the commands whose output would let more be judged.
+"""Which commands to request from the owner of a recorded host: their output would allow more checks to be judged.
 
-Their output is what an import takes (_intake/pasted_text.py), beside the report that is there already.
+The import accepts this output (_intake/pasted_text.py) next to the existing report.
 """
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _CPU = "/sys/devices/system/cpu /sys/devices/system/node /sys/devices/system/clo
 _MEMORY = ("/sys/kernel/mm/transparent_hugepage /sys/kernel/mm/ksm /sys/kernel/mm/hugepages "
            "/sys/module/pcie_aspm/parameters")
 _BOOT = "/etc/modprobe.d /etc/default/grub /etc/kernel/cmdline /etc/sysctl.conf /etc/sysctl.d"
-# Beginnings of names of facts, and what prints them; the shorter output first.
+# Prefixes of fact names, and the command that prints those facts; shorter output first.
 _ASKS = (
     ("nvidia-smi -q", ("nvidia.smi",)),
     ("sysctl -a", ("sysctl", 'tunables."sysctl:', "network.backlog", "derived.sysctl")),
@@ -35,19 +35,19 @@ _ASKS = (
     ("pvereport", ("guests", "cluster", "derived.gpu_containers", "derived.gpu_vms", "derived.isolated_guests",
                    "derived.stopped_by_reboot", "derived.claims", "identity.proxmox")),
 )
-# One Python file that records all that an audit reads (docs/record-tool.md).
+# One Python file that records everything an audit reads (docs/record-tool.md).
 EVERYTHING = "python3 gpuhost-record.pyz > host.tar.gz"
 
 
 class Ask(NamedTuple):
-    """`checks` are the ids of those that the command's output would settle, by what is missing first."""
+    """`checks` are the IDs of the checks that the output would settle, judged by the first missing fact of each."""
 
     command: str
     checks: list[str]
 
 
 def asks(findings: list[dict[str, Any]]) -> list[Ask]:
-    """The commands, the one with the shortest output first; what none of them prints is left to EVERYTHING."""
+    """The commands, shortest output first; EVERYTHING covers what none of them prints."""
     found: dict[str, dict[str, None]] = {}
     for finding in findings:
         if finding["verdict"] == "unknown" and finding.get("not_recorded"):
@@ -63,7 +63,8 @@ def _command(reason: str) -> str:
 
 
 def one_line(wanted: list[Ask]) -> str | None:
-    """All of them as one command, which prints each before its output, so that the import knows what was asked."""
+    """All of them as one command line, which echoes each command before its output so that the import can tell them
+    apart."""
     commands = [one.command for one in wanted if one.command not in (EVERYTHING, "pvereport")]
-    # The import knows by the name of the host that it is the same one.
+    # The import recognizes the host by its name.
     return f"sudo sh -xc '{'; '.join(['uname -a', *commands])}' > more.txt 2>&1" if commands else None

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""One line that says which machine this is, made from its facts."""
+"""Describe a machine in one line, from its facts."""
 from __future__ import annotations
 
 from collections import Counter
@@ -17,7 +17,7 @@ _KINDS = {"vm": "a virtual machine", "container": "a container", "unknown": "a m
 
 
 def describe(facts: dict[str, Any]) -> list[str]:
-    """The parts of that line: processors, memory, GPUs, kernel, Proxmox VE, kind of machine where it is not metal."""
+    """The parts of the line: processors, memory, GPUs, kernel, Proxmox VE, kind of machine unless bare metal."""
     unseen = value(facts.get("pcie", {}).get("functions", {"status": "ok", "value": 0})) is None
     gpus = value(facts["gpus"])
     parts = [_processors(facts["cpu"]), _memory(facts), "GPUs not read" if unseen or gpus is None else _gpus(gpus),
@@ -35,7 +35,7 @@ def _processors(cpu: dict[str, Any]) -> str:
     name = value(cpu["model_name"]) or value(cpu["vendor"]) or "unknown processor"
     name = name.replace("(R)", "").replace("(TM)", "")
     name = " ".join(name.replace("-Core Processor", " cores").split())
-    # Of a processor with several kinds of cores the kernel may call each cluster a package.
+    # With several kinds of cores the kernel may count each cluster as a package.
     sockets = 1 if value(cpu.get("kinds")) else value(cpu["sockets"]) or 1
     logical = value(cpu["logical"])
     cpus = "CPUs not counted" if logical is None else count(logical, "CPU")
@@ -43,7 +43,7 @@ def _processors(cpu: dict[str, Any]) -> str:
 
 
 def _memory(facts: dict[str, Any]) -> str:
-    """`468 GiB memory and 96 GiB of GPUs` where Linux counts theirs as its own, else what nodes without CPUs have."""
+    """`468 GiB memory and 96 GiB of GPUs` if Linux counts GPU memory as its own, else the memory of CPU-less nodes."""
     total = value(facts["memory"]["total_kib"])
     if total is None:
         return ""
@@ -60,7 +60,7 @@ def _memory(facts: dict[str, Any]) -> str:
 
 
 def _of_gpus(facts: dict[str, Any]) -> int | None:
-    """KiB of MemTotal that belong to GPUs; None where a recording does not tell."""
+    """KiB of MemTotal that belong to GPUs; None if a recording does not have it."""
     found = recorded(lambda: gpu_memory_kib(with_gaps(facts)))
     return None if isinstance(found, Gap) else found
 
@@ -70,7 +70,7 @@ def _size(kib: int) -> str:
 
 
 def _gpus(gpus: list[dict[str, Any]]) -> str:
-    """A virtual function is a share of a GPU that is counted already."""
+    """GPU models with counts; a virtual function is a share of a GPU that is counted already."""
     whole = [gpu for gpu in gpus if not value(gpu["virtual_function"])]
     if not whole:
         return "no GPU"
@@ -81,5 +81,5 @@ def _gpus(gpus: list[dict[str, Any]]) -> str:
 
 
 def gpu_name(gpu: dict[str, Any]) -> str:
-    """The model, or vendor and device if it is not known it."""
+    """The model, or vendor and device ID if the model is unknown."""
     return value(gpu["model"]) or f"{value(gpu['vendor'], 'unknown')}:{value(gpu['device'], 'unknown')}"

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What was measured on a host or is proposed for it, as sections of its reports: the records in its folder."""
+"""Report sections for what was measured on a host or is proposed for it, from the records in its folder."""
 from __future__ import annotations
 
 import pathlib
@@ -18,7 +18,7 @@ from .._render.section import Section
 from .._render.svg import packed, svg_file
 from .._render.text import clean, escape, fenced, one_line, table
 
-# Makes a section from the folder and the facts of a host, None where nothing of its kind was measured.
+# Makes a section from the folder and the facts of a host, or None if there is no record of its kind.
 Reader = Callable[[pathlib.Path, dict[str, Any]], Section | None]
 READERS: dict[str, Reader] = {
     placement_report.HEADING: placement_report.read,
@@ -29,7 +29,7 @@ READERS: dict[str, Reader] = {
 
 
 def sections(folder: pathlib.Path, facts: dict[str, Any]) -> list[Section]:
-    """A record that cannot be used is said, and keeps nobody from the rest of a report."""
+    """All sections; an unusable record is reported and does not affect the others."""
     found = []
     for heading, reader in READERS.items():
         try:
@@ -68,7 +68,7 @@ def markdown(shown: Iterable[Section]) -> list[str]:
 
 
 def for_page(shown: Iterable[Section]) -> list[dict[str, Any]]:
-    """The sections as JSON for the page of the fleet: `{heading, notes, tables, drawings, blocks}`."""
+    """The sections as JSON for the fleet page: `{heading, notes, tables, drawings, blocks}`."""
     return [{
         "heading": one_line(section.heading), "notes": [one_line(note) for note in section.notes],
         "tables": [{"caption": one_line(one.caption), "head": [one_line(cell) for cell in one.head],

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Findings as people read them: eight GPUs with one answer are one line."""
+"""Group findings for display: the same result on eight GPUs is one line."""
 from __future__ import annotations
 
 import re
@@ -23,10 +23,10 @@ SHOWN_SUBJECTS, SHOWN_VALUES, SHOWN_REASONS = 8, 6, 3
 
 
 class Group(NamedTuple):
-    """Findings of one check that say the same thing."""
+    """Findings of one check with the same result."""
 
     findings: list[dict]
-    of: int                     # subjects of that check on this host
+    of: int                     # number of subjects of that check on this host
 
     @property
     def first(self) -> dict:
@@ -37,7 +37,7 @@ class Group(NamedTuple):
         return [finding["subject"] for finding in self.findings if finding["subject"] is not None]
 
     def who(self, gpus: frozenset[str] | set[str] = frozenset()) -> str:
-        """`6 of 8 GPUs`, or an empty text for a finding about the host."""
+        """`6 of 8 GPUs`; empty for a finding about the host."""
         if not self.subjects:
             return ""
         singular, plural = noun(self.subjects[0], gpus)
@@ -49,7 +49,7 @@ class Group(NamedTuple):
 
     @property
     def actual(self) -> str:
-        """What was found: `powersave`, or `4096 (7), 512 (1)` where the places differ."""
+        """The value found: `powersave`, or `4096 (7), 512 (1)` where subjects differ."""
         found = Counter(show(finding["actual"]) for finding in self.findings)
         if len(found) == 1:
             return next(iter(found))
@@ -57,8 +57,8 @@ class Group(NamedTuple):
 
     @property
     def reason(self) -> str:
-        """Why the verdict is what it is, reasons that differ in the place alone once; nothing where that says no more
-        than what was found."""
+        """The reason of the verdict; reasons that differ only in the subject are given once. Empty if it says no more
+        than the value found."""
         alike: dict[str, list[str]] = {}
         for one in self.findings:
             if one["reason"] and one["reason"] != show(one["actual"]):
@@ -72,11 +72,11 @@ class Group(NamedTuple):
         return self._cut(self.words("risk"), SHOWN_REASONS, " ")
 
     def commands(self, key: str = "commands") -> list[str]:
-        """The commands of `fix` with the key `commands` or `undo_commands`, those for many places as one loop."""
+        """The commands of `fix` under `commands` or `undo_commands`; those for many subjects as one loop."""
         return fold([line for finding in self.findings for line in finding["fix"].get(key) or []])
 
     def words(self, key: str) -> list[str]:
-        """The lines of a text of `fix` that are no commands, each once: eight GPUs have one remark."""
+        """The lines of a text of `fix` that are not commands, without duplicates."""
         return list(dict.fromkeys(line.rstrip() for finding in self.findings
                                   for line in (finding["fix"][key] or "").strip().splitlines()
                                   if line not in (finding["fix"].get("commands") or ())))
@@ -87,12 +87,12 @@ class Group(NamedTuple):
         return between.join(texts[:most]) + (f" and {more} more" if more > 0 else "")
 
     def names(self) -> str:
-        """The subjects by name, cut where a list would hide the rest of the report."""
+        """The subjects by name, truncated if the list is too long."""
         return self._cut(_ranges(self.subjects), SHOWN_SUBJECTS)
 
 
 def _ranges(subjects: list[str]) -> list[str]:
-    """Subjects that are a word with a number, three neighbours or more as `policy0-255`."""
+    """Abbreviate subjects made of a word and a number: three or more neighbours become `policy0-255`."""
     runs: list[list[str]] = []
     for subject in subjects:
         if runs and _next_of(runs[-1][-1]) == subject:
@@ -109,7 +109,7 @@ def _next_of(subject: str) -> str | None:
 
 
 def noun(subject: str, gpus: frozenset[str] | set[str]) -> tuple[str, str]:
-    """What a subject is called: one, many."""
+    """What a subject is called, singular and plural."""
     if _ADDRESS.fullmatch(subject):
         return ("GPU", "GPUs") if not gpus or subject in gpus else ("PCI port", "PCI ports")
     for start, singular, plural in _NOUNS:
@@ -119,8 +119,8 @@ def noun(subject: str, gpus: frozenset[str] | set[str]) -> tuple[str, str]:
 
 
 def group(chosen: list[dict], findings: list[dict]) -> list[Group]:
-    """The chosen ones of a host's findings in the order given: failing ones as things to do, others put together where
-    they differ only in their subject."""
+    """Group the `chosen` findings of a host in the order given: failed ones by the thing to do, others if they differ
+    only in their subject."""
     of = Counter(finding["check"] for finding in findings)
     groups: dict[tuple, list[dict]] = {}
     for finding in chosen:

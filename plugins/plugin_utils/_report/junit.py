@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""junit.xml: the checks of one host as a CI server shows test results."""
+"""junit.xml: the checks of one host as test results for a CI server."""
 from __future__ import annotations
 
 import functools
@@ -15,13 +15,13 @@ from .._render.text import count, one_line, show
 from .groups import group
 from .sentences import name_of, sentences
 
-# What XML 1.0 has no place for, escaped or not; control characters are gone before (one_line).
+# Characters that XML 1.0 does not allow, even escaped; one_line() has already removed control characters.
 _NOT_XML = re.compile("[\ud800-\udfff\ufffe\uffff]")
 
 
 def junit(document: dict[str, Any], run_id: str) -> str:
-    """One test suite, one test case a check. It fails if there is anything to do about it; it is skipped, with the
-    reasons, if something could not be judged, is waived, or nothing applies."""
+    """One test suite with one test case per check. A test fails if there is something to do; it is skipped, with the
+    reasons, if a finding could not be judged or is waived, or the check does not apply."""
     checks: dict[str, list[dict[str, Any]]] = {}
     for finding in document["findings"]:
         checks.setdefault(finding["check"], []).append(finding)
@@ -70,7 +70,7 @@ def _add_failure(case: ElementTree.Element, failed: list[dict[str, Any]], findin
 
 
 def _skipped(findings: list[dict[str, Any]], verdict: str) -> str:
-    """`unknown: it needs root`, each reason once with where it holds."""
+    """`unknown: it needs root`; each reason once, with its subjects."""
     reasons: dict[str, list[str]] = {}
     for finding in findings:
         reason = finding["waived"]["reason"] if verdict == "waived" else (

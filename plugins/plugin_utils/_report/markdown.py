@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""system-improve.md: what to do on this host, first things first, to be handed to a colleague."""
+"""system-improve.md: what to do on this host, most important first, as a file to pass on."""
 from __future__ import annotations
 
 import re
@@ -25,7 +25,7 @@ from .sentences import effect_of, name_of, sentence, sentences
 from .source import made_from, source_of, source_section
 from .terminal import counts_line, notes
 
-# A link of a user's own check is a text like any other: this has no character that could end a link of Markdown.
+# The link of a user-defined check is untrusted text: this excludes characters that could end a Markdown link.
 _URL = re.compile(r"https?://[A-Za-z0-9._~:/?#@!$&'()*+,;=%-]+")
 _CLASSES = (
     ("runtime", "At run time"),
@@ -39,8 +39,8 @@ _CLASSES = (
 
 def markdown_report(document: dict[str, Any], run: dict[str, Any] | None = None,
                     shown: Iterable[Section] = ()) -> str:
-    """The report of one audit document; `run` adds what a tune changed: `{run_id, time, planned, changes}`, `shown`
-    what was measured."""
+    """The report of one audit document; `run` adds the changes of a tune: `{run_id, time, planned, changes}`, `shown`
+    the measurements."""
     findings = document["findings"]
     gpus = gpu_addresses(document["facts"])
     failed = group(to_do(findings), findings)
@@ -72,7 +72,7 @@ def _head(document: dict[str, Any], failed: list[Group]) -> list[str]:
 
 
 def _first(first: list[Group], any_failed: bool, gpus: set[str]) -> list[str]:
-    """The things to begin with, in full: what, why, how, at which risk. They are not repeated below."""
+    """The findings to begin with, in full: what, why, how, at which risk. They are not repeated below."""
     if first:
         return ["## First", "", *(line for one in first for line in _action(one, gpus))]
     return [NOTHING, ""] if any_failed else []
@@ -127,13 +127,13 @@ def _action(one: Group, gpus: set[str]) -> list[str]:
     effect = effect_of(first)
     lines += [f"- expected effect: {escape(effect)}"] if effect else []
     lines += ["- sources: " + "; ".join(_sources(first)), ""]
-    # What is set at run time is kept by persist.yml, which is one step for all of it.
+    # Runtime settings are made persistent by persist.yml, in one step for all of them.
     kept = [] if fix["class"] == "runtime" else _block("Keep it after a reboot", one.words("persist"), "text")
     return lines + _instructions(one) + kept
 
 
 def _sources(finding: dict[str, Any]) -> list[str]:
-    """The sources, as links where there is one for each."""
+    """The sources, as links if each has one."""
     links = finding.get("source_links") or []
     if len(links) != len(finding["sources"]):
         return [*map(escape, finding["sources"]), *map(escape, links)]
@@ -142,7 +142,7 @@ def _sources(finding: dict[str, Any]) -> list[str]:
 
 
 def _instructions(one: Group) -> list[str]:
-    """What to do and how to undo it: words as text, commands as blocks that can be pasted from the file as it is."""
+    """What to do and how to undo it: words as text, commands as blocks that can be pasted as they are."""
     forbidden = one.first["fix"].get("forbidden")
     if forbidden:
         return [f"Not now: {escape(forbidden)}.", ""]

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What was measured on a host, at the findings that it is evidence for.
+"""Attach measurements on a host to the findings that they are evidence for.
 
-It changes no verdict and no plan: a finding says what the rule is, a measurement what it did here, and where they
-disagree a person decides.
+This changes neither verdicts nor plans: a finding states the rule, a measurement its effect on this host. Where they
+disagree, the user decides.
 """
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _AGAINST = "This contradicts the recommendation: check the experiment before you
 
 
 def attach(findings: Iterable[dict[str, Any]], entries: Iterable[Mapping[str, Any]], boot_id: str | None) -> None:
-    """Put the `entries` of measured.json on the findings they belong to, as `measured_here`.
+    """Add the `entries` of measured.json to their findings, as `measured_here`.
 
-    An entry without a subject is about all subjects of its check. `same_boot` is null where a boot id is not known.
+    An entry without a subject applies to all subjects of its check. `same_boot` is null if a boot ID is unknown.
     """
     by_check: dict[str, list[Mapping[str, Any]]] = {}
     for entry in entries:
@@ -41,24 +41,24 @@ def _same(one: str | None, other: str | None) -> bool | None:
 
 
 def sentences(finding: Mapping[str, Any]) -> list[str]:
-    """A sentence for each measurement of a finding, plain text; none for a record of an earlier release."""
+    """A plain-text sentence for each measurement of a finding; none for a record of an earlier release."""
     return [_sentence(entry) for entry in finding.get("measured_here", [])]
 
 
 def _sentence(entry: Mapping[str, Any]) -> str:
-    # An experiment compares two states of one boot, and says the same after the next; a link may come up otherwise.
+    # An experiment compares two states within one boot and stays valid after a reboot; a link may train differently.
     earlier = ", before the last reboot" if entry["kind"] == "bandwidth" and entry["same_boot"] is False else ""
     message = one_line(f"{entry['said']} ({entry['kind']} of {entry['measured_at']}, run {entry['run_id']}{earlier})")
     return f"{message}. {_AGAINST}" if speaks_against(entry) else message
 
 
 def speaks_against(entry: Mapping[str, Any]) -> bool:
-    """Whether the host was measured to be worse with what the check recommends."""
+    """Whether this host was measured to be worse with the recommended setting."""
     return entry["kind"] == "experiment" and entry["verdict"] == HURTS
 
 
 def planned_all_the_same(findings: Iterable[Mapping[str, Any]]) -> list[str]:
-    """A warning for each change that is planned although it was measured to hurt here."""
+    """A warning for each planned change that was measured to be harmful on this host."""
     runs: dict[str, dict[str, None]] = {}
     for finding in findings:
         for entry in finding.get("measured_here", []):
@@ -69,7 +69,7 @@ def planned_all_the_same(findings: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def measured_lines(findings: list[dict[str, Any]]) -> list[str]:
-    """Lines of Markdown for findings of one check that are shown together, each sentence once with whom it is about."""
+    """Markdown lines for findings of one check that are shown together: each sentence once, with its subjects."""
     whom: dict[str, list[str]] = {}
     for finding in findings:
         for sentence in sentences(finding):
@@ -82,7 +82,7 @@ def _of(subjects: list[str], everyone: int) -> str:
 
 
 def measured_section(document: Mapping[str, Any]) -> list[str]:
-    """All findings about which something was measured, whatever their verdict; alike ones are a row."""
+    """All findings with measurements, whatever their verdict; similar ones share a row."""
     of = Counter(finding["check"] for finding in document["findings"])
     alike: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
     for finding in document["findings"]:

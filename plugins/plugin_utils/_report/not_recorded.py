@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Findings that a recording has nothing for: a report says them in one line a topic, audit.json keeps each."""
+"""Findings without data in a recording: reports have one line for each topic, audit.json has every finding."""
 from __future__ import annotations
 
 from typing import Any, NamedTuple
@@ -13,7 +13,7 @@ _NAMES = {"cpu": "CPU", "gpu": "GPU", "iommu": "IOMMU", "numa": "NUMA", "nvidia"
 
 
 class NotJudged(NamedTuple):
-    """One topic: its findings, and the sentence about them."""
+    """The findings of one topic, and the sentence for them."""
 
     topic: str
     findings: list[dict[str, Any]]
@@ -21,7 +21,7 @@ class NotJudged(NamedTuple):
 
 
 def split(findings: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[NotJudged]]:
-    """The findings without those for which a recording has nothing, and these by topic."""
+    """Separate findings for which a recording has no data, by topic, from the others."""
     topics: dict[str, list[dict[str, Any]]] = {}
     for finding in findings:
         if finding.get("not_recorded"):
@@ -31,7 +31,7 @@ def split(findings: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[No
 
 
 def _line(topic: str, findings: list[dict[str, Any]]) -> str:
-    """`Memory: 12 checks not judged: the bug report does not have it`, with numbers where there are several reasons."""
+    """`Memory: 12 checks not judged: the bug report does not have it`; with counts if there are several reasons."""
     reasons: dict[str, set[str]] = {}
     for finding in findings:
         reasons.setdefault(finding["not_recorded"], set()).add(finding["check"])

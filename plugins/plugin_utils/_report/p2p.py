@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""How the NVIDIA GPUs of a host reach each other, as a matrix for the report."""
+"""The peer access between the NVIDIA GPUs of a host, as a matrix for the report."""
 from __future__ import annotations
 
 from typing import Any
@@ -29,7 +29,7 @@ _FOLLOWS = {
 
 
 def p2p_section(facts: dict[str, Any]) -> list[str]:
-    """The matrix, what its words mean, and which ports redirect; nothing for a host with fewer than two such GPUs."""
+    """The matrix, its legend, and the ports that redirect; empty for a host with fewer than two such GPUs."""
     given = with_gaps(facts)
     known = recorded(lambda: _peers(given))
     if isinstance(known, Gap) or not known[1]["wanted"]:
@@ -45,13 +45,13 @@ def p2p_section(facts: dict[str, Any]) -> list[str]:
 
 
 def _peers(facts: dict[str, Any]) -> tuple[list[dict], dict[str, Any]]:
-    """The GPUs that reach others, and the report on their transfers. Raises NotRecorded."""
+    """The GPUs with peers, and the facts about their transfers. Raises NotRecorded."""
     peers = of_ability(facts, facts["gpus"])[0]
     return peers, peer_to_peer(peers, facts)
 
 
 def _matrix(names: list[str], pairs: list[dict], mixed: bool) -> list[str]:
-    """A row and a column a GPU; the outcome stands in the cells only where pairs have different ones."""
+    """A matrix with a row and a column for each GPU; cells show the outcome only if it differs between pairs."""
     cells = {}
     for pair in pairs:
         text = _RELATIONS[pair["relation"]][0]

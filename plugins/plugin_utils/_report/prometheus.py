@@ -11,7 +11,7 @@ from typing import Any
 from .._checks.findings import PRIORITIES
 from .._render.text import one_line
 
-# name, help, as the text format wants them before the samples.
+# name, help: the text format has them before the samples.
 _FINDING = ("gpuhost_finding", "1 for a finding to act on, 0 for any other; see the label verdict")
 _THINGS = ("gpuhost_things", "Things to do on the host by priority; findings fixed by one action count as one thing")
 _PLACES = ("gpuhost_places", "Number of places where these things have to be done")
@@ -20,7 +20,7 @@ _INFO = ("gpuhost_audit_info", "The audit of the findings")
 
 
 def prometheus(document: dict[str, Any], run_id: str, written_at: float) -> str:
-    """The text format, version 0.0.4. Every sample names the host, so that one collector may read many such files."""
+    """The text format, version 0.0.4. Every sample has the host as a label, so that a collector can read many files."""
     host = document["host"]
     lines = head(*_FINDING)
     for finding in document["findings"]:
@@ -45,12 +45,12 @@ def sample(name: str, value: object, **labels: str) -> str:
     return f"{name}{{{pairs}}} {value}"
 
 
-# The same few texts come hundreds of times in one file.
+# The same few texts occur hundreds of times in one file.
 @functools.lru_cache(maxsize=1024)
 def _label(text: str) -> str:
     return _encodable(one_line(text)).replace("\\", "\\\\").replace('"', '\\"')
 
 
 def _encodable(text: str) -> str:
-    # A name in an odd encoding reaches us with surrogates, which UTF-8 cannot hold.
+    # A name in an invalid encoding arrives with surrogates, which UTF-8 cannot encode.
     return text.encode("utf-8", "replace").decode("utf-8")

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The report on findings: a name and a sentence, the same words in every output."""
+"""The name and the message of findings, worded the same in every output."""
 from __future__ import annotations
 
 from collections import Counter
@@ -15,14 +15,14 @@ SHOWN_SENTENCES = 3
 
 
 def name_of(finding: dict[str, Any]) -> str:
-    """What the check is called. Records of before 0.2.0 have no name, and checks of users may have none."""
+    """The name of the check. Records from before 0.2.0 have no name, and user-defined checks may have none."""
     return finding.get("name") or finding["title"]
 
 
 def sentence(finding: dict[str, Any]) -> str:
-    """What is wrong and what it costs, where the finding fails; what is in order, where it passes; else the reason.
+    """The message of a finding: if failed, the problem and its cost; if passed, what is in order; otherwise the reason.
 
-    Empty where nothing is to be said beyond the name and the values.
+    Empty if there is nothing to add to the name and the values.
     """
     reason = finding["reason"] or ""
     if finding["verdict"] == "fail":
@@ -33,9 +33,9 @@ def sentence(finding: dict[str, Any]) -> str:
 
 
 def sentences(findings: Iterable[dict[str, Any]]) -> list[str]:
-    """The different sentences of findings that are shown together, each with the number of places it is said of.
+    """The distinct messages of findings that are shown together, each with the number of its subjects.
 
-    Places that differ in their values have sentences of their own; past a few only the number of the others is said.
+    Subjects with different values have separate messages; beyond a few, only the number of the others is given.
     """
     tally = Counter(filter(None, map(sentence, findings)))
     if len(tally) < 2:
@@ -46,7 +46,7 @@ def sentences(findings: Iterable[dict[str, Any]]) -> list[str]:
 
 
 def effect_of(finding: dict[str, Any]) -> str:
-    """`some (follows from the mechanism: ...)`; empty for a record that does not say."""
+    """`some (follows from the mechanism: ...)`; empty for a record without an effect."""
     effect = finding.get("effect")
     if not effect:
         return ""

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""system-improve-short.md: the audit of an imported host in 30 lines, to be pasted into a thread.
+"""system-improve-short.md: the audit of an imported host in 30 lines, to be posted in a thread.
 
-Nothing in it tells whose machine it is: names of hosts, UUIDs, serial numbers, hardware and IP addresses and users in
-paths are masked, whatever sentence they are in.
+It does not identify the machine: host names, UUIDs, serial numbers, hardware and IP addresses, and user names in paths
+are masked in every sentence.
 """
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .terminal import counts_line
 
 FILE = "system-improve-short.md"
 LINES = 30
-WIDTH = 300                 # characters of a line
+WIDTH = 300                 # characters in a line
 MASKED = "masked"
 _HEAD, _TAIL = 4, 5         # lines around the findings
 _FORMS = (
@@ -41,7 +41,7 @@ _GUESTS = re.compile(r"(?<=\b(?:vm|ct) \d{3} \()[^)]*(?=\))", re.IGNORECASE)
 
 
 def short_report(document: dict[str, Any]) -> str | None:
-    """None for a host that was read itself."""
+    """The short report; None for a host that was read directly."""
     source = source_of(document)
     if source is None:
         return None
@@ -52,7 +52,7 @@ def short_report(document: dict[str, Any]) -> str | None:
              f"{counts_line(document['summary'])}."]
     lines += _findings(failed, LINES - _HEAD - _TAIL)
     tail = _tail(document)
-    # A command is one line, however long: it is there to be copied.
+    # A command stays on one line of any length, so that it can be copied.
     masked = mask("\n".join(_cut(clean(one_line(line))) for line in [*lines, *tail]), document)
     return masked.rstrip("\n") + "\n"
 
@@ -91,7 +91,7 @@ def _tail(document: dict[str, Any]) -> list[str]:
 
 
 def mask(text: str, document: dict[str, Any]) -> str:
-    """The text without what tells whose machine it is."""
+    """The text with everything masked that identifies the machine."""
     facts = document["facts"]
     names = {document["host"], value(facts["identity"]["hostname"])}
     guests = facts.get("guests", {})

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What the report of a recorded host says of the record itself: of when it is, what it lacks, what to ask for."""
+"""What a report says about the recording itself: its date, what it lacks, and what to request."""
 from __future__ import annotations
 
 from typing import Any
@@ -16,7 +16,7 @@ _KINDS = {"nvidia-bug-report": "a report of nvidia-bug-report.sh", "lspci": "pas
 
 
 def source_of(document: dict[str, Any]) -> dict[str, Any] | None:
-    """`{kind, name, collected_at, script, notes}` of an imported host; None for a host that was read itself."""
+    """`{kind, name, collected_at, script, notes}` of an imported host; None for a host that was read directly."""
     source = document["facts"].get("source")
     return source if isinstance(source, dict) and source.get("kind") else None
 
@@ -30,7 +30,7 @@ def made_from(source: dict[str, Any]) -> str:
 
 
 def lacking_line(document: dict[str, Any]) -> str | None:
-    """`61 checks cannot be judged, as the bug report does not have what they need.`; None where all can."""
+    """`61 checks cannot be judged, as the bug report does not have what they need.`; None if all can be judged."""
     checks = {finding["check"]: finding["not_recorded"] for finding in document["findings"]
               if finding["verdict"] == "unknown" and finding.get("not_recorded")}
     if not checks:
@@ -41,7 +41,7 @@ def lacking_line(document: dict[str, Any]) -> str | None:
 
 
 def source_section(document: dict[str, Any]) -> list[str]:
-    """For Markdown; nothing for a host that was read itself."""
+    """The Markdown section; empty for a host that was read directly."""
     source = source_of(document)
     if source is None:
         return []
@@ -63,7 +63,7 @@ def source_section(document: dict[str, Any]) -> list[str]:
 
 
 def source_lines(document: dict[str, Any]) -> list[str]:
-    """For a terminal."""
+    """The lines for a terminal."""
     source = source_of(document)
     if source is None:
         return []

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The audit in a terminal: at most 100 columns, what to do first."""
+"""The audit on a terminal: at most 100 columns, what to do first."""
 from __future__ import annotations
 
 import textwrap
@@ -32,8 +32,8 @@ def no_paint(text: str, _colour: str) -> str:
 
 def full_report(document: dict[str, Any], paths: dict[str, str], paint: Paint = no_paint,
                 remarks: Iterable[str] = ()) -> str:
-    """The whole report of one host: what to do first, all else that fails by priority, what could not be read, the
-    counts, remarks about what else the report has, where the rest is."""
+    """The whole report of one host: what to do first, other failed findings by priority, what could not be read, the
+    counts, remarks about other parts of the report, and the paths of the files."""
     findings, facts = document["findings"], document["facts"]
     gpus = gpu_addresses(facts)
     lines = ["", *_wrap(f"{document['host']}: {'; '.join(describe(facts))}"), f"profile {document['profile']}",
@@ -71,13 +71,13 @@ def _finding(one: Group, gpus: set[str], paint: Paint) -> list[str]:
 
 
 def _how(one: Group) -> list[str]:
-    """What to do, at which risk, with which effect. A command is one line, however long: it is there to be copied."""
+    """What to do, its risk and its effect. A command stays on one line of any length, so that it can be copied."""
     fix = one.first["fix"]
     lines = []
     if fix.get("forbidden"):
         lines += _indented(f"not now: {fix['forbidden']}")
     else:
-        # Where places differ in the words, those of one are read as an example; the file has them all.
+        # If the words differ between subjects, those of one are shown as an example; the file has them all.
         words, of_first = one.words("how"), Group(one.findings[:1], one.of).words("how")
         more = f" (for {count(len(one.findings) - 1, 'other place')} see the report)" if words != of_first else ""
         lines += _indented(f"do: {' '.join(of_first)}{more}") if words else []
@@ -121,7 +121,7 @@ def counts_line(summary: dict[str, Any]) -> str:
 
 
 def notes(document: dict[str, Any]) -> list[str]:
-    """What the reader must know about this run: PARTIAL without root, waivers that ran out, harm that is planned."""
+    """Notes on this run: PARTIAL without root, expired waivers, planned changes that were measured to be harmful."""
     facts = document["facts"]
     message = []
     if not facts["privileged"]:
@@ -136,7 +136,7 @@ def notes(document: dict[str, Any]) -> list[str]:
 
 
 def short_line(document: dict[str, Any]) -> str:
-    """One host of many on one line."""
+    """One line for one host of many."""
     line = f"{document['host']}: {counts_line(document['summary'])}"
     if not document["facts"]["privileged"]:
         line += ", PARTIAL (no root)"
