@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What lies beside the folders of the hosts: the page, the same to paste, and all findings line by line."""
+"""The files next to the hosts' folders: the page, its Markdown summary, and all findings, one per line."""
 from __future__ import annotations
 
 import contextlib
@@ -28,11 +28,11 @@ Summary: TypeAlias = Callable[[dict[str, dict[str, Any]], str], dict[str, Any]]
 
 
 def write_fleet(report_dir: str, tables: bool = False, summarise: Summary | None = None) -> dict[str, object]:
-    """Write them again from the records, with `tables` also findings.csv and facts.csv; return the task's message, and
-    what `summarise` makes of the rows of all hosts and the path of the page.
+    """Write them from the records, with `tables` also findings.csv and facts.csv; return the task's message, and what
+    `summarise` returns for the rows of all hosts and the path of the page.
 
-    Two plays may end at the same time. Each has written its hosts' files before it comes here, and whoever comes second
-    waits and then sees the files of both: no line and no host is lost, whoever is last.
+    Two plays may end at the same time. Each has written its hosts' files before this call, and the second one waits
+    for the first and then reads the files of both: no line and no host is lost in either order.
     """
     folder = pathlib.Path(os.path.abspath(os.path.expanduser(report_dir)))
     with _alone(folder):
@@ -67,8 +67,8 @@ def _alone(folder: pathlib.Path) -> Iterator[None]:
 
 
 def _merge(folder: pathlib.Path, hosts: list[str]) -> None:
-    """findings.jsonl of the fleet: those of the hosts one after the other. Each is replaced as a whole when its host is
-    audited, so that no half line can be read."""
+    """findings.jsonl of the fleet: the hosts' files concatenated. Each of them is replaced atomically when its host is
+    audited, so incomplete lines are never read."""
     with tempfile.NamedTemporaryFile("wb", dir=folder, prefix=".findings.jsonl.", delete=False) as merged:
         try:
             for host in hosts:
@@ -85,6 +85,6 @@ def _append_lines(host: pathlib.Path, merged: BinaryIO) -> None:
         with open(host / host_folder.LINES, "rb") as lines:
             shutil.copyfileobj(lines, merged)
     except FileNotFoundError:
-        # A record that was kept without it, from an earlier release or by a copy: its findings are in audit.json.
+        # A record without this file, from an earlier release or from a copy: its findings are in audit.json.
         with contextlib.suppress(host_folder.RecordError, KeyError, TypeError):
             merged.write(findings_lines(host_folder.read_json(host / "audit.json"), None).encode())

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""All hosts below a folder of reports: what each of them has, what their runs did, and who differs from whom."""
+"""All hosts below a report folder: their records, the results of their runs, and hosts that differ from the others."""
 from __future__ import annotations
 
 import os
@@ -22,24 +22,24 @@ from .row import SCHEMA_FLEET, about_checks, fleet_row
 from .table import how_it_ended
 
 SHOWN_RUNS = 5
-# Runs that measured have folders too; they are shown as what they are.
+# Runs that only measured have folders too; they are shown as such.
 MEASURED = ("bandwidth.json", "benchmark.json", "experiment.json")
 
 
 class Fleet(NamedTuple):
-    """`hosts`: rows by name, each with `history` and `runs`. `checks`: the report on each check. `problems`: records
-    that could not be used, by host. `rollout`: how the last one ended and who has which state; None without one."""
+    """`hosts`: rows by name, each with `history` and `runs`. `checks`: the description of each check. `problems`:
+    records that could not be used, by host. `rollout`: the last one's end and the states of hosts; None without one."""
 
     hosts: dict[str, dict[str, Any]]
     checks: dict[str, dict[str, Any]]
     outliers: list[dict[str, Any]]
     problems: dict[str, str]
     rollout: dict[str, Any] | None = None
-    guests: tuple[dict[str, Any], ...] = ()     # those that are hosts themselves, as joined() of guests.py has them
+    guests: tuple[dict[str, Any], ...] = ()     # those that are also hosts, as joined() of guests.py returns them
 
 
 def collect(report_dir: str) -> Fleet:
-    """The fleet as the records tell it; a record that is broken is a problem to show, not one to stop at."""
+    """The fleet from its records; a broken record becomes a problem to show, not an error."""
     hosts: dict[str, dict[str, Any]] = {}
     checks: dict[str, dict[str, Any]] = {}
     problems: dict[str, str] = {}
@@ -64,7 +64,7 @@ def collect(report_dir: str) -> Fleet:
 def _last_rollout(report_dir: str) -> dict[str, Any] | None:
     """`{run_id, ended, hosts: [[host, batch, state, reasons]]}` of the last rollout over several hosts.
 
-    Also of one that was interrupted: its record says what it was in the middle of.
+    An interrupted rollout is included: its record says which step it was in.
     """
     for rollout in rollout_state.newest(report_dir):
         try:
@@ -91,7 +91,7 @@ def audited(report_dir: str) -> list[str]:
 
 
 def _row(path: pathlib.Path) -> dict[str, Any]:
-    """The row that was written with audit.json, or one made from it where that is missing or of another audit."""
+    """The row written with audit.json; a new one if that is missing or belongs to another audit."""
     try:
         kept = host_folder.read_json(path / host_folder.ROW)
         if kept["of"] == host_folder.identity(path / "audit.json") and kept["row"]["schema"] == SCHEMA_FLEET:
@@ -103,7 +103,7 @@ def _row(path: pathlib.Path) -> dict[str, Any]:
 
 
 def runs(folder: host_folder.HostFolder) -> list[dict[str, Any]]:
-    """The last runs that were to change something, the newest first; the changes of the newest one in full."""
+    """The last runs that were meant to change something, newest first; the newest one with all its changes."""
     found = []
     tunes = [run_id for run_id in folder.runs() if not any((folder.run(run_id) / name).exists() for name in MEASURED)]
     for run_id in reversed(tunes[-SHOWN_RUNS:]):
@@ -127,6 +127,6 @@ def _run(path: pathlib.Path, run_id: str) -> dict[str, Any]:
 
 
 def _change(change: dict[str, Any]) -> list[str]:
-    """Address, before, wanted, after, outcome and reason, as texts."""
+    """Address, previous value, wanted value, current value, outcome and reason, as texts."""
     return [clean(change["address"]), *(show(change[name]) for name in ("before", "wanted", "after")),
             change["outcome"].replace("_", " "), one_line(change.get("reason") or "")]

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Reports of several controllers in one folder: of each host the newest audit, with the history of all."""
+"""Merge the reports of several controllers into one folder: each host's newest audit, with the history of all."""
 from __future__ import annotations
 
 import os
@@ -20,8 +20,10 @@ _LAST_RUN = "last-run.json"
 
 
 def gather(report_dir: str, folders: Iterable[str]) -> dict[str, list[str]]:
-    """Copy what is newer in `folders` below `report_dir`; `{host: the folders that it was taken from}`. The folders
-    stay as they are. RecordError: one of them is none, or a host of it cannot be copied."""
+    """Copy newer records from `folders` into `report_dir`; return `{host: the folders it was copied from}`.
+
+    `folders` are not modified. RecordError: one of them is not a report folder, or a host cannot be copied.
+    """
     taken: dict[str, list[str]] = {}
     for folder in folders:
         path = pathlib.Path(os.path.abspath(os.path.expanduser(folder)))
@@ -36,13 +38,13 @@ def gather(report_dir: str, folders: Iterable[str]) -> dict[str, list[str]]:
 
 
 def _take(source: pathlib.Path, here: pathlib.Path) -> bool:
-    """Whether anything was taken: the whole of a newer audit; of an older one its runs and its part of the history."""
+    """Whether anything was copied: all of a newer audit; from an older one, its runs and its part of the history."""
     newer = _collected_at(source / "audit.json") > _collected_at(here / "audit.json")
     history = _joined(source / host_folder.HISTORY, here / host_folder.HISTORY, newer)
     copied = False
     for path in sorted(source.rglob("*")):
         target = here / path.relative_to(source)
-        # A link could lead anywhere, and a file of a run is there for good.
+        # A link could lead anywhere, and the files of a run never change.
         if path.is_symlink() or not path.is_file() or path.name == host_folder.HISTORY:
             continue
         if newer if path.parent == source else not target.exists():
@@ -53,7 +55,7 @@ def _take(source: pathlib.Path, here: pathlib.Path) -> bool:
 
 
 def _collected_at(path: pathlib.Path) -> str:
-    """When the audit was made, empty where there is none; it stands in the first lines, before all facts."""
+    """The time of the audit, empty if there is none; it is in the first lines, before all facts."""
     try:
         with path.open("rb") as stream:
             found = _COLLECTED_AT.search(stream.read(1 << 12))
@@ -68,12 +70,12 @@ def _copy(source: pathlib.Path, target: pathlib.Path) -> None:
     except OSError as error:
         raise host_folder.RecordError(f"cannot read {source}: {error.strerror}") from error
     host_folder.write_bytes(target, data)
-    os.utime(target, ns=(times.st_atime_ns, times.st_mtime_ns))     # fleet.json knows its audit.json by the time
+    os.utime(target, ns=(times.st_atime_ns, times.st_mtime_ns))     # fleet.json identifies its audit.json by the time
 
 
 def _joined(source: pathlib.Path, here: pathlib.Path, newer: bool) -> dict[str, Any]:
-    """The history of both: every audit once. What drifted is what the newer one knows of it, or, where that began with
-    this audit, what differs from the other's."""
+    """The merged history: every audit once. Drift is taken from the newer one or, if its history begins with this
+    audit, computed against the other's."""
     theirs, ours = records_history.read(source), records_history.read(here)
     known = {(one["run_id"], one["stage"], one["at"]): one for one in [*ours["audits"], *theirs["audits"]]}
     audits = sorted(known.values(), key=lambda one: one["at"])[-records_history.KEPT_AUDITS:]
@@ -86,7 +88,7 @@ def _joined(source: pathlib.Path, here: pathlib.Path, newer: bool) -> dict[str, 
 
 
 def _join_last_runs(report_dir: pathlib.Path, folder: pathlib.Path) -> None:
-    """last-run.json with the hosts of both; the newer one is believed about a host that both have."""
+    """Merge the hosts of both last-run.json; for a host in both the newer entry is used."""
     documents = []
     for path in (report_dir / _LAST_RUN, folder / _LAST_RUN):
         try:

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Guests of Proxmox VE that are hosts of the fleet themselves: the NUMA nodes of their GPUs outside and inside.
+"""Proxmox VE guests that are also hosts of the fleet: the NUMA nodes of their GPUs, outside and inside.
 
-A VM has the uuid of smbios1 as its product_uuid, a container the hardware address of one of its netN. Both sides are
-told by their own audits; they meet here, on the controller.
+A VM has the UUID of smbios1 as its product_uuid, a container the hardware address of one of its netN. Each side is
+known from its own audit; they are matched here, on the controller.
 """
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ NOTHING: dict[str, Any] = {"uuid": None, "addresses": [], "gpu_nodes": [], "gues
 
 
 def of_host(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """What a row keeps: `{uuid, addresses, gpu_nodes, guests: [{subject, uuid, addresses, nodes}]}`.
+    """The part kept in a row: `{uuid, addresses, gpu_nodes, guests: [{subject, uuid, addresses, nodes}]}`.
 
-    By uuid or addresses the host is known as a guest, `gpu_nodes` are the NUMA nodes that it sees its GPUs at. Of its
-    own guests those with GPUs are kept. NOTHING where the facts are older, or a recording does not have them.
+    The UUID or addresses identify the host as a guest, `gpu_nodes` are the NUMA nodes at which it sees its GPUs. Only
+    its own guests with GPUs are kept. NOTHING if the facts are older, or a recording does not have them.
     """
     try:
         own = facts["placement"]["own"]

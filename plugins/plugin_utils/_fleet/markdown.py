@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""fleet.md: the fleet in short, for those who paste it into a ticket or a chat."""
+"""fleet.md: a summary of the fleet to paste into a ticket or a chat."""
 from __future__ import annotations
 
 from collections import Counter

@@ -2,20 +2,20 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Which hosts differ from the others of their model: the majority is the measure, no golden file is needed."""
+"""Find hosts that differ from others of the same model: the majority is the reference, no golden file is needed."""
 from __future__ import annotations
 
 from collections import Counter
 from typing import Any
 
-# With two hosts that differ it is not known which is the odd one.
+# If only two hosts differ from each other, there is no majority.
 FEWEST = 3
 FACT = "fact"
 
 
 def outliers(rows: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
-    """`rows` by host name. Each answer is `{model, hosts, what, kind, majority, having, odd: {host: value}}`, those
-    that stand alone first, facts before checks. Where no value is shared by more than half of the hosts nobody is odd.
+    """`rows` by host name. Each result is `{model, hosts, what, kind, majority, having, odd: {host: value}}`, single
+    outliers first, facts before checks. Without a value shared by more than half of the hosts there are no outliers.
     """
     models: dict[str, list[str]] = {}
     for host, row in rows.items():
@@ -45,7 +45,7 @@ def _of_model(model: str, rows: dict[str, dict[str, Any]]) -> list[dict[str, Any
 
 
 def check_values(findings: list[list]) -> dict[str, str]:
-    """What one host has of each check, in one text: `4096`, or `4096 (7), 512 (1)` where its devices differ."""
+    """The values of one host for each check, as one text: `4096`, or `4096 (7), 512 (1)` if its devices differ."""
     counts: dict[str, Counter] = {}
     for check, verdict, _priority, actual, *_texts, subjects in findings:
         text = {"unknown": "unknown", "not_applicable": "does not apply"}.get(verdict, actual)

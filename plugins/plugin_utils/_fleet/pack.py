@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The fleet as the page's script takes it: what many hosts share is there once and hosts name it by its number."""
+"""Pack the fleet for the page's script: values shared by many hosts are stored once and referenced by number."""
 from __future__ import annotations
 
 import json
@@ -15,12 +15,12 @@ from .fleet import Fleet
 from .row import GPU_COLUMNS
 
 SHOWN_AUDITS = 10
-# What would end the script element that holds the data, or start a comment in it; and two line ends of old JavaScript.
+# What would end the script element with the data, or start a comment in it; and two line terminators of old JavaScript.
 _UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
 
 class Table:
-    """Values by number, each once."""
+    """Numbered values without duplicates."""
 
     def __init__(self) -> None:
         self._numbers: dict[Hashable, int] = {}
@@ -41,7 +41,7 @@ class _Packer:
         self.names = {name: number for number, name in enumerate(fleet.hosts)}
 
     def texts(self, texts: Any) -> int:
-        """A row of texts by its number."""
+        """The number of a row of texts."""
         return self.rows.number(tuple(self.strings.number(str(text)) for text in texts))
 
     def entry(self, entry: list) -> int:
@@ -64,7 +64,7 @@ class _Packer:
         ]
 
     def _evidence(self, section: dict[str, Any]) -> list[Any]:
-        """Most hosts have the same shapes at the same places: each is there once."""
+        """Pack a section; most hosts have the same shapes at the same positions, and each is stored once."""
         tables = [[self.strings.number(one["caption"]), self.texts(one["head"]),
                    [self.texts(row) for row in one["rows"]]] for one in section["tables"]]
         drawings = [[*(one[name] for name in ("title", "description", "width", "height")),
@@ -77,7 +77,7 @@ class _Packer:
                                  *(self.strings.number(text) for text in (one["subject"], *ends))))
 
     def _audit(self, audit: dict[str, Any]) -> list[Any]:
-        # Audits of earlier releases are known by their findings alone: a step in the numbers says what it is.
+        # Audits of earlier releases are identified by their findings only; a step in the numbers makes it obvious.
         unit = "things" if "things" in audit else "findings"
         counts = audit["things" if "things" in audit else "failing"]
         return [*(self.strings.number(audit[name]) for name in ("run_id", "stage", "at", "profile", "said")),
@@ -114,8 +114,8 @@ def _about(about: dict[str, Any] | None) -> list[Any]:
 
 
 def to_script(data: dict[str, Any]) -> str:
-    """JSON that is safe within a script element of an HTML page, whatever a host calls itself: ASCII, and not one
-    character in it that HTML would act upon."""
+    """JSON that is safe in a script element of an HTML page, whatever the host names: ASCII, and free of characters
+    that HTML interprets."""
     text = json.dumps(data, separators=(",", ":"))
     for character, escaped in _UNSAFE.items():
         text = text.replace(character, escaped)

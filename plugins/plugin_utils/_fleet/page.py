@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""index.html: one file with everything in it, which asks no network for anything."""
+"""index.html: one self-contained file that makes no network request."""
 from __future__ import annotations
 
 import base64
@@ -19,7 +19,7 @@ SCRIPTS = ("dom.js", "data.js", "filters.js", "tables.js", "checks.js", "matrix.
 
 
 def page(data: dict[str, Any]) -> str:
-    """The page of what `pack` made. Its policy names the hashes of its one script and its one style: nothing else runs,
+    """The page for the result of `pack`. Its policy has the hashes of its one script and one style: nothing else runs,
     whatever got into the page."""
     style = _part("style.css") + _part("drawing.css")
     script = "(() => {\n\"use strict\";\n" + "".join(_part(name) for name in SCRIPTS) + "})();\n"

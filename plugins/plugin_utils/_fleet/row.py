@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What the fleet's page shows of one host, made from its audit.json: a fortieth of it, in texts that people read."""
+"""One host's row on the fleet page, made from its audit.json: about a fortieth of its size, as display texts."""
 from __future__ import annotations
 
 from collections.abc import Iterable
@@ -23,15 +23,15 @@ from .guests import of_host
 
 SCHEMA_FLEET = "gpuhost.fleet/5"
 GPU_COLUMNS = ("GPU", "driver", "state", "NUMA node", "link now", "link possible", "MaxPayload", "MaxReadReq", "model")
-# Parameters of a kernel command line that differ from host to host although the hosts are alike.
+# Kernel command line parameters that differ even between identical hosts.
 _OF_ONE_HOST = frozenset(("BOOT_IMAGE", "root", "initrd", "resume", "boot", "ip"))
-# A page for a thousand hosts has no room for a text without an end; audit.json has all of it.
+# A page for a thousand hosts has no room for unlimited texts; audit.json has them in full.
 _LONGEST = 240
-_LONGEST_SENTENCE = 800     # what is wrong and what it costs is read to its end
+_LONGEST_SENTENCE = 800     # the problem and its cost are not truncated before this
 
 
 class Entry(NamedTuple):
-    """Findings of one check on one host that are one thing to do, or that differ in nothing but their subject."""
+    """Findings of one check on one host that need the same action, or that differ only in their subject."""
 
     check: str
     verdict: str
@@ -41,14 +41,14 @@ class Entry(NamedTuple):
     reason: str
     fix: str
     waived: str
-    commands: str               # for a root shell, a line each; never cut
+    commands: str               # for a root shell, one per line; never truncated
     undo: str
     advice: str                 # what to do in words, or why it cannot be done now
     subjects: list[str]
 
 
 def fleet_row(document: dict[str, Any], shown: Iterable[Section] = ()) -> dict[str, Any]:
-    """The row of one audit document and of what was measured on the host; plain JSON, kept as fleet.json beside it."""
+    """The row of one audit document with the host's measurements; plain JSON, kept as fleet.json next to it."""
     facts = document["facts"]
     return {
         "schema": SCHEMA_FLEET, "at": _text(document["collected_at"]), "profile": _text(document["profile"]),
@@ -63,7 +63,7 @@ def fleet_row(document: dict[str, Any], shown: Iterable[Section] = ()) -> dict[s
 
 
 def about_checks(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """What is the same on every host: name, topic, reasons and sources of each check."""
+    """What is the same for all hosts: name, topic, reasons and sources of each check."""
     known: dict[str, dict[str, Any]] = {}
     for finding in document["findings"]:
         contested = finding["contested"]
@@ -75,7 +75,7 @@ def about_checks(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def entries(findings: list[dict[str, Any]]) -> list[Entry]:
-    """The findings in their order, those of one thing and alike ones put together."""
+    """The findings in their order, grouped by action and similarity."""
     for finding in findings:
         if finding["verdict"] not in VERDICTS or finding["priority"] not in PRIORITIES:
             raise ValueError(f"{finding['verdict']!r} of priority {finding['priority']!r}")
@@ -107,7 +107,7 @@ def _advice(one: Group) -> str:
 
 
 def _reason(one: Group) -> str:
-    """Why the verdict is what it is, and what was measured on this host."""
+    """The reason of the verdict, and what was measured on this host."""
     measured = dict.fromkeys(f"measured here: {_text(text)}" for finding in one.findings
                              for text in measured_here.sentences(finding))
     what = sentences(one.findings) if one.first["verdict"] == "fail" else [sentence(one.first)]
@@ -124,7 +124,7 @@ def _text(text: object, longest: int = _LONGEST) -> str:
 
 
 def _read(facts: Any, *names: str) -> Any:
-    """A fact by its path, None where it is not known: a record may be older than the fact."""
+    """A fact by its path, None if unknown: a record may be older than the fact."""
     for name in names:
         facts = value(facts)
         facts = facts.get(name) if isinstance(facts, dict) else None
@@ -132,8 +132,8 @@ def _read(facts: Any, *names: str) -> Any:
 
 
 def _model(facts: dict[str, Any]) -> str:
-    """What hosts that should be alike have in common. The number of GPUs is no part of it: a host that lost one is the
-    odd one among its kind, not a kind of its own."""
+    """What hosts of one model have in common. The number of GPUs is not part of it: a host that lost one is an outlier
+    of its model, not a model of its own."""
     maker = " ".join(str(part) for part in (_read(facts, "firmware", "system_vendor"),
                                             _read(facts, "firmware", "product_name")) if part)
     processor = value(facts["cpu"]["model_name"]) or value(facts["cpu"]["vendor"]) or "unknown processor"
@@ -143,7 +143,7 @@ def _model(facts: dict[str, Any]) -> str:
 
 
 def _traits(facts: dict[str, Any]) -> dict[str, str]:
-    """Facts that no check judges but that hosts of one model should share."""
+    """Facts that no check evaluates but that should be equal on hosts of one model."""
     kib = _read(facts, "memory", "total_kib")
     parameters = _read(facts, "kernel", "parameters") or []
     known = {
@@ -167,7 +167,7 @@ def _traits(facts: dict[str, Any]) -> dict[str, str]:
 
 
 def _microcode(facts: dict[str, Any]) -> str | None:
-    """All revisions of the host, as every core has its own: `0xb002147`."""
+    """All microcode revisions of the host, as each core has its own: `0xb002147`."""
     revisions = _read(facts, "cpu", "microcode")
     if not isinstance(revisions, list):
         return revisions

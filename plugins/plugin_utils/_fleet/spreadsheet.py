@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""findings.csv and facts.csv: a table for a spreadsheet, of one host or of all of them one after the other."""
+"""findings.csv and facts.csv: tables for a spreadsheet, for one host or for all hosts together."""
 from __future__ import annotations
 
 import contextlib
@@ -23,29 +23,29 @@ FINDINGS, FACTS = "findings.csv", "facts.csv"
 _FINDINGS = ("host", "collected_at", "check", "name", "subject", "topic", "priority", "verdict", "actual",
              "recommended", "said", "effect", "fix", "planned", "waived")
 _FACTS = ("host", "collected_at", "fact", "of", "status", "value")
-# What a spreadsheet takes for a formula; a host chooses what its texts begin with.
+# Prefixes that make a spreadsheet read a formula; texts of a host may begin with anything.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def write_tables(folder: pathlib.Path, document: Mapping[str, Any]) -> None:
-    """Both tables of one audit, beside it."""
+    """Write both tables of one audit next to it."""
     _write(folder, [(list(_findings(document)), list(_facts(document)))])
 
 
 def merge_tables(folder: pathlib.Path, hosts: Iterable[str]) -> None:
-    """Both tables of all hosts below the report folder, made of their audits."""
+    """Write both tables of all hosts below the report folder, from their audits."""
     _write(folder, (rows for host in hosts for rows in _rows(folder / host / "audit.json")))
 
 
 def _rows(path: pathlib.Path) -> Iterator[tuple[Rows, Rows]]:
-    """Those of one audit; of one that cannot be read none, and the page of the fleet says so."""
+    """The rows of one audit; none if it cannot be read, which the fleet page reports."""
     with contextlib.suppress(host_folder.RecordError, KeyError, TypeError, AttributeError):
         document = host_folder.read_json(path)
         yield list(_findings(document)), list(_facts(document))
 
 
 def _write(folder: pathlib.Path, tables: Iterable[tuple[Rows, Rows]]) -> None:
-    """Row after row: the facts of a thousand hosts are more than a controller should hold."""
+    """Write row by row: the facts of a thousand hosts do not fit into a controller's memory."""
     with _table(folder / FINDINGS, _FINDINGS) as findings, _table(folder / FACTS, _FACTS) as facts:
         for of_findings, of_facts in tables:
             findings.writerows(of_findings)
@@ -84,7 +84,7 @@ def _value(value: Any) -> str:
 
 
 def _cell(text: str) -> str:
-    """One line that a spreadsheet shows as it is: what would be a formula begins with an apostrophe."""
+    """One line that a spreadsheet shows literally: a potential formula is prefixed with an apostrophe."""
     line = one_line(text)
     if not line.startswith(_FORMULA) or line == "-":
         return line

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What a workflow may branch on: the statistics of a play, as set_stats leaves them."""
+"""Statistics of a play for workflows to branch on, in the form of set_stats."""
 from __future__ import annotations
 
 from collections import Counter
@@ -12,15 +12,15 @@ from typing import Any
 from .._checks.findings import PRIORITIES
 
 NAME = "gpuhost_stats"
-# An artifact of a job is kept in a database and handed on as a variable: names beyond that are in the records.
+# Artifacts of a job are stored in a database and passed as variables: names beyond this number are in the records.
 SHOWN_HOSTS = 100
 _FINE = ("ok", "changed", "unchanged", "would_change", "waiting")
 
 
 def statistics(playbook: str, run_id: str | None, hosts: Iterable[str], states: Mapping[str, str],
                rows: Mapping[str, Mapping[str, Any]], page: str) -> dict[str, Any]:
-    """The value of `ansible_stats` in a task's result. `states` are those of the hosts of this play, as far as anything
-    is known; `rows` those of all hosts on the page."""
+    """The value of `ansible_stats` in a task's result. `states` are the known ones of this play's hosts, `rows` those
+    of all hosts on the page."""
     hosts = list(hosts)
     here = [rows[host] for host in hosts if host in rows]
     things = {name: sum(row["things"].get(name, 0) for row in here) for name in PRIORITIES}
@@ -33,6 +33,6 @@ def statistics(playbook: str, run_id: str | None, hosts: Iterable[str], states: 
 
 
 def _failing(row: Mapping[str, Any]) -> set[str]:
-    """The checks for which there is something to do that is more than a note."""
+    """The checks with something to do beyond a note."""
     return {check for check, verdict, priority, _actual, _wanted, _reason, _fix, waived, *_rest in row["findings"]
             if verdict == "fail" and not waived and priority != "info"}

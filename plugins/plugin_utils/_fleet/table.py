@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""A fleet in a terminal: one table at the end of a run, the hosts that need somebody first."""
+"""The fleet on a terminal: one table at the end of a run, hosts that need attention first."""
 from __future__ import annotations
 
 import textwrap
@@ -16,13 +16,13 @@ from .._rollout import rollout as rollout_state
 from .._rollout.gate import describe
 
 WIDTH = 100
-_NARROWEST = 20    # characters for a reason
-SHOWN = 40      # hosts in a table; those that are fine are left out beyond that
+_NARROWEST = 20    # characters, for a reason
+SHOWN = 40      # hosts in a table; beyond that, hosts without problems are left out
 
 
 def rollout_table(rollout: rollout_state.Rollout, states: Mapping[str, Mapping[str, Any]],
                   every: bool = False) -> list[str]:
-    """Who has which state, with the reason of each that is not fine."""
+    """The state of each host, with the reason unless it is fine."""
     batch = {host: str(number) for number, hosts in enumerate(rollout.batches, 1) for host in hosts}
     rows = [(host, batch.get(host, "-"), *_state(entry)) for host, entry in states.items()]
     fine = {host for host, entry in states.items() if entry["state"] in rollout_state.FINE}
@@ -48,7 +48,7 @@ def how_it_ended(rollout: rollout_state.Rollout) -> str:
 
 
 def audit_table(hosts: Mapping[str, Mapping[str, Any] | str], every: bool = False) -> list[str]:
-    """How many things there are to do on which host, in how many places. A host without a summary has the text why."""
+    """The number of things to do, and of places, for each host. A host without a summary has the reason instead."""
     def row(host: str) -> tuple[str, ...]:
         found = hosts[host]
         if isinstance(found, str):
@@ -73,7 +73,7 @@ def _shown(rows: Sequence[tuple[str, ...]], fine: set[str], every: bool) -> list
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Columns of equal width; a reason that is too long for its line continues below it, and no word of it is lost."""
+    """Columns of equal width; a reason too long for its line is wrapped, never truncated."""
     lines = [tuple(map(clean, row)) for row in [tuple(head), *rows]]
     widths = [max(len(line[column]) for line in lines) for column in range(len(head) - 1)]
     indent = sum(widths) + 2 * len(widths)
