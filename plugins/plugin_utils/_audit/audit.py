@@ -26,12 +26,12 @@ from .._report.source import source_of
 from .._rollout import rollout
 from . import limit, outputs, peers
 
-# What a user can get wrong or a disk can refuse; anything else is a defect of ours and keeps its traceback.
+# User errors and errors of the file system; any other exception is a bug and keeps its traceback.
 PROBLEMS = (MissingPackage, host_folder.RecordError, ValueError)
 
 
 class Audit:
-    """`arguments` are those of the audit action; everything that can be wrong with them is found here, at once."""
+    """`arguments` are those of the audit action; all of them are validated here."""
 
     def __init__(self, host: str, arguments: dict[str, Any]) -> None:
         self.host = host
@@ -47,14 +47,14 @@ class Audit:
         self.origins = {one.check.id: one.origin for one in checks}
         self.measured = measured.read_measured(self.folder.path)
         self.document: dict[str, Any] = {}
-        self.remarks: list[str] = []        # what else a terminal shows of the host
+        self.remarks: list[str] = []        # further lines for the terminal
 
     def named_tunables(self) -> list[str]:
-        """Addresses that the user or a check of the user's named, so that the one reading of the host includes them."""
+        """Addresses named by the user or by user-defined checks, so that the host's facts include them."""
         return sorted({*plan_module.addresses(self.values), *catalogue.asked_tunables(self.catalogue)})
 
     def judge(self, facts: dict[str, Any]) -> dict[str, Any]:
-        """Judge `facts`, write what belongs to this stage, and return what the task registers."""
+        """Evaluate `facts`, write the files of this stage, and return what the task registers."""
         self._judge(facts)
         outcome = {"run_id": self.run_id, "summary": self.document["summary"], **self.paths(), **self._stage()}
         return outcome | self._verdict()
@@ -87,12 +87,12 @@ class Audit:
                 "driver_mismatch": self._driver_mismatch()} if stage == "compare" else {}
 
     def _driver_mismatch(self) -> str | None:
-        """What a verify fails for although no change is planned."""
+        """The reason for which a verify fails even if no change is planned."""
         return next((finding["reason"] for finding in self.document["findings"]
                      if finding["check"] == "nvidia_library" and finding["verdict"] == "fail"), None)
 
     def paths(self) -> dict[str, str]:
-        """Where the records are, as the user would open them."""
+        """The paths of the records, as the user would open them."""
         files = {"report": "system-improve.md", "record": "audit.json"}
         if self.document and source_of(self.document):
             files["short"] = short.FILE
@@ -105,7 +105,7 @@ class Audit:
 
     def _write_plan(self) -> dict[str, Any]:
         plan = self._plan()
-        # A host that is already right is not touched, whatever it is in the middle of.
+        # A host with nothing to change is not touched, whatever it is doing.
         reasons = pve_busy.reasons(self.document["facts"]) if plan.planned else []
         if reasons:
             plan = plan.refused(pve_busy.REASON)
@@ -127,7 +127,7 @@ class Audit:
         self.note(state, reasons=reasons, sysroot=self.arguments["sysroot"])
 
     def note(self, state: str, **more: Any) -> None:
-        """Record the outcome of the host, where the run is part of a rollout."""
+        """Record the outcome of the host if the run is part of a rollout."""
         rollout.note(self.arguments["report_dir"], self.run_id, self.host, state, **more)
 
     def _write_after(self) -> dict[str, Any]:
@@ -155,7 +155,7 @@ class Audit:
         if harm:
             state, more = rollout.HARMED, {"reasons": [f"{entry['device']}: {entry['what']}" for entry in harm]}
         elif refused:
-            # Why a node is left alone was recorded before.
+            # The reason for skipping a node was recorded before.
             alone = all(change["reason"] == pve_busy.REASON for change in refused)
             state, more = rollout.REFUSED, {} if alone else {"reasons": change_lines(refused)}
         self.note(state, changed={change["address"]: change["after"] for change in changed}, **more)

@@ -4,8 +4,8 @@
 # Private to this collection: it may change at any time.
 """last-run.json: how the last audit of each host of a play ended, for pipelines.
 
-Ansible ends with 2 for a host that is worse than a limit and for one whose audit broke. Here the two are told apart.
-Plays that go on at the same time, as slices of one job do, are told together.
+Ansible exits with 2 both for a host beyond a limit and for a failed audit; this file distinguishes them. Plays that run
+at the same time, such as slices of one job, are reported together.
 """
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .._records import host_folder, modes
 LAST_RUN, RUNS = "last-run.json", ".last-runs"
 SCHEMA = "gpuhost.last-run/1"
 OK, FINDINGS, FAILED, UNREACHABLE, NOT_AUDITED = "ok", "findings", "failed", "unreachable", "not audited"
-# What AWX and automation controller give to every slice of a job alike.
+# AWX and automation controller set these to the same value for every slice of a job.
 _JOBS = ("awx_workflow_job_id", "tower_workflow_job_id")
 _NO_FILE_NAME = re.compile(r"[^A-Za-z0-9._-]")
 _KEPT_SECONDS = 86400
@@ -32,7 +32,7 @@ _TIME = "%Y-%m-%dT%H:%M:%SZ"
 
 
 def this_run(variables: Mapping[str, Any] | None = None) -> str:
-    """What tells one run from another: the job of AWX, else the ansible-playbook that is this worker's parent."""
+    """The identity of a run: the AWX job, otherwise the ansible-playbook that is this worker's parent."""
     for name in _JOBS:
         if variables and variables.get(name):
             return f"awx-{variables[name]}"
@@ -44,10 +44,10 @@ def this_run(variables: Mapping[str, Any] | None = None) -> str:
 
 
 def began() -> str:
-    """When the ansible-playbook of this worker was started; now where that cannot be told."""
+    """The start time of this worker's ansible-playbook; the current time if it cannot be determined."""
     seconds = 0.0
     with contextlib.suppress(OSError, ValueError, IndexError):
-        # Field 22 of proc_pid_stat(5), counted from behind the name, which is the second: ticks since the boot.
+        # Field 22 of proc_pid_stat(5), counted from after the name, which is the second: ticks since boot.
         fields = pathlib.Path(f"/proc/{os.getppid()}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
         up = float(pathlib.Path("/proc/uptime").read_text(encoding="ascii").split()[0])
         seconds = max(0.0, up - int(fields[19]) / os.sysconf("SC_CLK_TCK"))
@@ -56,10 +56,10 @@ def began() -> str:
 
 
 def note(report_dir: str, run: str, hosts: Sequence[str], host: str, state: str, at: str, begun: str) -> None:
-    """Record how the audit of `host` ended. A `run` begins the file again, with what other runs have record since it
+    """Record how the audit of `host` ended. A new `run` starts a new file, with what other runs have recorded since it
     was `begun`.
 
-    Any number of workers, on any number of controllers that share the folder, may do so at once. Raises RecordError.
+    Any number of workers, on any number of controllers that share the folder, may do this at once. Raises RecordError.
     """
     folder = pathlib.Path(os.path.abspath(os.path.expanduser(report_dir)))
     try:
@@ -79,14 +79,14 @@ def note(report_dir: str, run: str, hosts: Sequence[str], host: str, state: str,
 
 
 def states(report_dir: str, run: str) -> dict[str, str]:
-    """How the audits of a run ended, by host; empty where nothing is known."""
+    """The results of a run by host; empty if nothing is known."""
     folder = pathlib.Path(os.path.abspath(os.path.expanduser(report_dir))) / RUNS
     document = _read(folder / f"{_NO_FILE_NAME.sub('_', run)}.json")
     return document["hosts"] if document else {}
 
 
 def _others(folder: pathlib.Path, path: pathlib.Path, ours: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """The runs that went on while this one did; what is older than a day is removed."""
+    """The runs that overlapped with this one; records older than a day are removed."""
     for other in sorted(folder.glob("*.json")):
         if other == path:
             continue
@@ -100,7 +100,7 @@ def _others(folder: pathlib.Path, path: pathlib.Path, ours: Mapping[str, Any]) -
 
 
 def _read(path: pathlib.Path) -> dict[str, Any] | None:
-    """What a run has record; None where it has nothing yet."""
+    """The record of a run; None if it has none yet."""
     try:
         document = host_folder.read_json(path)
         whole = isinstance(document["hosts"], dict) and isinstance(document["began"], str)

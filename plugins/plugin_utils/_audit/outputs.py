@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What an audit leaves beside audit.json for machines, and for the page of the fleet."""
+"""The machine-readable files of an audit next to audit.json, and its row for the fleet page."""
 from __future__ import annotations
 
 import pathlib
@@ -23,7 +23,7 @@ JUNIT, PROMETHEUS = "junit.xml", "gpuhost.prom"
 
 def write_for_machines(folder: host_folder.HostFolder, document: dict[str, Any], run_id: str, stage: str,
                        shown: Iterable[Section] = ()) -> None:
-    """Each file appears as a whole, and each is this host's alone: any number of hosts may be audited at once."""
+    """Write the files. Each is replaced atomically and belongs to this host alone: audits may run in parallel."""
     path = folder.path
     host_folder.write_text(path / JUNIT, junit(document, run_id))
     host_folder.write_text(path / PROMETHEUS, prometheus(document, run_id, time.time()))
@@ -45,7 +45,7 @@ def write_row(path: pathlib.Path, document: dict[str, Any], shown: Iterable[Sect
 
 
 def write_outcome(folder: host_folder.HostFolder, run: dict[str, Any]) -> None:
-    """outcome.json of a run: the outcome of every change of its plan, and what the guard saw."""
+    """outcome.json of a run: the outcome of every change of its plan, and the result of the health check."""
     planned_out = [change for change in run["planned"] if change["outcome"] == "skipped"]
     host_folder.write_json(folder.run(run["run_id"]) / host_folder.OUTCOME, {
         "schema": host_folder.SCHEMA_OUTCOME, "host": folder.path.name, "run_id": run["run_id"],

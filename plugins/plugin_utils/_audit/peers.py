@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The other nodes of a Proxmox VE cluster, as the audits of this folder of reports know them.
+"""The other nodes of a Proxmox VE cluster, from their audits in this report folder.
 
-Each audit of a node puts what the others may ask of it into `<report_dir>/.clusters/<cluster>/<node>.json`, so that an
-audit opens one small file for each other node of its cluster, however many hosts the folder has.
+Each audit of a node writes the facts that others need about it to `<report_dir>/.clusters/<cluster>/<node>.json`, so
+that an audit reads one small file for each other node of its cluster, however many hosts the folder has.
 """
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FOLDER = ".clusters"
 
 
 def note_peer(folder: HostFolder, facts: Mapping[str, Any]) -> None:
-    """Record what other nodes ask of this one; call it once its audit.json is written."""
+    """Record what other nodes need to know about this one; call this after writing its audit.json."""
     guests = facts["guests"]
     node = value(guests["node"])
     if node is not None and set(value(guests["cluster_nodes"], [])) - {node}:
@@ -30,9 +30,9 @@ def note_peer(folder: HostFolder, facts: Mapping[str, Any]) -> None:
 
 
 def read_peers(folder: HostFolder, facts: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """The facts of other nodes by their names, of the newest audit of each: those that _asked() keeps.
+    """The facts of other nodes by name, from the newest audit of each; _asked() selects them.
 
-    Nothing is opened for a host whose cluster has no guest that its HA manager moves: only those may come to another.
+    Nothing is read if the cluster has no guest managed by HA: only such guests may move to another node.
     """
     guests = facts["guests"]
     if not value(guests["ha"]):
@@ -43,7 +43,7 @@ def read_peers(folder: HostFolder, facts: Mapping[str, Any]) -> dict[str, dict[s
 
 
 def _asked(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """What _derive/guests/ha.py asks of a peer, and what tells which node it is."""
+    """The facts that _derive/guests/ha.py needs about a peer, and those that identify the node."""
     return {
         "collected_at": facts["collected_at"],
         "guests": {name: facts["guests"][name] for name in ("node", "cluster_nodes")},
@@ -53,11 +53,11 @@ def _asked(facts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _facts_of(folder: HostFolder, cluster: list[str], node: str) -> dict[str, Any] | None:
-    """What the last audit of a node left; None without one, or where the record has become another node's."""
+    """The facts from the last audit of a node; None without one, or if the record belongs to another node now."""
     try:
         kept = read_json(_path(folder, cluster, node))
         audit = HostFolder(str(folder.path.parent), kept["host"]).path / "audit.json"
-        # A record that was copied or written again is asked itself.
+        # If the record was copied or rewritten, read it instead.
         peer = kept["facts"] if kept["of"] == identity(audit) else _asked(read_json(audit)["facts"])
         ours = peer["guests"]["node"] == node and peer["guests"]["cluster_nodes"] == cluster
     except (RecordError, OSError, KeyError, TypeError, AttributeError):
@@ -70,5 +70,5 @@ def _path(folder: HostFolder, cluster: list[str], node: str) -> pathlib.Path:
 
 
 def _digest(text: str) -> str:
-    """A name for a file: what a host calls its node may be no such name."""
+    """A file name for a node: its own name may not be a valid one."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
