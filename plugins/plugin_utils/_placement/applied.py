@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""placement-applied.json: what was set of the proposal, with the old options that bring it back."""
+"""placement-applied.json: the applied part of the proposal, with the previous options that restore it."""
 from __future__ import annotations
 
 import os
@@ -19,7 +19,7 @@ Values = dict[str, dict[str, dict[str, Any]]]      # by subject, {set, only_from
 
 
 def proposed_values(folder: pathlib.Path) -> Values:
-    """What the last audit proposed for VMs. RecordError where there was none."""
+    """What the last audit proposed for VMs. RecordError if there was no proposal."""
     document = host_folder.read_document(folder / FILE, SCHEMA)
     if document is None:
         raise host_folder.RecordError(f"{folder / FILE} is missing: audit the host first")
@@ -27,13 +27,13 @@ def proposed_values(folder: pathlib.Path) -> Values:
 
 
 def recorded_values(folder: pathlib.Path) -> Values:
-    """What takes back all that was set here; empty where nothing was."""
+    """The values that undo all that was set here; empty if nothing was."""
     document = host_folder.read_document(folder / RECORD, SCHEMA_APPLIED)
     return document["values"] if document else {}
 
 
 def record(folder: pathlib.Path, host: str, at: str, values: Mapping[str, Any]) -> None:
-    """Put down, before anything is set, how it is taken back. What was recorded before stays the oldest state."""
+    """Record how to undo values, before they are set. An earlier record is kept, as it has the oldest state."""
     back: Values = recorded_values(folder)
     for subject, options in values.items():
         old = back.get(subject, {"set": {}, "only_from": {}})
@@ -43,7 +43,7 @@ def record(folder: pathlib.Path, host: str, at: str, values: Mapping[str, Any]) 
 
 
 def forget(folder: pathlib.Path, host: str, at: str, subjects: Iterable[str]) -> None:
-    """These are as they were: nothing of them is to be taken back any more."""
+    """Remove guests that are restored: nothing of them is left to undo."""
     gone = set(subjects)
     _write(folder, host, at, {subject: options for subject, options in recorded_values(folder).items()
                               if subject not in gone})

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""At which nodes each guest goes: what is right stays, then guests with GPUs in turn, then the others."""
+"""Assign nodes to guests: well-placed guests stay, then guests with GPUs choose in turn, then the others."""
 from __future__ import annotations
 
 from collections import Counter
@@ -16,8 +16,8 @@ from .topology import Topology
 
 
 class Assignment(NamedTuple):
-    """`staying` keep what they have. `own`: guests with cores of their own, in the order in which they choose.
-    `together`: those for which there was no room, with the nodes whose rest they share."""
+    """`staying` keep their place. `own`: guests with dedicated cores, in the order in which they choose. `together`:
+    guests for which there was no room, with the nodes whose remaining cores they share."""
 
     room: Room
     staying: list[Guest]
@@ -26,9 +26,9 @@ class Assignment(NamedTuple):
 
 
 def assign(there: Situation, movable: Collection[str], anew: bool = False, near: bool = False) -> Assignment:
-    """`movable`: subjects of the guests that may be placed. `anew`: of those without GPUs none stays as it is right,
-    so that they leave the nodes of the GPUs to those that need them. `near`: who finds no room at its GPUs shares their
-    nodes, and is not spread over others."""
+    """`movable`: subjects of the guests that may be placed. `anew`: well-placed guests without GPUs do not stay, so
+    that they leave the nodes of the GPUs to guests that need them. `near`: a guest that finds no room at its GPUs
+    shares their nodes instead of being spread over others."""
     room = Room(there)
     guests = sorted(there.guests, key=_urgency)
     staying = [guest for guest in guests if guest.subject not in movable]
@@ -52,12 +52,12 @@ def assign(there: Situation, movable: Collection[str], anew: bool = False, near:
 
 
 def _urgency(guest: Guest) -> tuple:
-    """Guests with GPUs choose first, then those that need most."""
+    """Sort key: guests with GPUs choose first, then those that need most."""
     return not guest.gpus, -len(guest.gpus), -guest.vcpus, -(guest.memory_mib or 0), guest.order
 
 
 def homes(guest: Guest, top: Topology) -> dict[int, int]:
-    """The nodes with CPUs that are nearest to its GPUs, those with most GPUs first: `{node: GPUs}`."""
+    """The nodes with CPUs nearest to its GPUs, those with most GPUs first: `{node: GPUs}`."""
     if not guest.gpus:
         return {}
     counts = Counter(top.near(node) for _bdf, node in guest.gpus if node is not None)
@@ -65,12 +65,12 @@ def homes(guest: Guest, top: Topology) -> dict[int, int]:
 
 
 def could_hold(guest: Guest, nodes: Iterable[int], top: Topology) -> bool:
-    """Whether nodes would have enough memory for a guest if they were empty: else it lies elsewhere, bound or not."""
+    """Whether nodes would have enough memory for a guest if empty: otherwise its memory is elsewhere, bound or not."""
     return sum(top.nodes[node].capacity_mib for node in nodes) >= wanted_memory(guest, top)
 
 
 def is_right(guest: Guest, there: Situation) -> bool:
-    """Whether a guest has CPUs enough beside all its GPUs, or at one node, and its memory there as well."""
+    """Whether a guest has enough CPUs near all its GPUs, or at one node, and its memory there as well."""
     top, now = there.topology, guest.now
     if now.cpus is None or not now.cpus <= top.all_cpus or len(now.cpus) < guest.vcpus:
         return False
@@ -87,7 +87,7 @@ def _parts(guest: Guest, room: Room, stay_near: bool) -> list[Part] | None:
             return parts
     by_distance = _nodes(guest, room, near)
     packages = {top.nodes[node].package for node in near}
-    # A node of the same socket is nearer than two nodes; so is any node for a guest without GPUs.
+    # A node of the same socket is nearer than two nodes; for a guest without GPUs any node is.
     for node in by_distance:
         beside = not near or node in near or (top.nodes[node].package in packages and None not in packages)
         parts = room.whole(guest, node) if beside else None
@@ -101,7 +101,7 @@ def _parts(guest: Guest, room: Room, stay_near: bool) -> list[Part] | None:
 
 
 def _nodes(guest: Guest, room: Room, near: dict[int, int]) -> list[int]:
-    """All nodes in the order in which a guest would have them."""
+    """All nodes in a guest's order of preference."""
     top = room.top
     has_now = set() if guest.now.cpus is None else set(top.shares(guest.now.cpus))
     if near:
@@ -111,7 +111,7 @@ def _nodes(guest: Guest, room: Room, near: dict[int, int]) -> list[int]:
 
 
 def _shared_parts(guest: Guest, room: Room) -> list[Part]:
-    """Where a guest shares CPUs: at its GPUs, else where fewest ask for the rest."""
+    """Where a guest shares CPUs: at its GPUs, otherwise where the demand for the remaining cores is lowest."""
     near = homes(guest, room.top)
     if not near:
         near = {min(room.top.nodes, key=lambda node: (room.shared[node] - room.threads(node), node)): 1}

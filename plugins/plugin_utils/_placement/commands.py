@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""How a proposed place is put into effect and taken back: lines to paste, and when they take effect."""
+"""Commands that apply and undo a proposed place, as lines to paste, and when they take effect."""
 from __future__ import annotations
 
 import re
@@ -16,13 +16,13 @@ from .place import Guest, Place
 NEXT_START = "at its next start"
 _CONFIGURED = f"{NEXT_START}: its configuration says so already"
 _AT_ONCE = "at once for its CPUs; memory that it has stays where it is until it is started anew"
-_ENGINE_ID = re.compile(r"[0-9a-f]{12}")        # of Docker, Podman and what is like them
+_ENGINE_ID = re.compile(r"[0-9a-f]{12}")        # of Docker, Podman and similar engines
 _ALL = '"$(cat /sys/devices/system/cpu/online)"'
 
 
 class Commands(NamedTuple):
-    """`commands` and `undo` are lines for a root shell; where `edit` names a file they are lines of that file. `when`
-    says when they take effect."""
+    """`commands` and `undo` are lines for a root shell, or lines of the file that `edit` names. `when` says when they
+    take effect."""
 
     commands: list[str]
     undo: list[str]
@@ -41,7 +41,7 @@ def _vm(guest: Guest, place: Place) -> Commands:
     if not options.names:
         return Commands([], [], _CONFIGURED)
     back = shlex.join(qm.undo(guest, options).words(guest.id))
-    # What a running VM cannot take at once waits in its configuration, and --revert drops it from there.
+    # Options that a running VM cannot apply at once stay pending, and --revert drops them.
     revert = [shlex.join(["qm", "set", guest.id, "--revert", ",".join(options.names)]) + "    # before its next start",
               back + "    # after it"]
     return Commands([shlex.join(options.words(guest.id))], revert if guest.running else [back], NEXT_START)
@@ -70,7 +70,7 @@ def _process(guest: Guest, place: Place) -> Commands:
         return Commands([f"docker update --cpuset-cpus {cpus} {name}    # podman update, where it is Podman's"],
                         [f"docker update --cpuset-cpus {old or _ALL} {name}"], _AT_ONCE)
     if guest.id.endswith((".service", ".scope", ".slice")):
-        # A scope ends with what is in it, so systemd keeps nothing of it.
+        # A scope ends with its processes, so systemd keeps nothing of it.
         words = "systemctl set-property" + (" --runtime" if guest.id.endswith(".scope") else "")
         return Commands([f"{words} {name} AllowedCPUs={cpus}"], [f"{words} {name} AllowedCPUs={old or ''}"], _AT_ONCE)
     return Commands([f"taskset --all-tasks --cpu-list --pid {cpus} {pid}" for pid in guest.pids],
@@ -79,5 +79,5 @@ def _process(guest: Guest, place: Place) -> Commands:
 
 
 def memory_nodes(place: Place) -> str | None:
-    """The nodes that are proposed for its memory, as a list; of what is not bound those of its CPUs."""
+    """The nodes proposed for its memory, as a list; for memory that is not bound, the nodes of its CPUs."""
     return format_cpulist(part.node for part in place.parts) if place.parts else place.memory_list

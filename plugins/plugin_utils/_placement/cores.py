@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Which cores of its nodes each guest gets: whole ones, of few last-level caches, fast ones first."""
+"""Select the cores of its nodes for each guest: whole cores, few last-level caches, fast cores first."""
 from __future__ import annotations
 
 import math
@@ -12,11 +12,11 @@ from .assign import Assignment
 from .place import Guest, Part, Place
 from .topology import Core
 
-_LEFT_TO_HOST = 16      # one core in so many is given to no guest that has enough without it
+_LEFT_TO_HOST = 16      # one core in this many is reserved from guests that have enough without it
 
 
 def places(found: Assignment) -> dict[str, Place] | None:
-    """The place of every guest by its subject; None where the cores of a node do not suffice after all."""
+    """The place of every guest by subject; None if the cores of a node do not suffice after all."""
     top = found.room.top
     result = {guest.subject: guest.now for guest in found.staying}
     parts = [(guest, part) for guest, own in found.own for part in own]
@@ -32,14 +32,14 @@ def places(found: Assignment) -> dict[str, Place] | None:
         result[guest.subject] = _place(guest, _cpus(chosen[guest.subject]), own)
     rest = {node: _cpus(_rest(found, free, node)) for node in free} if found.together else {}
     for guest, shared in found.together:
-        # One node in most cases: then all that share it have the same set, which is hashed once.
+        # One node in most cases: then all guests that share it have the same set, which is hashed once.
         cpus = rest[shared[0].node].union(*(rest[part.node] for part in shared[1:]))
         result[guest.subject] = _place(guest, cpus, shared) if cpus else guest.now
     return result
 
 
 def _rest(found: Assignment, free: Mapping[int, list[Core]], node: int) -> Iterable[Core]:
-    """What guests without cores of their own share: what is left of a node, all of it where that is too little."""
+    """The cores shared by guests without dedicated ones: what is left of a node, or all of it if that is too little."""
     wanted = sum(part.vcpus for _guest, parts in found.together for part in parts if part.node == node)
     enough = sum(len(core.cpus) for core in free[node]) >= wanted
     return free[node] if enough else found.room.whole_nodes[node]
@@ -50,7 +50,7 @@ def _cpus(cores: Iterable[Core]) -> frozenset[int]:
 
 
 def _place(guest: Guest, cpus: frozenset[int], parts: list[Part]) -> Place:
-    """Memory that is not bound anew stays bound as it is; a container's cpuset.mems follows its CPUs."""
+    """A place. Memory that is not bound anew keeps its binding; a container's cpuset.mems follows its CPUs."""
     if all(part.memory_mib for part in parts):
         return Place(cpus, {part.node: part.memory_mib for part in parts}, True, tuple(parts))
     if guest.reserved is None or guest.kind == "vm":
@@ -59,7 +59,7 @@ def _place(guest: Guest, cpus: frozenset[int], parts: list[Part]) -> Place:
 
 
 def _core_counts(found: Assignment, parts: list[tuple[Guest, Part]]) -> list[int]:
-    """How many cores each part gets: as many as its threads need, or one a vCPU where so many are left."""
+    """The number of cores for each part: enough for its threads, or one per vCPU if so many are left."""
     top = found.room.top
     counts = [math.ceil(part.vcpus / top.threads) for _guest, part in parts]
     crowded = {part.node for _guest, shared in found.together for part in shared}
@@ -77,10 +77,9 @@ def _core_counts(found: Assignment, parts: list[tuple[Guest, Part]]) -> list[int
 
 
 def pick(free: list[Core], cores: int, vcpus: int, threads: int) -> list[Core] | None:
-    """Take `cores` of the free ones, and more until each vCPU has a thread; None where there are not enough.
+    """Take `cores` of the free ones, and more until each vCPU has a thread; None if there are not enough.
 
-    Cores of one kind where one kind has enough, the fastest first. Of the caches the one that is filled best, else the
-    emptiest one first.
+    The cores are of one kind if possible, the fastest first. Prefer the cache that is filled best, then the emptiest.
     """
     for kind in [*sorted({core.kind for core in free}), None]:
         candidates = [core for core in free if kind is None or core.kind == kind]

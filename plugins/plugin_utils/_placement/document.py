@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""placement.json: where each guest of a host is, where it would better be, the commands, and what they cost."""
+"""placement.json: the present and the proposed place of each guest of a host, the commands, and their cost."""
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -21,9 +21,9 @@ FILE = "placement.json"
 
 
 def placement(host: str, document: Mapping[str, Any]) -> dict[str, Any]:
-    """Of an audit document: schemas/placement.json explains the keys.
+    """Make placement.json from an audit document; schemas/placement.json explains the keys.
 
-    Where it rests on facts that a recording does not have, nothing is proposed, and `lacking` says why.
+    If it depends on facts that a recording does not have, nothing is proposed, and `lacking` says why.
     """
     found = recorded(lambda: without_gaps(_placement(host, {**document, "facts": with_gaps(document["facts"])})))
     if not isinstance(found, Gap):
@@ -68,7 +68,7 @@ def _place(place: Place) -> dict[str, Any]:
 
 
 def _free_cores(there: Situation, proposal: Proposal) -> dict[str, int]:
-    """Cores of each node that no guest is bound to; a guest that is bound to none may use them all."""
+    """The cores of each node that no guest is bound to; guests without a binding may use them all."""
     top = there.topology
     taken = {top.core_of[cpu] for place in proposal.places.values() if place.cpus is not None
              and not place.cpus >= top.all_cpus for cpu in place.cpus & top.all_cpus}

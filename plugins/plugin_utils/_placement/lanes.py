@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The lines of placement.svg: for each guest and node the cores that it may use there, and its memory."""
+"""The rows of placement.svg: for each guest and node, the cores that it may use there, and its memory."""
 from __future__ import annotations
 
 import re
@@ -21,14 +21,14 @@ _CACHE_GAP, _BAR = 3.0, 10.0
 
 
 class Lane(NamedTuple):
-    """`now` or `proposed`, and what stands above it."""
+    """`now` or `proposed`, and the heading above it."""
 
     which: str
     words: str
 
 
 class There(NamedTuple):
-    """What a guest has at one node: CPUs (empty: none), whether it may use any CPU of the host, whether the node is far
+    """A guest at one node: its CPUs (empty: none), whether it may use any CPU of the host, whether the node is far
     from all its GPUs, its memory in words."""
 
     cpus: frozenset[int]
@@ -38,7 +38,7 @@ class There(NamedTuple):
 
 
 class Row(NamedTuple):
-    """One guest at one node, by the lane."""
+    """One guest at one node, by lane."""
 
     label: str
     gpus: str
@@ -46,7 +46,7 @@ class Row(NamedTuple):
 
 
 def rows_of(node: Node, there: Situation, document: Mapping[str, Any]) -> list[Row]:
-    """The guests that have CPUs, memory or GPUs at a node, today or as proposed; those never bound come last."""
+    """The guests with CPUs, memory or GPUs at a node, now or as proposed; those that are never bound come last."""
     known = {guest.subject: guest for guest in there.guests}
     own = frozenset(cpu for core in node.cores for cpu in core.cpus)
     texts = {entry[which]["cpus"] for entry in document["guests"] for which in ("now", "proposed")}
@@ -67,7 +67,7 @@ def rows_of(node: Node, there: Situation, document: Mapping[str, Any]) -> list[R
 
 
 def _memory(entry: Mapping[str, Any], which: str, guest: Guest | None) -> dict[int, str]:
-    """In words by node: what is known in GiB, else that some is there."""
+    """Memory in words by node: the amount in GiB if known, otherwise that there is some."""
     parts = [re.fullmatch(r"cpus=.*,hostnodes=(\d+),memory=(\d+),policy=\w+", words)
              for words in entry[which]["virtual_nodes"]]
     if any(parts):
@@ -82,12 +82,12 @@ def _gib(mib: int) -> str:
 
 
 def _cut(words: str) -> str:
-    """As much of a name as there is room for."""
+    """A name, truncated to the available width."""
     return words if len(words) <= 18 else words[:17] + "…"
 
 
 def lane_shapes(place: There, node: Node, x: float, y: float) -> Iterator[Shape]:
-    """Grey for each L3 cache, and over it the cores that a guest may use."""
+    """Grey boxes for the L3 caches, and over them the cores that a guest may use."""
     cell, starts = _scale(node.cores)
     for cores in _runs(node.cores, lambda core: core.cache):
         first, last = cores[0], cores[-1]
@@ -102,7 +102,7 @@ def lane_shapes(place: There, node: Node, x: float, y: float) -> Iterator[Shape]
 
 
 def _scale(cores: tuple[Core, ...]) -> tuple[float, list[float]]:
-    """The width of a core, and where each begins: with a gap where another cache does."""
+    """The width of a core and the position of each, with a gap between caches."""
     gaps = sum(one.cache != other.cache for one, other in zip(cores, cores[1:]))
     gap = min(_CACHE_GAP, LANE_WIDTH / 4 / max(1, gaps))
     cell = (LANE_WIDTH - gaps * gap) / len(cores)
@@ -115,7 +115,7 @@ def _scale(cores: tuple[Core, ...]) -> tuple[float, list[float]]:
 
 
 def _runs(cores: Iterable[Core], kind: Any, numbers: list[int] | None = None) -> Iterator[list[int]]:
-    """Numbers of cores that follow each other and are of one kind."""
+    """Consecutive numbers of cores of one kind."""
     run: list[int] = []
     before: Any = None
     for place, core in enumerate(cores):

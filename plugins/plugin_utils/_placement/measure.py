@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""How good the placement of all guests of a host is: five figures, the first one that differs decides."""
+"""Rate the placement of all guests of a host by five figures; the first one that differs decides."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
@@ -13,12 +13,12 @@ from .topology import LOCAL_DISTANCE, Topology
 
 
 class Measure(NamedTuple):
-    """Less is better, and the first figure counts first.
+    """Lower is better, and figures are compared in this order.
 
-    shared_vcpus: vCPUs that share a core with those of another guest, or a thread with those of their own, while other
-    cores are free. gpu_distance, memory_distance: means of NUMA distances, 10 for the same node. nodes_spanned,
-    caches_spanned: over how many nodes and last-level caches the guests' CPUs lie, all guests added; None for caches
-    where the kernel does not tell them.
+    shared_vcpus: vCPUs that share a core with another guest's vCPU, or a thread with one of their own guest, while
+    other cores are free. gpu_distance, memory_distance: mean NUMA distances, 10 within a node. nodes_spanned,
+    caches_spanned: the number of nodes and last-level caches with CPUs of a guest, summed over guests; None for caches
+    if the kernel does not report them.
     """
 
     shared_vcpus: float
@@ -33,7 +33,7 @@ class Measure(NamedTuple):
 
 
 class Own(NamedTuple):
-    """What one guest adds to a measure, apart from what it shares: distances and counts as there."""
+    """What one guest contributes to a measure, apart from sharing: distances and counts as in Measure."""
 
     gpus: int
     gpu_distance: float
@@ -50,7 +50,7 @@ def own(top: Topology, guest: Guest, place: Place) -> Own:
 
 
 def measure(top: Topology, placed: Iterable[tuple[Guest, Place]]) -> Measure:
-    """Of guests and where each of them is, or would be."""
+    """The measure of guests, each with its present or proposed place."""
     placed = list(placed)
     owned = [own(top, guest, place) for guest, place in placed]
     return Measure(round(_shared(top, placed), 2), _mean((one.gpus, one.gpu_distance) for one in owned),
@@ -69,10 +69,10 @@ def _mean(weighted: Iterable[tuple[float, float]]) -> float | None:
 
 
 def _shared(top: Topology, placed: Iterable[tuple[Guest, Place]]) -> float:
-    """A bound guest's vCPUs are spread evenly over the cores that it may use; one that is not bound finds free threads.
+    """A bound guest's vCPUs are spread evenly over the cores it may use; a guest without a binding finds free threads.
 
-    On a core that more than one vCPU keeps busy those share that do not belong to the guest with most of them there: a
-    guest's own vCPUs may have a thread each. Never more share than there are cores free.
+    If more than one vCPU keeps a core busy, those share that do not belong to the guest with most vCPUs on it: vCPUs of
+    one guest may have a thread each. At most as many are counted as there are free cores.
     """
     total, most = [0.0] * len(top.cores), [0.0] * len(top.cores)
     unbound, too_many = 0.0, 0
@@ -94,8 +94,8 @@ def _shared(top: Topology, placed: Iterable[tuple[Guest, Place]]) -> float:
 
 
 def _gpu_distance(top: Topology, at: Mapping[int, float], gpus: list[int]) -> float:
-    """The mean distance if each GPU is served by an equal part of the CPUs, the nearest ones first. So a guest with
-    GPUs at two nodes is near to them only if it has CPUs at both."""
+    """The mean distance if each GPU is served by an equal part of the CPUs, the nearest ones first. A guest with GPUs
+    at two nodes is therefore near to them only if it has CPUs at both."""
     cpus, wanted = dict(at), {node: gpus.count(node) / len(gpus) for node in sorted(set(gpus))}
     found = 0.0
     for distance, node, gpu in sorted((top.distance(node, gpu), node, gpu) for node in cpus for gpu in wanted):
@@ -107,7 +107,7 @@ def _gpu_distance(top: Topology, at: Mapping[int, float], gpus: list[int]) -> fl
 
 
 def _memory_distance(top: Topology, at: Mapping[int, float], memory: Mapping[int, int] | None) -> float:
-    """From any of its CPUs to any of its memory: Proxmox VE binds a virtual CPU to no node, so each may use all."""
+    """From any of its CPUs to any of its memory: Proxmox VE binds no virtual CPU to a node, so each may use all."""
     total = sum(memory.values()) if memory else 0
     lies = {node: size / total for node, size in memory.items()} if memory and total else at
     return sum(share * part * top.distance(node, other) for node, share in at.items()

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""placement.svg: sockets, nodes, caches, devices and guests of a host; today's placement left of the proposed one."""
+"""placement.svg: sockets, nodes, caches, devices and guests of a host; the present placement and the proposed one."""
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ _LEGEND = ("Bars: cores that a guest may use, half as high where it has one thre
 
 
 class Device(NamedTuple):
-    """A GPU or a network card: its name, whose it is, the switch above it."""
+    """A GPU or a network card: its name, its owner, the switch above it."""
 
     name: str
     owner: str
@@ -27,7 +27,7 @@ class Device(NamedTuple):
 
 
 def placement_drawing(document: Mapping[str, Any], facts: Mapping[str, Any]) -> Drawing:
-    """`document` is a placement.json, `facts` those that it was made of."""
+    """`document` is a placement.json, `facts` those it was made from."""
     there = situation(facts)
     lanes = [Lane("now", "today")]
     if any(guest["changed"] for guest in document["guests"]):
@@ -60,7 +60,7 @@ def _packages(there: Situation) -> list[tuple[int | None, list[Node]]]:
 
 def _node(node: Node, there: Situation, document: Mapping[str, Any], facts: Mapping[str, Any], lanes: list[Lane],
           shapes: list[Shape], y: float, width: float) -> float:
-    """Draw a node from `y` on; where it ends."""
+    """Draw a node starting at `y`; return where it ends."""
     top, x = y, EDGE * 2
     cpus = sum(len(core.cpus) for core in node.cores)
     size = "" if node.memory_mib is None else f", {node.memory_mib >> 10} GiB"
@@ -99,7 +99,7 @@ def _row(row: Row, node: Node, lanes: list[Lane], x: float, y: float) -> list[Sh
 # -- devices ----------------------------------------------------------------------------------------------------------
 
 def _devices_of(node: Node, there: Situation, document: Mapping[str, Any], facts: Mapping[str, Any]) -> list[Device]:
-    """GPUs with whoever has them, those behind one switch together; then network cards."""
+    """GPUs with their owners, grouped by switch, then network cards."""
     owners: dict[str, list[str]] = {}
     for guest in document["guests"]:
         for gpu in guest["gpus"]:
@@ -120,7 +120,7 @@ def _devices_of(node: Node, there: Situation, document: Mapping[str, Any], facts
 
 
 def _devices(devices: list[Device], shapes: list[Shape], x: float, y: float, width: float) -> float:
-    """Boxes from left to right, in as many lines as they take; a frame around those behind one switch."""
+    """Boxes from left to right on as many lines as needed; those behind one switch have a frame."""
     groups: dict[tuple[str, str], list[Device]] = {}
     for device in devices:
         groups.setdefault((device.switch or "", "" if device.switch else device.name), []).append(device)

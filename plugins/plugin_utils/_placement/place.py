@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What a placement is: the CPUs of a guest, and the nodes of its memory."""
+"""The types of a placement: the CPUs of a guest, and the nodes of its memory."""
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from ...module_utils._kernel.cpulist import format_cpulist
 
 
 class Part(NamedTuple):
-    """What a guest gets at one node: how many of its virtual CPUs, how much of its memory."""
+    """A guest's share of one node: the number of its virtual CPUs, and the amount of its memory."""
 
     node: int
     vcpus: int
@@ -20,9 +20,9 @@ class Part(NamedTuple):
 
 
 class Place(NamedTuple):
-    """`cpus` is None where a guest may run on any. `memory` is by node, in MiB: where it lies or will lie, None where
-    it lies wherever the CPUs are that touch it first. `bound`: the configuration binds it there. `parts` is what is
-    proposed, a virtual node each for a VM; empty for what a guest has now."""
+    """`cpus` is None if a guest may run on any. `memory` is by node in MiB, present or future; None if it is allocated
+    where the CPUs are that touch it first. `bound`: the configuration binds it. `parts` is the proposal, one virtual
+    node each for a VM; empty for the present place."""
 
     cpus: frozenset[int] | None
     memory: Mapping[int, int] | None = None
@@ -35,13 +35,13 @@ class Place(NamedTuple):
 
     @property
     def memory_list(self) -> str | None:
-        """The nodes that hold memory, as a list; None where nobody knows."""
+        """The nodes that hold memory, as a list; None if unknown."""
         holding = [node for node, size in (self.memory or {}).items() if size]
         return format_cpulist(holding) or None
 
 
 class VirtualNode(NamedTuple):
-    """`numaN` of a VM as it is configured; lists in the kernel's form."""
+    """A configured `numaN` of a VM; lists in the kernel's format."""
 
     key: str
     cpus: str | None
@@ -51,7 +51,7 @@ class VirtualNode(NamedTuple):
 
 
 class Configured(NamedTuple):
-    """What a guest's configuration says of its placement now: lists in the kernel's form, None for what is not set."""
+    """The placement in a guest's configuration: lists in the kernel's format, None for options that are not set."""
 
     cpus: str | None
     memory_nodes: str | None
@@ -62,11 +62,10 @@ class Configured(NamedTuple):
 
 
 class Guest(NamedTuple):
-    """A guest, or processes that hold GPUs. `vcpus` is what it keeps busy at most, `memory_mib` what it may fill, None
-    where nobody knows; `gpus` are addresses with their nodes, None for one whose node the firmware does not tell.
-    `reserved`: MiB of each node that its configuration binds, whether it has taken them or not. `left_alone` is why
-    nothing else is proposed for it. `has_limit`: `vcpus` is its own, not threads of the host that it is bound to or
-    shares."""
+    """A guest, or processes that use GPUs. `vcpus` is the most it keeps busy, `memory_mib` the most it may use, None if
+    unknown; `gpus` are addresses with their nodes, None for a node that the firmware does not report. `reserved`: MiB
+    of each node that its configuration binds, allocated or not. `left_alone` is why no other place is proposed for it.
+    `has_limit`: `vcpus` is a limit of its own, not the number of host threads that it is bound to or shares."""
 
     subject: str
     name: str | None
@@ -93,5 +92,5 @@ class Guest(NamedTuple):
 
     @property
     def order(self) -> tuple[str, int, str]:
-        """Guests by number, not by letters."""
+        """Sort key: guests by number instead of alphabetically."""
         return self.kind, int(self.id) if self.kind != "process" else 0, self.id

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The placement that is proposed for all guests of a host at once: never worse than what they have."""
+"""Propose a placement for all guests of a host together: never worse than the present one."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -20,7 +20,7 @@ Places = Mapping[str, Place]
 
 
 class Proposal(NamedTuple):
-    """`places` by subject; a guest that keeps what it has is there with just that."""
+    """`places` by subject; a guest without a change has its present place there."""
 
     places: Places
     now: Measure
@@ -31,7 +31,7 @@ class Proposal(NamedTuple):
 
 
 def propose(there: Situation) -> Proposal:
-    """The best of a few plans by the measure; of equal ones that which changes fewest guests."""
+    """The best of a few plans by the measure; among equal ones, the one that changes fewest guests."""
     best = {guest.subject: guest.now for guest in there.guests}
     now = least = _measure(there, best)
     for plan in _plans(there):
@@ -47,7 +47,7 @@ def _measure(there: Situation, plan: Places) -> Measure:
 
 
 def _plans(there: Situation) -> Iterator[Places]:
-    """All guests, or those with GPUs only, in the ways of assign(); those with GPUs anywhere at their nodes."""
+    """Plans for all guests, or those with GPUs, with each option of assign(); GPU guests anywhere at their nodes."""
     free = [guest for guest in there.guests if guest.left_alone is None and guest.vcpus]
     with_gpus = [guest for guest in free if homes(guest, there.topology)]
     for movable, anew, near in product((free, with_gpus), (False, True), (False, True)):
@@ -68,7 +68,7 @@ def _at_their_nodes(there: Situation, guests: Iterable[Guest]) -> dict[str, Plac
 
 
 def _overfills(there: Situation, plan: Places, before: Places) -> bool:
-    """Whether a node has to give more memory than it has: at all where memory is bound anew, else more than before."""
+    """Whether a node would need more memory than it has: for memory bound anew at all, otherwise more than now."""
     asked, asked_before = _memory(there, plan), _memory(there, before)
     anew = {part.node for place in plan.values() for part in place.parts}
     return any(asked.get(node.id, 0) > max(node.capacity_mib, 0 if node.id in anew else asked_before.get(node.id, 0))
@@ -84,7 +84,7 @@ def _memory(there: Situation, plan: Places) -> dict[int, int]:
 
 
 def _without_needless(there: Situation, plan: Places, figures: Measure) -> Places:
-    """The plan without changes that gain nothing, as each costs somebody a restart."""
+    """The plan without changes that gain nothing, as each of them costs a restart."""
     for guest in there.guests:
         place = plan[guest.subject]
         if place == guest.now or (not figures.shared_vcpus and _is_nearer(there, guest, place)):

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The options of `qm set` that place a VM, and those that take it back (man qm; docs/placement.md has the sources)."""
+"""The options of `qm set` that place a VM, and those that undo it (man qm; sources in docs/placement.md)."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
@@ -12,7 +12,7 @@ from .place import Guest, Part, Place, VirtualNode
 
 
 class Options(NamedTuple):
-    """What to set, by the name of the option without its dashes, and which options to delete."""
+    """The options to set, by name without dashes, and the options to delete."""
 
     set: Mapping[str, str]
     delete: tuple[str, ...]
@@ -30,7 +30,7 @@ class Options(NamedTuple):
 
 
 def options(guest: Guest, place: Place) -> Options:
-    """What makes a place a VM's configuration; nothing where it is so already."""
+    """The options that apply a place to a VM; empty if they are set already."""
     said = guest.configured
     wanted = {} if place.cpus is None else {"affinity": place.cpu_list or ""}
     delete: list[str] = []
@@ -43,21 +43,21 @@ def options(guest: Guest, place: Place) -> Options:
 
 
 def guarded(guest: Guest, changed: Options) -> dict[str, dict[str, str | None]]:
-    """The same as guest_placement takes it: `{set, only_from}`, None for an option that is not set."""
+    """The same in the form of guest_placement: `{set, only_from}`, None for an option that is not set."""
     now = current(guest)
     return {"set": {name: changed.set.get(name) for name in changed.names},
             "only_from": {name: now.get(name) for name in changed.names}}
 
 
 def undo(guest: Guest, changed: Options) -> Options:
-    """What brings back the values that the configuration has now."""
+    """The options that restore the present configuration."""
     now = current(guest)
     names = [name for name in changed.names if name in now]
     return Options({name: now[name] for name in names}, tuple(name for name in changed.names if name not in now))
 
 
 def current(guest: Guest) -> dict[str, str]:
-    """The options of a VM that are set now, as qm takes them. `numa: 0` is as if it were not set."""
+    """The options of a VM that are set now, as qm spells them. `numa: 0` counts as not set."""
     said = guest.configured
     found = {} if said.cpus is None else {"affinity": said.cpus}
     if said.numa:
@@ -66,7 +66,7 @@ def current(guest: Guest) -> dict[str, str]:
 
 
 def virtual_nodes(parts: Iterable[Part]) -> list[str]:
-    """`cpus=0-15,hostnodes=0,memory=65536,policy=bind` for each part: the vCPUs in their order, all of them."""
+    """`cpus=0-15,hostnodes=0,memory=65536,policy=bind` for each part; the parts cover all vCPUs in order."""
     found, first = [], 0
     for part in parts:
         last = first + part.vcpus - 1

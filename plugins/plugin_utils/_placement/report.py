@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The section "Placement" of a host's report: where guests are, where they would better be, and the commands."""
+"""The section "Placement" of a host's report: present and proposed places of guests, and the commands."""
 from __future__ import annotations
 
 import pathlib
@@ -30,7 +30,7 @@ _GUEST_HEAD = ["guest", "name", "CPUs", "GPUs at", "runs on", "memory at", "prop
 
 
 def read(folder: pathlib.Path, facts: Mapping[str, Any]) -> Section | None:
-    """What placement.json in a host's folder says; None where there are no guests."""
+    """The section for placement.json in a host's folder; None if there are no guests."""
     document = host_folder.read_document(folder / FILE, SCHEMA)
     return section(document, facts) if document and (document["guests"] or document["lacking"]) else None
 
@@ -48,7 +48,7 @@ def section(document: Mapping[str, Any], facts: Mapping[str, Any]) -> Section:
 
 
 def summary(document: Mapping[str, Any]) -> str | None:
-    """One line about a proposal, for a terminal; None where nothing else is proposed."""
+    """One line about the proposal for a terminal; None if nothing changes."""
     changed = sum(guest["changed"] for guest in document["guests"])
     if not changed:
         return None
@@ -114,7 +114,7 @@ def _number(figure: float | None) -> str:
 
 
 def _blocks(changed: Iterable[Mapping[str, Any]]) -> Iterable[Block]:
-    """All commands in one block, and one a file: what is pasted together stands together."""
+    """All commands in one block, and one block per file, so that each can be pasted at once."""
     commands = [guest for guest in changed if guest["commands"] and guest["edit"] is None]
     if commands:
         yield Block("Do", "sh", [line for guest in commands for line in guest["commands"]])

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What there is to be placed on a host, from its facts: the topology, and each guest with what it has now."""
+"""The input of a placement, from a host's facts: the topology, and each guest with its present place."""
 from __future__ import annotations
 
 from collections import Counter
@@ -14,16 +14,15 @@ from .._derive.reading import value
 from .place import Configured, Guest, Place, VirtualNode
 from .topology import Topology, topology
 
-# Changes that wait for the next start and that numaN and affinity would have to agree with.
+# Changes pending until the next start; numaN and affinity would have to agree with them.
 _PENDING = frozenset(("affinity", "cores", "delete", "hugepages", "memory", "numa", "sockets", "vcpus",
                       *(f"numa{number}" for number in range(8))))
 
 
 class Situation(NamedTuple):
-    """`usable` are the CPUs that guests may be given: those that the kernel was told to isolate are somebody's plan.
-    `lacking` says why nothing can be proposed, None where something can. `old_cgroups`: the host runs the first
-    version of control groups. `left_out` are guests that do not run, do not start with the host, and have no GPU of
-    their own."""
+    """`usable` are the CPUs available to guests: CPUs isolated by the kernel command line serve another purpose.
+    `lacking` says why nothing can be proposed, or is None. `old_cgroups`: the host uses control groups version 1.
+    `left_out` are guests that do not run, do not start with the host, and have no GPU to themselves."""
 
     topology: Topology
     guests: tuple[Guest, ...]
@@ -34,7 +33,7 @@ class Situation(NamedTuple):
 
 
 def situation(facts: Mapping[str, Any]) -> Situation:
-    """Of a host's facts; nothing is read here."""
+    """The situation from a host's facts; nothing is read here."""
     top = topology(facts)
     isolated = _list(value(facts["cpu"]["isolated"]))
     usable = top.all_cpus - isolated or top.all_cpus
@@ -70,7 +69,7 @@ def _guests(facts: Mapping[str, Any], top: Topology, claimed: Mapping[str, Any],
 
 
 def _left_out(facts: Mapping[str, Any], claimed: Mapping[str, Any]) -> list[str]:
-    """Guests that neither run nor start with the host; but for those whose GPUs wait for them alone."""
+    """Guests that neither run nor start with the host, except those with GPUs that no other guest has."""
     starts = {f"{kind}:{guest['id']}" for kind, part in (("lxc", "containers"), ("vm", "vms"))
               for guest in value(facts["guests"][part]) or [] if guest["onboot"]}
     starts |= {guest["guest"] for guest in value(facts["guests"]["ha"]) or [] if guest["state"] == "started"}
@@ -85,7 +84,7 @@ def _left_out(facts: Mapping[str, Any], claimed: Mapping[str, Any]) -> list[str]
 
 
 def gpus_by_owner(facts: Mapping[str, Any]) -> dict[str, list[tuple[str, int | None]]]:
-    """`{vm:200: [(address, node)]}`, also by `lxc:101` and by `pid:4711`; the node is None where nobody tells it."""
+    """`{vm:200: [(address, node)]}`, also by `lxc:101` and by `pid:4711`; the node is None if it is not reported."""
     found: dict[str, list[tuple[str, int | None]]] = {}
     for gpu in facts["gpus"]:
         node = value(gpu["numa_node"])
@@ -115,8 +114,8 @@ def _virtual_node(node: Mapping[str, Any]) -> VirtualNode:
 
 
 def demand(cores: int | None, bound: str | None, gpus: tuple, top: Topology, there: Mapping[int, int]) -> int:
-    """How many CPUs a guest keeps busy at most: those that it has; of a container without a limit those that it is
-    bound to, else its share of the CPUs at its GPUs, as if each GPU took the same. `there`: GPUs at each node."""
+    """The largest number of CPUs a guest keeps busy: its own; for a container without a limit those it is bound to,
+    otherwise its share of the CPUs at its GPUs, as if each GPU used the same. `there`: GPUs at each node."""
     if cores is not None:
         return cores
     if bound is not None:
@@ -140,7 +139,7 @@ def _left_alone(one: Mapping[str, Any], configured: Configured, gpus: tuple) -> 
 
 def _now(real: Mapping[str, Any] | None, configured: Configured, reserved: Mapping[int, int] | None,
          top: Topology) -> Place:
-    """Where a guest runs, or would as it is configured."""
+    """Where a guest runs, or would run by its configuration."""
     cpus = _list((value(real["cpus"]) if real else None) or configured.cpus)
     rows = value(real["memory"]) if real else None
     everywhere = not cpus or cpus >= top.all_cpus
@@ -148,8 +147,8 @@ def _now(real: Mapping[str, Any] | None, configured: Configured, reserved: Mappi
 
 
 def configured_memory(configured: Configured, memory_mib: int | None) -> dict[int, int] | None:
-    """`{node: MiB}` that the configuration binds, evenly over the nodes of one virtual node; None where it is free, and
-    where numaN stand there without `numa`: QEMU is handed none of them then (PVE/QemuServer/Memory.pm, config())."""
+    """`{node: MiB}` that the configuration binds, spread evenly over the host nodes of a virtual node; None if unbound,
+    and if there is numaN without `numa`: QEMU does not get them then (PVE/QemuServer/Memory.pm, config())."""
     found: dict[int, int] = {}
     parts = [(node.host_nodes, node.memory_mib or 0) for node in configured.virtual_nodes if configured.numa] or [
         (configured.memory_nodes, memory_mib or 0)]
@@ -163,7 +162,7 @@ def configured_memory(configured: Configured, memory_mib: int | None) -> dict[in
 
 
 def real_memory(rows: Iterable[Mapping[str, Any]] | None) -> dict[int, int] | None:
-    """`{node: MiB}` that is in use without the page cache; None where nothing is told, or nothing is in use."""
+    """`{node: MiB}` in use without the page cache; None if nothing is reported, or nothing is in use."""
     found = {row["node"]: (row["anon_kib"] + row["shmem_kib"] + row["hugetlb_kib"]) >> 10 for row in rows or ()}
     return {node: size for node, size in found.items() if size} or None
 
@@ -184,7 +183,7 @@ def _process(one: Mapping[str, Any], gpus: tuple, top: Topology, there: Mapping[
 
 
 def _list(text: str | None) -> frozenset[int]:
-    """The numbers of a list; none for a text that is none."""
+    """The numbers of a list; empty for an invalid text."""
     try:
         return frozenset(parse_cpulist(text or ""))
     except ValueError:

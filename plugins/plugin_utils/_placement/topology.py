@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What guests can be placed on: nodes with their cores, the threads of a core, last-level caches, memory, distances."""
+"""The topology for placement: nodes with their cores, threads, last-level caches, memory, distances."""
 from __future__ import annotations
 
 from collections import Counter
@@ -14,13 +14,13 @@ from ...module_utils._kernel.cpulist import parse_cpulist
 from .._derive.reading import value
 
 LOCAL_DISTANCE = 10         # of a node to itself: ACPI, System Locality Information Table
-_UNKNOWN_DISTANCE = 20      # REMOTE_DISTANCE of include/linux/topology.h, where the firmware tells none
-_HOST_SHARE, _HOST_LEAST_MIB = 20, 2048     # a twentieth of a node, at least 2 GiB, is left to the host
+_UNKNOWN_DISTANCE = 20      # REMOTE_DISTANCE of include/linux/topology.h, if the firmware reports none
+_HOST_SHARE, _HOST_LEAST_MIB = 20, 2048     # reserved for the host: a twentieth of a node, at least 2 GiB
 
 
 class Core(NamedTuple):
-    """One core: its threads that are online, its node, its last-level cache (None: not told), which kind of core (0
-    where all are alike, or for the fastest)."""
+    """One core: its online threads, its node, its last-level cache (None: not reported), its kind (0 if all cores are
+    alike, or for the fastest ones)."""
 
     cpus: tuple[int, ...]
     node: int
@@ -29,7 +29,7 @@ class Core(NamedTuple):
 
 
 class Node(NamedTuple):
-    """A NUMA node with CPUs. `memory_mib` is None where it could not be read."""
+    """A NUMA node with CPUs. `memory_mib` is None if it could not be read."""
 
     id: int
     package: int | None
@@ -39,20 +39,20 @@ class Node(NamedTuple):
 
     @property
     def capacity_mib(self) -> int:
-        """What guests may be given of its memory."""
+        """The memory available to guests."""
         return 0 if self.memory_mib is None else max(
             0, self.memory_mib - max(_HOST_LEAST_MIB, self.memory_mib // _HOST_SHARE))
 
 
 class Topology:
-    """`nodes` by their numbers. `has_numa` is False where the kernel has no nodes: then one stands for the host, and no
-    memory can be bound."""
+    """`nodes` by number. `has_numa` is False if the kernel has no nodes: then one node represents the host, and memory
+    cannot be bound."""
 
     def __init__(self, nodes: Iterable[Node], has_numa: bool, memory_only: Mapping[int, Mapping[int, int]]) -> None:
         self.nodes = {node.id: node for node in nodes}
         self.has_numa = has_numa
         self._memory_only = memory_only
-        # Of the lists of CPUs that were asked for: hundreds of guests have few of them, and are asked about again.
+        # Cache by CPU list: hundreds of guests have few different lists, which are looked up repeatedly.
         self._shares: dict[frozenset[int] | None, dict[int, float]] = {}
         self._caches: dict[frozenset[int] | None, int] = {}
         self._places: dict[frozenset[int], frozenset[int]] = {}
@@ -63,12 +63,12 @@ class Topology:
 
     @cached_property
     def core_of(self) -> dict[int, int]:
-        """The place in `cores` of each CPU."""
+        """The index in `cores` of each CPU."""
         return {cpu: place for place, core in enumerate(self.cores) for cpu in core.cpus}
 
     @cached_property
     def threads(self) -> int:
-        """Threads of the cores that have most."""
+        """The largest number of threads of a core."""
         return max((len(core.cpus) for core in self.cores), default=1)
 
     @cached_property
@@ -80,16 +80,16 @@ class Topology:
         return bool(self.cores) and all(core.cache is not None for core in self.cores)
 
     def distance(self, one: int, other: int) -> int:
-        """From a node to a node; either may be one of memory only."""
+        """The distance between two nodes; either may have memory only."""
         row = self.nodes[one].distances if one in self.nodes else self._memory_only.get(one, {})
         return LOCAL_DISTANCE if one == other else row.get(other, _UNKNOWN_DISTANCE)
 
     def near(self, node: int) -> int:
-        """The node with CPUs that is nearest to a node: itself, but for one of memory only."""
+        """The nearest node with CPUs: the node itself, unless it has memory only."""
         return node if node in self.nodes else min(self.nodes, key=lambda other: (self.distance(node, other), other))
 
     def shares(self, cpus: frozenset[int] | None) -> Mapping[int, float]:
-        """Which part of these CPUs is at which node, by cores; None stands for all CPUs."""
+        """The share of these CPUs at each node, by cores; None stands for all CPUs."""
         if cpus not in self._shares:
             cores = self._cores_of(cpus)
             counts = Counter(core.node for core in cores)
@@ -97,13 +97,13 @@ class Topology:
         return self._shares[cpus]
 
     def caches(self, cpus: frozenset[int] | None) -> int:
-        """How many last-level caches these CPUs have."""
+        """The number of last-level caches of these CPUs."""
         if cpus not in self._caches:
             self._caches[cpus] = len({core.cache for core in self._cores_of(cpus)})
         return self._caches[cpus]
 
     def places(self, cpus: frozenset[int]) -> frozenset[int]:
-        """The places in `cores` of these CPUs."""
+        """The indexes in `cores` of these CPUs."""
         if cpus not in self._places:
             self._places[cpus] = frozenset(self.core_of[cpu] for cpu in cpus if cpu in self.core_of)
         return self._places[cpus]
@@ -113,7 +113,7 @@ class Topology:
 
 
 def topology(facts: Mapping[str, Any]) -> Topology:
-    """Of a host's facts. CPUs that are offline are no part of it."""
+    """The topology from a host's facts; offline CPUs are left out."""
     described = facts["numa"]["nodes"]
     has_numa = any(node["cpus"] for node in described)
     if not has_numa:
@@ -131,7 +131,7 @@ def topology(facts: Mapping[str, Any]) -> Topology:
 
 
 def _groups(lists: Iterable[str]) -> dict[int, int]:
-    """The number of the group that each CPU is in: that of its first CPU."""
+    """The number of each CPU's group: the number of its first CPU."""
     found = {}
     for text in lists:
         cpus = parse_cpulist(text)
@@ -140,7 +140,7 @@ def _groups(lists: Iterable[str]) -> dict[int, int]:
 
 
 def _kinds(facts: Mapping[str, Any]) -> dict[int, int]:
-    """Which kind of core each CPU is, in the order of the facts: performance cores first."""
+    """The kind of core of each CPU, in the order of the facts: performance cores first."""
     return {cpu: place for place, kind in enumerate(facts["cpu"]["kinds"]) for cpu in parse_cpulist(kind["cpus"])}
 
 
