@@ -2,12 +2,12 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Unpacking a recorded host, whoever made the archive: it is taken for hostile.
+"""Unpack an archive with a recorded host, as untrusted input whoever made it.
 
-Only files, folders and links that stay inside come out of it; whatever else is in it, or too much of anything, and
-nothing is left of the folder. tools/unpack.py runs this file without Ansible: it imports nothing of this collection.
+Only files, folders and links that stay inside are unpacked; if the archive has anything else, or exceeds a limit, the
+folder is removed. tools/unpack.py runs this file without Ansible: it imports nothing of this collection.
 
-(tarfile's own filter for data makes a file of mode 0444 one of 0644, and whether a setting may be written is in that.)
+(tarfile's data filter turns mode 0444 into 0644, but the mode shows whether a setting is writable.)
 """
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 MARKER = ".gpuhost-sysroot"
-STREAM_LIMIT = 160 << 20    # bytes unpacked, heads and padding included; a recording has at most 64 MiB of files
-MEMBER_LIMIT = 50_000       # an audit of a host with 256 CPUs and 8 GPUs looks at about 15,000 files and folders
-DEPTH_LIMIT = 40            # folders one in another; in sysfs there are about 15
+STREAM_LIMIT = 160 << 20    # bytes unpacked, including headers and padding; a recording has at most 64 MiB of files
+MEMBER_LIMIT = 50_000       # an audit of a host with 256 CPUs and 8 GPUs reads about 15,000 files and folders
+DEPTH_LIMIT = 40            # nested folders; sysfs has about 15 levels
 LENGTH_LIMIT = 4000         # of a name or a link
 TIME_LIMIT = (1 << 32) - 1  # seconds since 1970
 
 
 class Refused(Exception):
-    """The archive is not what a recording is; the message says why."""
+    """The archive is not a valid recording; the message says why."""
 
 
 class Limited:
-    """A stream that ends in an error after `limit` bytes: a small archive can hold any number of zeros."""
+    """A stream that raises an error after `limit` bytes: a small archive can contain any number of zeros."""
 
     def __init__(self, stream: BinaryIO | gzip.GzipFile, limit: int | None = None) -> None:
         self._stream = stream
@@ -49,7 +49,7 @@ class Limited:
 
 
 def unpack(archive: pathlib.Path, folder: pathlib.Path, writable: bool = False) -> int:
-    """Unpack `archive` to `folder`, which must not be there; how many files came out. Raises Refused and OSError."""
+    """Unpack `archive` to `folder`, which must not exist; return the number of files. Raises Refused and OSError."""
     if folder.exists() or folder.is_symlink():
         raise Refused(f"{folder} is there already")
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -70,7 +70,7 @@ def _unpack_into(archive: pathlib.Path, work: pathlib.Path) -> int:
     links: dict[pathlib.Path, str] = {}
     count = 0
     try:
-        # Looked through before anything is made of it: a tree of a million folders takes its time to go away again.
+        # Validate everything first: removing a tree of a million folders takes long.
         for member, _members in _members_of(archive):
             count += 1
             if count > MEMBER_LIMIT:
@@ -80,7 +80,7 @@ def _unpack_into(archive: pathlib.Path, work: pathlib.Path) -> int:
             _take(member, members, work, links)
     except (tarfile.TarError, EOFError, gzip.BadGzipFile, zlib.error, ValueError, OverflowError) as error:
         raise Refused(f"it is not a gzipped tar: {error}") from error
-    # Last of all, so that nothing was written through one.
+    # Create links last, so that nothing is written through them.
     for path, text in links.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         os.symlink(text, path)
@@ -105,7 +105,7 @@ def _take(member: tarfile.TarInfo, members: tarfile.TarFile, work: pathlib.Path,
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
         with os.fdopen(handle, "wb") as file:
             shutil.copyfileobj(members.extractfile(member), file)
-            # 0444 and 0644 tell what may be written; whoever unpacks must be able to read.
+            # Modes such as 0444 and 0644 show what is writable; the owner must be able to read.
             os.fchmod(file.fileno(), member.mode & 0o777 | 0o400)
             file.flush()
             seconds = min(max(int(member.mtime), 0), TIME_LIMIT)
@@ -119,7 +119,7 @@ def _take(member: tarfile.TarInfo, members: tarfile.TarFile, work: pathlib.Path,
 
 
 def _steps(name: str) -> list[str]:
-    """The parts of a member's name, none for the folder itself."""
+    """The components of a member's name, empty for the folder itself."""
     steps = [step for step in name.split("/") if step not in ("", ".")]
     if name.startswith("/") or ".." in steps or "\0" in name or len(name) > LENGTH_LIMIT:
         raise Refused(f"{name[:200]!r} is not a name inside of the folder")
@@ -129,7 +129,7 @@ def _steps(name: str) -> list[str]:
 
 
 def _link(member: tarfile.TarInfo, steps: list[str]) -> str:
-    """The text of a link that leads inside whatever the other links are: it climbs first, and not above the folder."""
+    """The text of a link that stays inside whatever other links do: `..` only at its start, not above the folder."""
     target = member.linkname.split("/")
     climbs = next((number for number, step in enumerate(target) if step != ".."), len(target))
     if (not member.linkname or member.linkname.startswith("/") or "\0" in member.linkname

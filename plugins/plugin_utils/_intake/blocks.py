@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The blocks of an nvidia-bug-report.log: what stands between its lines of underscores, told apart by headings.
+"""The blocks of an nvidia-bug-report.log, which lie between its lines of underscores, identified by headings.
 
-Known by its headings alone: the script's number is that of a list of changes, and an old branch of the driver with a
-new number lacks what a new branch with an older one has.
+Headings are the only criterion: the script's number counts a list of changes, and an old branch of the driver with a
+newer number lacks what a new branch with an older one has.
 """
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from typing import NamedTuple
 SEPARATOR = "_" * 44
 START = "Start of NVIDIA bug report log file."
 END = "End of NVIDIA bug report log file."
-BLOCK_LIMIT = 24 << 20      # characters kept of one block; the largest that is looked at is a kernel log
+BLOCK_LIMIT = 24 << 20      # characters kept of one block; the largest block in use is a kernel log
 FILE, MISSING, DENIED, COMMAND, PROLOGUE, NOTHING = "file", "missing", "denied", "command", "prologue", "nothing"
 
 _PATH = re.compile(r"\*\*\* (/.*?)( does not exist| is not readable)?\s*")
-# Until about 2011 the path alone stood above a file.
+# Until about 2011 only the path stood above a file.
 _OLD_PATH = re.compile(r"(/(?:proc|sys|etc)/[^\s:]+)( does not exist| is not readable)?\s*")
 _LS = re.compile(r"\*\*\* ls: ")
 _MODE = re.compile(r"\*\*\* ls: -([r-][w-][x-])([r-][w-][x-])([r-][w-][x-])")
-# Blocks of which nothing is taken: what they hold can be large, and may look like anything.
+# Blocks that are skipped: their content can be large, and may look like anything.
 _SKIPPED = re.compile(r"base64 |/\S*(?:nvidia-debugdump|coredumpctl|vulkaninfo|acpidump|lsusb)|xset |xrandr |"
                       r"nvidia-settings |Running window manager|Using built-in|ldd |journalctl |"
                       r"\*\*\* /(?:proc/asound|var/lib/dkms|usr/share|home|root|etc/X11)/")
@@ -32,18 +32,18 @@ _INSTALLER = re.compile(r"\*\*\* /var/log/(?:nvidia-|Xorg)")
 
 
 class Block(NamedTuple):
-    """`title` is the path of a file, or the first line of anything else; `lines` are those below it."""
+    """`title` is the path of a file, or the first line of other blocks; `lines` are those below it."""
 
     kind: str
     title: str
     lines: list[str]
-    line: int                   # where its title stands, from 1
-    mode: int | None = None     # of a file, as ls printed it
-    cut: bool = False           # more lines than BLOCK_LIMIT
+    line: int                   # line number of the title, from 1
+    mode: int | None = None     # of a file, as printed by ls
+    cut: bool = False           # truncated at BLOCK_LIMIT
 
 
 def read_blocks(lines: Iterable[str]) -> Iterator[Block]:
-    """The blocks in their order. Of what is skipped and of what is too long not more than BLOCK_LIMIT is kept."""
+    """The blocks in order. At most BLOCK_LIMIT is kept of blocks that are skipped or too long."""
     gathered: list[str] = []
     size = first = 0
     skipped = cut = False
@@ -63,7 +63,7 @@ def read_blocks(lines: Iterable[str]) -> Iterator[Block]:
 
 
 def _finish(lines: list[str], first: int, cut: bool) -> Iterator[Block]:
-    """A block may hold several files: without a heading between them they follow each other."""
+    """Split a block that holds several files: without a heading between them they follow each other."""
     if not lines:
         return
     start = 0
@@ -95,7 +95,7 @@ def _mode(text: str) -> int | None:
 
 
 def trimmed(lines: list[str]) -> list[str]:
-    """Without the empty lines at the end, which the script prints behind everything."""
+    """The lines without the empty ones at the end, which the script prints after each block."""
     end = len(lines)
     while end and not lines[end - 1].strip():
         end -= 1

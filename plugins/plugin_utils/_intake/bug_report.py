@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""An nvidia-bug-report.log as a recorded host: what becomes a file of the host, and what is left for other readers."""
+"""Read an nvidia-bug-report.log as a recorded host: what becomes a file of the host, and what other readers get."""
 from __future__ import annotations
 
 import contextlib
@@ -32,7 +32,7 @@ _OLD_GPU = re.compile(r"/proc/driver/nvidia/gpus/(\d+)/(\w+)")
 
 
 def read_report(lines: Iterable[str], name: str) -> RecordedHost:
-    """The host that a report tells of. Raises Refused for two reports in one file, or for none."""
+    """The host described by a report. Raises Refused for two reports in one file, or for none."""
     host, found = RecordedHost(), Gathered()
     host.open = LACKS
     host.source.update(kind=KIND, name=name)
@@ -48,7 +48,7 @@ def read_report(lines: Iterable[str], name: str) -> RecordedHost:
 
 
 def _watched(lines: Iterable[str], starts: list[int], times: list[datetime.datetime]) -> Iterable[str]:
-    """The lines; where a report starts, and when a file of the kernel was looked at, is noted on the way."""
+    """The lines; notes on the way where a report starts, and the times at which files of the kernel were read."""
     for number, line in enumerate(lines, 1):
         if line.startswith(START):
             starts.append(number)
@@ -65,10 +65,10 @@ def _watched(lines: Iterable[str], starts: list[int], times: list[datetime.datet
 
 
 def when_collected(times: list[datetime.datetime], date: str | None) -> str | None:
-    """When the report was made, in UTC: `Date:` is in any language, and often names no zone.
+    """The time of the report in UTC: `Date:` may be in any language and often has no time zone.
 
-    Files of /proc are as old as the first look at them, so some of `times` are of the moment of the report: those that
-    fit the clock of `date`, which may be one of twelve hours.
+    Files of /proc are as old as the first access to them, so some of `times` are from the moment of the report: those
+    that match the clock of `date`, which may be a 12-hour clock.
     """
     clock = _CLOCK.search(date or "")
     fits = times
@@ -106,7 +106,7 @@ def _take_file(host: RecordedHost, found: Gathered, block: Block) -> None:
         return
     text = "".join(f"{line}\n" for line in trimmed(block.lines))
     old = _OLD_GPU.fullmatch(path)
-    if old is not None:                     # until driver 304 by number, not by address
+    if old is not None:                     # until driver 304, by number instead of address
         found.old_gpus.setdefault(old[1], {})[old[2]] = text
     else:
         host.put(path, text, block.mode)
@@ -152,12 +152,12 @@ def _take_logs(_host: RecordedHost, found: Gathered, block: Block) -> None:
         elif start[1] is not None:
             part = found.journals.setdefault(int(start[1]), [])
         else:
-            # /var/log/dmesg is that of the start of this boot, or of another: dmesg itself is better.
+            # /var/log/dmesg is from the start of this boot or of another one: dmesg itself is better.
             part = found.log_files if not start[2].endswith("/dmesg") else []
 
 
 def _take_smi(_host: RecordedHost, found: Gathered, block: Block) -> None:
-    """The first of several queries in one block: what follows asks for units, links and other things."""
+    """The first of several queries in one block: the others are about units, links and so on."""
     end = next((number for number, line in enumerate(block.lines) if re.match(r"\S*nvidia-smi ", line)),
                len(block.lines))
     found.smi = found.smi or "\n".join(trimmed(block.lines[:end]))

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What two parts of a report say of one thing, where they do not agree: it is of two moments then, or two machines."""
+"""Contradictions between two parts of a report: they are from two moments, or two machines."""
 from __future__ import annotations
 
 import re
@@ -20,7 +20,7 @@ _LINUX = re.compile(r"\bLinux version (\S+)")
 
 
 def contradictions(host: RecordedHost) -> list[str]:
-    """One sentence for each; none where one of the two is missing."""
+    """One sentence for each contradiction; none if one of the two parts is missing."""
     return [*_kernels(host), *_with_smi(host)]
 
 

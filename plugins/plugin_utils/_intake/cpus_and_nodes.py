@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What /proc/cpuinfo, numactl -H and the kernel log tell of CPUs and NUMA nodes, as files of /sys."""
+"""CPUs and NUMA nodes from /proc/cpuinfo, numactl -H and the kernel log, as files of /sys."""
 from __future__ import annotations
 
 import re
@@ -20,14 +20,14 @@ _CPUS = re.compile(r"node (\d{1,4}) cpus:((?: \d{1,5})*)\s*")
 _MEGABYTES = re.compile(r"node (\d{1,4}) (size|free): (\d{1,9}) MB")
 _DISTANCES = re.compile(r"\s*(\d{1,4}):((?:\s+\d{1,3})+)\s*")
 # ACPI: SRAT: PXM 0 -> APIC 0x05 -> Node 0
-# What the kernel sets up at boot, one line a node with memory (mm/mm_init.c, free_area_init()).
+# Printed by the kernel at boot, one line for each node with memory (mm/mm_init.c, free_area_init()).
 _NODE_SETUP = re.compile(r"\bInitmem setup node (\d{1,4}) \[mem")
 _MEMORY = re.compile(r"^(MemTotal|MemFree): +(\d{1,15}) kB$", re.MULTILINE)
 _SRAT = re.compile(r"SRAT: PXM \d+ -> (?:X2)?APIC(?: 0x)?([0-9a-f]{1,8}) -> Node (\d{1,4})")
 
 
 def parse_cpus(cpuinfo: str) -> list[dict[str, int]]:
-    """The numbers of each CPU that is online: `processor`, `physical id`, `siblings`, `cpu cores`, `apicid`."""
+    """The IDs of each online CPU: `processor`, `physical id`, `siblings`, `cpu cores`, `apicid`."""
     cpus: list[dict[str, int]] = []
     for name, number in _FIELD.findall(cpuinfo):
         if name == "processor":
@@ -38,7 +38,7 @@ def parse_cpus(cpuinfo: str) -> list[dict[str, int]]:
 
 
 def put_cpus(host: RecordedHost, cpuinfo: str) -> None:
-    """/proc/cpuinfo lists the CPUs that are online and no others (c_start() in arch/x86/kernel/cpu/proc.c)."""
+    """/proc/cpuinfo lists the online CPUs and no others (c_start() in arch/x86/kernel/cpu/proc.c)."""
     cpus = parse_cpus(cpuinfo)
     if not cpus:
         return
@@ -51,8 +51,8 @@ def put_cpus(host: RecordedHost, cpuinfo: str) -> None:
 
 
 def put_present(host: RecordedHost, log: list[str]) -> None:
-    """The CPUs that are plugged in, of the line by which the kernel counts them at boot (arch/x86/kernel/smpboot.c,
-    from 6.9 on cpu/topology.c); on x86 their numbers have no gap."""
+    """The present CPUs, from the line with which the kernel counts them at boot (arch/x86/kernel/smpboot.c, since 6.9
+    cpu/topology.c); on x86 their numbers have no gaps."""
     found = next((match for line in log if (match := _ALLOWED.search(line))), None)
     if found is None:
         return
@@ -88,7 +88,7 @@ def put_numactl(host: RecordedHost, text: str) -> None:
 
 
 def put_nodes(host: RecordedHost, log: list[str]) -> None:
-    """What follows of nodes without numactl: of a single one all, of several the CPUs by the firmware's table."""
+    """Nodes without numactl: a single node has everything; with several, the firmware's table has the CPUs."""
     nodes = {int(found[1]) for line in log if (found := _NODE_SETUP.search(line))}
     if nodes:
         host.put_line(f"{NODE}/online", format_cpulist(nodes))
@@ -103,7 +103,7 @@ def put_nodes(host: RecordedHost, log: list[str]) -> None:
         folder = f"{NODE}/node{min(online)}"
         host.put_line(f"{folder}/cpulist", format_cpulist(cpu["processor"] for cpu in cpus))
         host.put_line(f"{folder}/distance", 10)
-        # All pages are the only node's (totalram_pages() and the sum over its zones in mm/show_mem.c).
+        # All pages belong to the only node (totalram_pages() and the sum over its zones in mm/show_mem.c).
         memory = _MEMORY.findall(host.text("/proc/meminfo") or "")
         host.put(f"{folder}/meminfo", "".join(f"Node {min(online)} {name}: {kib:>14} kB\n" for name, kib in memory))
         return

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What a posted file is, by what it holds and not by its name."""
+"""Detect the kind of a posted file from its content, not from its name."""
 from __future__ import annotations
 
 import codecs
@@ -30,7 +30,7 @@ MEMBERS_LOOKED_AT = 400
 
 
 def detect(path: pathlib.Path) -> str:
-    """One of KINDS. Raises Refused for anything else, OSError where the file cannot be read."""
+    """One of KINDS. Raises Refused for anything else, OSError if the file cannot be read."""
     start = peek(path)
     if not start:
         raise Refused(f"it is empty, or nothing of it can be unpacked. Wanted {WANTED}")
@@ -55,7 +55,7 @@ def _decoded(start: bytes) -> str:
 
 
 def _kind_of_archive(path: pathlib.Path) -> str:
-    """A recording has proc, sys or recorded at its top; a sosreport has them, and sos_commands, in one folder."""
+    """A recording has proc, sys or recorded at its top; a sosreport has them and sos_commands in one folder."""
     names: list[str] = []
     try:
         with tarfile.open(path) as members:

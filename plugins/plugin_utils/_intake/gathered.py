@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What a report has beside files of the host: outputs of programs, by what they are."""
+"""What a report has besides files of the host: the output of programs, by kind."""
 from __future__ import annotations
 
 import re
@@ -13,8 +13,8 @@ _LOCATION = re.compile(r"^Bus Location:\s+([0-9a-fA-F]{4,8}):([0-9a-fA-F]{2})[.:
 
 
 class Gathered:
-    """Filled by the reader of a source, taken by report_facts.finish(). `devices` and `tree` as lspci and pci_tree give
-    them; texts are lines or whole, None where the source has none."""
+    """Filled by the reader of a source, used by report_facts.finish(). `devices` and `tree` are in the form of lspci
+    and pci_tree; texts are lists of lines or strings, None if the source has none."""
 
     def __init__(self) -> None:
         self.devices: dict[str, dict[str, Any]] = {}
@@ -31,12 +31,12 @@ class Gathered:
         self.flags: list[str] = []
         self.smi: str | None = None
         self.smi_missing = False
-        self.machine = False            # what was posted is about the machine, wherever the programs ran
-        self.units = False              # systemctl answered: a system manager runs
+        self.machine = False            # the post is about the machine itself, wherever the programs ran
+        self.units = False              # systemctl produced output: a system manager runs
         self.old_gpus: dict[str, dict[str, str]] = {}
 
 
 def old_gpu_address(information: str) -> str | None:
-    """`0000:04:00.0` of the line `Bus Location: 0000:04.00.0` that old drivers print."""
+    """`0000:04:00.0` from the line `Bus Location: 0000:04.00.0` of old drivers."""
     found = _LOCATION.search(information)
     return None if found is None else f"{int(found[1], 16):04x}:{found[2]}:{found[3]}.{found[4]}".lower()

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""From files that people posted to recorded hosts below the report folder, named and ready to be audited."""
+"""Import posted files as recorded hosts below the report folder, named and ready to be audited."""
 from __future__ import annotations
 
 import contextlib
@@ -29,7 +29,7 @@ _READERS = {detect.BUG_REPORT: read_report, detect.LSPCI: read_text, detect.PVER
 
 
 class Found(NamedTuple):
-    """A file with what it is; of a recording, which is a folder of a host already, there is no `host`."""
+    """A file and its kind; `host` is None for a recording, which is already a folder of a host."""
 
     path: pathlib.Path
     kind: str
@@ -38,10 +38,10 @@ class Found(NamedTuple):
 
 
 def import_files(paths: list[str], name: str | None, report_dir: str) -> list[dict[str, Any]]:
-    """Write the hosts that the files tell of: `[{name, sysroot, kind, files, collected_at, notes}]`.
+    """Write the hosts described by the files: `[{name, sysroot, kind, files, collected_at, notes}]`.
 
-    Files that name the same host become one host, what an earlier one lacks taken from a later one; files that name
-    none are each a host of their own. Raises Refused with the path in the message.
+    Files with the same host name are merged into one host, later files filling gaps of earlier ones; files without a
+    host name are separate hosts. Raises Refused with the path in the message.
     """
     if not paths:
         raise Refused("there is no file to import: -e gpuhost_import=FILE")
@@ -77,7 +77,7 @@ def _read(path: pathlib.Path) -> Found:
 
 
 def _hostname(host: RecordedHost) -> str | None:
-    """As far as the first dot: some programs print the domain, others do not."""
+    """The host name up to the first dot: some programs print the domain, others do not."""
     return (host.text("/proc/sys/kernel/hostname") or "").strip().partition(".")[0] or None
 
 
@@ -93,7 +93,7 @@ def _together(found: list[Found]) -> list[list[Found]]:
 
 
 def _name_of(path: pathlib.Path) -> str:
-    """The file's name without its endings, fit for a folder and an inventory."""
+    """The file name without its extensions, valid as a folder and in an inventory."""
     return _UNFIT.sub("-", _ENDINGS.sub("", path.name)).strip(".-") or "imported"
 
 
@@ -136,9 +136,9 @@ def _unpack(path: pathlib.Path, folder: pathlib.Path) -> pathlib.Path:
 
 
 def _note_source(sysroot: pathlib.Path, name: str) -> str | None:
-    """Leave recorded/source.json in a recording, as every import has it; when it was made, by recorded/recording.json.
+    """Write recorded/source.json into a recording, as every import has it; its time is from recorded/recording.json.
 
-    What lies in the archive may be anything: nothing is followed, and nothing of it taken but a time.
+    The archive is untrusted: no link is followed, and only the time is used.
     """
     place = sysroot / "recorded"
     if place.is_symlink() or not place.is_dir() or os.path.lexists(place / "source.json"):

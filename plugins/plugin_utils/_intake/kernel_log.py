@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The kernel log of this boot and of earlier ones, put together from dmesg, the journal and log files.
+"""Merge the kernel log of this boot and of earlier ones from dmesg, the journal and log files.
 
-dmesg is the ring: whole unless it ran over. The journal and the files in /var/log have wall-clock times, only the lines
-that the report's script searched for, and each line of this boot once more.
+dmesg is the ring buffer: complete unless it wrapped. The journal and the files in /var/log have wall-clock times, only
+the lines that the report's script searched for, and repeat the lines of this boot.
 """
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _JOURNAL = re.compile(r"(?P<when>(?:\S{1,12} +){1,4}?\d\d:\d\d:\d\d(?:\.\d+)?"
 _STAMP = re.compile(r"(?:<\d+>)?\[ *(\d{1,12}\.\d{1,9})\] ?(?:\[ *[CT]\d+\] ?)?(.*)")
 _CLOCK = re.compile(r"(\d\d):(\d\d):(\d\d)")
 _ABOUT = 120                # seconds
-_SOON = 300.0               # seconds since boot within which the driver is loaded for the first time
-_BEGINS = 1.0               # seconds: a ring whose first line is younger than that has not run over
+_SOON = 300.0               # seconds since boot within which the driver is first loaded
+_BEGINS = 1.0               # seconds: a ring buffer whose first line is earlier than this has not wrapped
 
 
 class KernelLine(NamedTuple):
@@ -35,7 +35,7 @@ class KernelLine(NamedTuple):
 
 
 class KernelLog(NamedTuple):
-    """`this` is text for recorded/kmsg.txt; `earlier` is `[{boot, text}]`, the newest first; notes in words."""
+    """`this` is the text for recorded/kmsg.txt; `earlier` is `[{boot, text}]`, newest first; `notes` are sentences."""
 
     this: str
     earlier: list[dict]
@@ -43,7 +43,7 @@ class KernelLog(NamedTuple):
 
 
 def parse_journal(lines: Iterable[str]) -> list[KernelLine]:
-    """The kernel's lines of a journal or of kern.log; those of programs are left out."""
+    """The kernel's lines of a journal or of kern.log; those of programs are skipped."""
     found = (_JOURNAL.fullmatch(line) for line in lines)
     return [KernelLine(line["when"], float(line["seconds"]) if line["seconds"] else None, line["text"])
             for line in found if line is not None]
@@ -51,7 +51,7 @@ def parse_journal(lines: Iterable[str]) -> list[KernelLine]:
 
 def put_together(dmesg: list[str] | None, journals: dict[int, list[str]], files: list[str]) -> KernelLog:
     """`journals` are lines of `journalctl -b N` by N (0, -1, -2), `files` those of kern.log, messages and the like;
-    `dmesg` is None where nobody asked for it."""
+    `dmesg` is None if it was not called."""
     asked, dmesg = dmesg is not None, (dmesg or [])[-LINES_LIMIT:]
     notes: list[str] = []
     texts = [_text_of(line) for line in dmesg]
@@ -73,7 +73,7 @@ def _note_of_gap(ring: bool, before: int, journal: bool) -> list[str]:
 
 
 def holds_start(dmesg: list[str]) -> bool:
-    """Whether the ring still has what the kernel says first, so that what it does not say was not said."""
+    """Whether the ring buffer still has the kernel's first lines, so that a missing message was never printed."""
     return any(" Linux version " in line or line.startswith("Linux version ") for line in dmesg[:200])
 
 
@@ -91,7 +91,7 @@ def _reaches_boot(dmesg: list[str]) -> bool:
 
 
 def _without(lines: list[KernelLine], seen: Counter) -> list[KernelLine]:
-    """The lines that the ring does not have. It has the newest, so they are taken off from the end."""
+    """The lines that the ring buffer lacks. It has the newest ones, so they are removed from the end."""
     left, kept = Counter(seen), []
     for line in reversed(lines):
         if left[line.text] > 0:
@@ -107,7 +107,7 @@ def _earlier(journals: dict[int, list[str]], files: list[str], this: Counter,
     known = _Known([*kept, *(line for lines in boots.values() for line in lines)])
     found = [{"boot": number, "text": _joined(boots[number])} for number in sorted(boots, reverse=True)
              if boots[number]]
-    # What only log files have is of boots before those, or of this one where no journal is there to tell.
+    # Lines found only in log files are from boots before those, or from this one if there is no journal.
     oldest = min([0, *boots])
     for lines in reversed(_boots_of_files(parse_journal(files))):
         rest = [line for line in lines if line not in known]
@@ -118,9 +118,9 @@ def _earlier(journals: dict[int, list[str]], files: list[str], this: Counter,
 
 
 class _Known:
-    """The lines of journals, to find those of log files among them: same text, same day, about the same time.
+    """The lines of journals, to recognize lines of log files: same text, same day, about the same time.
 
-    rsyslog and journald date a line when they hear of it, and write dates in another way.
+    rsyslog and journald stamp a line when they receive it, and format dates differently.
     """
 
     def __init__(self, lines: list[KernelLine]) -> None:
@@ -135,7 +135,7 @@ class _Known:
 
 
 def _day_and_time(when: str) -> tuple[str, int]:
-    """`26` and the seconds of the day, of `Jan 26 13:53:20` in any language and of `2026-01-26T13:53:20.1-07:00`."""
+    """`26` and the seconds of the day, of `Jan 26 13:53:20` in any language or of `2026-01-26T13:53:20.1-07:00`."""
     clock = _CLOCK.search(when)
     if clock is None:
         return when, 0
@@ -149,7 +149,7 @@ def _is_this_boot(lines: list[KernelLine], this: Counter) -> bool:
 
 
 def _boots_of_files(lines: list[KernelLine]) -> list[list[KernelLine]]:
-    """Lines of a log file by boot: one begins where the driver is loaded anew, or the kernel's clock goes back."""
+    """Split a log file by boot: one begins where the driver is loaded again, or the kernel's clock jumps back."""
     boots: list[list[KernelLine]] = []
     last = None
     for line in lines:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The lines of a text that somebody posted: plain or compressed, cut, with foreign line ends, of any size."""
+"""The lines of a posted text: plain or compressed, truncated, with foreign line ends, of any size."""
 from __future__ import annotations
 
 import bz2
@@ -17,13 +17,13 @@ from typing import Any, BinaryIO
 from .recorded_host import Refused
 
 STREAM_LIMIT = 512 << 20        # bytes unpacked; the largest report seen has 15 MiB
-LINE_LIMIT = 1 << 20            # bytes; a longer line is no line of a report, and is cut
+LINE_LIMIT = 1 << 20            # bytes; a longer line is not part of a report, and is truncated
 GZIP, XZ, BZIP2 = b"\x1f\x8b", b"\xfd7zXZ\x00", b"BZh"
 _BROKEN = (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError)
 
 
 class Lines:
-    """Iterates over the lines without their ends; `cut` says afterwards why the end is missing, None if it is not.
+    """Iterate over the lines without line ends; afterwards `cut` says why the end is missing, None if complete.
 
     Memory is bounded by LINE_LIMIT. Raises Refused for more than STREAM_LIMIT bytes, OSError for a file that cannot
     be read.
@@ -32,7 +32,7 @@ class Lines:
     def __init__(self, path: pathlib.Path) -> None:
         self.path = path
         self.cut: str | None = None
-        self.number = 0             # of the line that was given last, from 1
+        self.number = 0             # of the last line returned, from 1
 
     def __iter__(self) -> Iterator[str]:
         with open_stream(self.path) as stream:
@@ -45,7 +45,7 @@ class Lines:
         try:
             return stream.peek(4)
         except _BROKEN:
-            return b""          # reading will say so
+            return b""          # reading will report it
 
     def _narrow(self, stream: BinaryIO) -> Iterator[str]:
         left = STREAM_LIMIT
@@ -86,7 +86,7 @@ def _check_size(left: int) -> None:
 
 
 def open_stream(path: pathlib.Path) -> Any:
-    """The file's bytes, unpacked where it is compressed, whatever its name says. Raises OSError."""
+    """The file's bytes, decompressed if necessary, whatever its name. Raises OSError."""
     with open(path, "rb") as file:
         start = file.read(6)
     if start.startswith(GZIP):
@@ -99,7 +99,7 @@ def open_stream(path: pathlib.Path) -> Any:
 
 
 def peek(path: pathlib.Path, size: int = 1 << 16) -> bytes:
-    """The first bytes of what open_stream() gives, fewer where it is damaged."""
+    """The first bytes of open_stream(), fewer if it is damaged."""
     start = b""
     with open_stream(path) as stream:
         try:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What lscpu prints, as the files that it is made from (util-linux, sys-utils/lscpu.c)."""
+"""The output of lscpu as the files that it is made from (util-linux, sys-utils/lscpu.c)."""
 from __future__ import annotations
 
 import re
@@ -15,7 +15,7 @@ _NODE_LIMIT = 1024
 
 
 def put_lscpu(host: RecordedHost, text: str) -> None:
-    """CPUs online, CPUs of each node, whether cores have two threads, and how vulnerabilities are met."""
+    """Online CPUs, CPUs of each node, whether cores have two threads, and mitigations of vulnerabilities."""
     fields = dict(re.findall(r"^ *([^:\n]+):\s+(.*)$", text, re.MULTILINE))
     online = fields.get("On-line CPU(s) list")
     if online and re.fullmatch(r"[\d,-]+", online):

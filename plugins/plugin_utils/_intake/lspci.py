@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What lspci prints of each device, with or without -n, -v, -vv and -x: pciutils, lspci.c, ls-caps.c, ls-ecaps.c."""
+"""Parse the output of lspci with or without -n, -v, -vv and -x: pciutils, lspci.c, ls-caps.c, ls-ecaps.c."""
 from __future__ import annotations
 
 import re
@@ -17,11 +17,11 @@ DEVICES_LIMIT = 10_000
 
 _HEADER = re.compile(r"((?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[01][0-9a-f]\.[0-7]) (.*)")
 _NUMBERS = re.compile(r"([0-9a-f]{4}): ([0-9a-f]{4}):([0-9a-f]{4})(?: |$)(.*)")           # -n
-# What nvidia-bug-report.sh prints where lspci is not installed.
+# Printed by nvidia-bug-report.sh if lspci is not installed.
 _SYSFS = re.compile(r"([0-9a-f]{6}): Vendor ([0-9a-f]{4}) Device ([0-9a-f]{4}) \(rev ([0-9a-f]{2})\)")
 _NAMES = re.compile(r"(.*?)(?: \[([0-9a-f]{4})\])?: (.*)")                                 # without -n, and -nn
 _IDS = re.compile(r"\[([0-9a-f]{4}):([0-9a-f]{4})\](?!.*\[[0-9a-f]{4}:[0-9a-f]{4}\])")
-_UNNAMED = re.compile(r"\bDevice ([0-9a-f]{4})$")      # what pci.ids has no name for
+_UNNAMED = re.compile(r"\bDevice ([0-9a-f]{4})$")      # devices that are not in pci.ids
 _REVISION = re.compile(r"\(rev ([0-9a-f]{2})\)")
 _PROG_IF = re.compile(r"\(prog-if ([0-9a-f]{2})\b")
 _HEX = re.compile(r"([0-9a-f]{2,3}): ((?:[0-9a-f]{2} ){0,15}[0-9a-f]{2}) *")
@@ -30,17 +30,17 @@ _BUSES = re.compile(r"Bus: primary=[0-9a-f]{2}, secondary=([0-9a-f]{2}), subordi
 
 
 def empty_device(bdf: str) -> dict[str, Any]:
-    """A device about which nothing is known yet; `detail` are the lines below its first, without their indent."""
+    """A device without any data; `detail` are the lines below its first one, without indent."""
     return {"bdf": bdf, "class": None, "vendor": None, "device": None, "revision": None, "prog_if": None,
             "name": None, "subsystem": None, "driver": None, "numa_node": None, "iommu_group": None,
             "secondary": None, "config": b"", "detail": [], "denied": False}
 
 
 def parse_devices(lines: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """Devices by address, in the order of the listing; see empty_device() for what is known of each.
+    """Devices by address, in the order of the listing; see empty_device() for the keys.
 
-    Ids are hexadecimal without 0x, `class` has four digits; `config` are the bytes that were dumped from the start on;
-    `denied`: lspci was not allowed to read the capabilities.
+    IDs are hexadecimal without 0x, `class` has four digits; `config` are the dumped bytes from offset 0; `denied`:
+    lspci was not permitted to read the capabilities.
     """
     devices: dict[str, dict[str, Any]] = {}
     device = None
@@ -88,7 +88,7 @@ def _take_line(device: dict, line: str) -> None:
     dump = _HEX.fullmatch(line)
     if dump is not None:
         piece = bytes.fromhex(dump[2])
-        # Only what follows what is there: a line that is missing would move all behind it.
+        # Only contiguous lines: after a missing line, all that follows would be shifted.
         if int(dump[1], 16) == len(device["config"]) and len(device["config"]) + len(piece) <= CONFIG_LIMIT:
             device["config"] += piece
     elif line[:1] in (" ", "\t") and line.strip():
@@ -116,7 +116,7 @@ def _take_detail(device: dict, line: str) -> None:
 
 
 def merge_device(device: dict, other: dict) -> None:
-    """Fill what `device` lacks from another listing of the same device."""
+    """Fill gaps of `device` from another listing of the same device."""
     for key, value in other.items():
         if key == "config":
             device[key] = max(device[key], value, key=len)

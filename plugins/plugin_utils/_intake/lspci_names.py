@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Numbers for the names that lspci prints without -n: of pci.ids, those that an audit asks for."""
+"""Numeric IDs for the names that lspci prints without -n: the subset of pci.ids that an audit needs."""
 from __future__ import annotations
 
 CLASSES = {
@@ -20,7 +20,7 @@ CLASSES = {
     "Non-Essential Instrumentation": "1300", "Unassigned class": "ff00",
 }
 UNASSIGNED = "ff00"
-# The longer name first, where one begins like another.
+# If one name is a prefix of another, the longer one comes first.
 VENDORS = (
     ("NVIDIA Corporation", "10de"), ("nVidia Corporation", "10de"),
     ("Advanced Micro Devices, Inc. [AMD/ATI]", "1002"), ("Advanced Micro Devices", "1022"),
@@ -30,9 +30,9 @@ VENDORS = (
 
 
 def class_of_name(name: str) -> str:
-    """`030200` is `0302` here: four digits; for a class that is not among them that of what is in no class.
+    """Four digits, `0302` for `030200`; the code of unclassified devices for a class that is not in the list.
 
-    Those of displays and accelerators are all among them.
+    All classes of displays and accelerators are in it.
     """
     return CLASSES.get(name.strip(), UNASSIGNED)
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Who made the machine, and which system runs on it: dmidecode, uname -a and what distributions write into /etc."""
+"""The maker and the system of a machine: from dmidecode, uname -a and release files of distributions in /etc."""
 from __future__ import annotations
 
 import re
@@ -11,7 +11,7 @@ from ...module_utils._system.firmware import DMI
 from .recorded_host import RecordedHost
 
 _HANDLE = re.compile(r"Handle 0x[0-9A-Fa-f]+, DMI type (\d{1,3}),")
-_FIELDS = {     # DMI type: {what dmidecode calls it: the file that drivers/firmware/dmi-id.c makes of it}
+_FIELDS = {     # DMI type: {name in dmidecode: name of the file that drivers/firmware/dmi-id.c makes of it}
     0: {"Vendor": "bios_vendor", "Version": "bios_version", "Release Date": "bios_date"},
     1: {"Manufacturer": "sys_vendor", "Product Name": "product_name"},
     2: {"Product Name": "board_name"},
@@ -27,11 +27,11 @@ _IDS = (("Ubuntu", "ubuntu"), ("Debian", "debian"), ("Fedora", "fedora"), ("Cent
         ("Manjaro", "manjaro"), ("Kali", "kali"), ("openSUSE Leap", "opensuse-leap"),
         ("openSUSE Tumbleweed", "opensuse-tumbleweed"), ("SUSE Linux Enterprise", "sles"), ("Linux Mint", "linuxmint"),
         ("Pop!_OS", "pop"), ("Proxmox", "debian"), ("NixOS", "nixos"), ("Gentoo", "gentoo"))
-_PROXMOX_ON = ("debian",)       # the distribution that Proxmox VE is made of
+_PROXMOX_ON = ("debian",)       # the distribution that Proxmox VE is based on
 
 
 def put_dmidecode(host: RecordedHost, lines: list[str]) -> bool:
-    """The first table of types 0, 1 and 2; whether there was any."""
+    """The first table of types 0, 1 and 2; return whether there was any."""
     done: set[int] = set()
     kind = None
     for line in lines:
@@ -48,7 +48,7 @@ def put_dmidecode(host: RecordedHost, lines: list[str]) -> bool:
 
 
 def put_dmi_line(host: RecordedHost, log: list[str]) -> None:
-    """The kernel's own line, where dmidecode is missing. Where the maker's name ends in it nobody can tell."""
+    """The kernel's own line, if dmidecode is missing. It does not show where the maker's name ends."""
     found = next((match for line in log if " DMI: " in line and (match := _DMI_LINE.search(line))), None)
     if found is not None and f"{DMI}/product_name" not in host.files:
         for name, text in (("product_name", found[1]), ("board_name", found[2]), ("bios_version", found[3]),
@@ -58,7 +58,7 @@ def put_dmi_line(host: RecordedHost, log: list[str]) -> None:
 
 
 def put_uname(host: RecordedHost, text: str) -> str | None:
-    """`Linux host 6.8.0-90-generic #91-Ubuntu SMP ... x86_64 GNU/Linux`: host name, release, build; the release."""
+    """The release of `Linux host 6.8.0-90-generic #91-Ubuntu SMP ... x86_64 GNU/Linux`; adds host name and build."""
     found = _UNAME.match(text.strip())
     if found is None:
         return None
@@ -72,7 +72,7 @@ def put_uname(host: RecordedHost, text: str) -> str | None:
 
 
 def put_version(host: RecordedHost, text: str) -> str | None:
-    """The release of `Linux version 6.8.0-90-generic (...)`, as /proc/version and the kernel log begin."""
+    """The release in `Linux version 6.8.0-90-generic (...)`, the start of /proc/version and of the kernel log."""
     found = _VERSION.search(text)
     if found is None:
         return None
@@ -81,7 +81,7 @@ def put_version(host: RecordedHost, text: str) -> str | None:
 
 
 def put_os_release(host: RecordedHost, distribution: str | None = None) -> str | None:
-    """/etc/os-release where the report has none, from what names the distribution; its id."""
+    """Write /etc/os-release, if the report has none, from other names of the distribution; return its ID."""
     text = host.text("/etc/os-release")
     if text is None:
         name = distribution or _named(host)
@@ -110,8 +110,8 @@ def _named(host: RecordedHost) -> str | None:
 
 
 def close_proxmox(host: RecordedHost, release: str | None, distribution: str | None) -> None:
-    """No Proxmox VE node: its kernel does not run, and neither does the distribution that it is made of, or it is a
-    virtual machine."""
+    """Mark a host as not a Proxmox VE node: if neither its kernel nor the distribution Proxmox VE is based on runs, or
+    if it is a virtual machine."""
     flags = _FLAGS.search(host.text("/proc/cpuinfo") or "")
     virtual = flags is not None and "hypervisor" in flags[1].split()
     if release and "pve" not in release and (virtual or (distribution and distribution not in _PROXMOX_ON)):

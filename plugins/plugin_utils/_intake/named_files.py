@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Settings and files out of lines that name them: `sysctl -a`, `grep -r . /sys/...`."""
+"""Settings and files from lines that name them: `sysctl -a`, `grep -r . /sys/...`."""
 from __future__ import annotations
 
 import re
@@ -10,22 +10,22 @@ import re
 from .recorded_host import RecordedHost
 
 SETTING = re.compile(r"([a-z]\w*(?:[./][\w*@:+/-]+)+) = (.*)")
-# A path may hold colons: /sys/bus/pci/devices/0000:01:00.0/numa_node:-1
+# A path may contain colons: /sys/bus/pci/devices/0000:01:00.0/numa_node:-1
 NAMED = re.compile(r"(/(?:proc|sys|etc)(?:/(?:(?:pci)?[0-9a-f]{4,8}(?::[0-9a-f]{2}){1,2}(?:\.[0-7])?|[^/:\s]+))+):(.*)")
 
 COMMAND = re.compile(r"\+ (?:sudo )?grep -rH \. (.*)")
 ALL_SETTINGS = re.compile(r"\+ (?:sudo )?sysctl -a")
 FAILED = re.compile(r"grep: (/(?:proc|sys|etc)/\S+): (.*)")
-WHOLE_SETTINGS = 500        # fewer lines of sysctl -a are not all of a kernel's
+WHOLE_SETTINGS = 500        # fewer lines of sysctl -a are not all settings of a kernel
 
 
 def put_setting(host: RecordedHost, name: str, value: str) -> None:
-    """`net.ipv4.conf.eth0/1.mtu`: dots part the folders, and a slash stands for a dot (sysctl(8))."""
+    """`net.ipv4.conf.eth0/1.mtu`: dots separate folders, and a slash stands for a dot (sysctl(8))."""
     host.put_line("/proc/sys/" + name.translate(str.maketrans("./", "/.")), value)
 
 
 def put_settings(host: RecordedHost, text: str) -> int:
-    """All settings in the output of `sysctl -a`; how many."""
+    """Add all settings in the output of `sysctl -a`; return their number."""
     found = [match for line in text.splitlines() if (match := SETTING.fullmatch(line))]
     for match in found:
         put_setting(host, match[1], match[2])
@@ -33,21 +33,21 @@ def put_settings(host: RecordedHost, text: str) -> int:
 
 
 class NamedFiles:
-    """What `grep -rH . FOLDER` and `sysctl -a` printed, with the commands themselves as `sh -x` prints them.
+    """The output of `grep -rH . FOLDER` and `sysctl -a`, with the commands themselves as `sh -x` prints them.
 
-    Without the command a folder is never taken as whole: who knows which files were asked for.
+    Without its command a folder is never taken as complete, as the selection of files is unknown.
     """
 
     def __init__(self) -> None:
         self.files: dict[str, list[str]] = {}
         self.settings: list[tuple[str, str]] = []
-        self.folders: list[str] = []        # that a command went through as a whole
+        self.folders: list[str] = []        # that a command read completely
         self.denied: list[str] = []
         self.missing: list[str] = []
         self.all_settings = False
 
     def take(self, line: str) -> bool:
-        """Whether the line is one of them."""
+        """Whether the line belongs to them."""
         command, failed = COMMAND.fullmatch(line), FAILED.fullmatch(line)
         if command is not None:
             self.folders += [path for path in command[1].split() if path.startswith(("/sys/", "/proc/", "/etc/"))]

@@ -2,9 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Outputs of programs that somebody pasted into one file: lspci, dmesg, nvidia-smi -q, sysctl -a, grep -r and others.
+"""Output of several programs pasted into one file: lspci, dmesg, nvidia-smi -q, sysctl -a, grep -r and others.
 
-Nothing says where one ends: each line is known by its form. What is in no form that is known is passed over.
+There are no delimiters: each line is recognized by its form, and unknown lines are ignored.
 """
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ _LSMOD = re.compile(r"(\w+) +(\d+) +(\d+)(?: +([\w,]+))?\s*")
 _NUMACTL = re.compile(r"available: \d+ nodes|node \d+ (?:cpus|size|free):|node distances:|node(?: +\d+)+\s*$"
                       r"| +\d+:(?: +\d+)+\s*$")
 _DMIDECODE = re.compile(r"# dmidecode|Handle 0x[0-9A-Fa-f]+, DMI type|[A-Z][A-Za-z ]* Information\s*$")
-# `crw-rw-rw- 1 root root 195, 0 Nov 29 18:30 /dev/nvidia0` of ls -l
+# `crw-rw-rw- 1 root root 195, 0 Nov 29 18:30 /dev/nvidia0` from ls -l
 _NODE = re.compile(r"c([rwx-]{9})[+.]? +\d+ +\S+ +\S+ +(\d{1,4}), +(\d{1,7}) .* (?:/dev/)?((?:nvidia|gdrdrv)\S*)")
 
 
 def read_text(lines: Iterable[str], name: str) -> RecordedHost:
-    """The host that the outputs tell of. Raises Refused where no device and no line of a kernel log is among them."""
+    """The host described by the outputs. Raises Refused if they have no device and no line of a kernel log."""
     host, found = RecordedHost(), Gathered()
     host.open = LACKS
     host.source.update(kind=KIND, name=name)
@@ -54,7 +54,7 @@ def read_text(lines: Iterable[str], name: str) -> RecordedHost:
     merge(found.devices, parse_devices(parts.lspci))
     found.tree = parse_tree(parts.tree)
     found.machine = True
-    # Without a bridge it is the answer of `lspci -s`, and the host has other devices.
+    # Without a bridge it is the output of `lspci -s`, and the host has other devices.
     found.all_devices = any(device["class"] == "0600" for device in found.devices.values())
     found.dmesg, found.journals, found.uname = parts.log or None, {0: parts.journal}, parts.uname
     found.numactl, found.dmidecode = "\n".join(parts.numactl), parts.dmidecode
@@ -73,7 +73,7 @@ def _put_files(host: RecordedHost, parts: _Parts) -> None:
         host.put("/proc/modules", "".join(parts.modules))
     if parts.nodes:
         host.put("/recorded/dev.json", json.dumps(parts.nodes))
-        # The control node and a GPU's beside it: this was no single file that was listed.
+        # With both the control node and a GPU's node, this was not the listing of a single file.
         if {"/dev/nvidiactl", "/dev/nvidia0"} <= parts.nodes.keys():
             host.folder("/dev")
             host.close("/dev")
@@ -81,7 +81,7 @@ def _put_files(host: RecordedHost, parts: _Parts) -> None:
 
 
 class _Parts:
-    """The lines by what they are of. `_at` is what the last line was of: an indented line goes on with that."""
+    """The lines by kind. `_at` is the kind of the last line, which indented lines continue."""
 
     def __init__(self) -> None:
         self.lspci: list[str] = []
@@ -122,7 +122,7 @@ class _Parts:
             self._take_rest(line)
 
     def _goes_on_with_smi(self, line: str) -> bool:
-        """Its lines are indented, empty, or `name : value`; so are not those of the other programs."""
+        """Its lines are indented, empty, or `name : value`, unlike those of the other programs."""
         own = line.startswith((" ", SMI_HEAD, "GPU ")) or not line.strip() or re.match(r"[A-Z][A-Za-z ]+ +: ", line)
         return bool(own) and len(self.smi) < SMI_LIMIT
 
@@ -135,7 +135,7 @@ class _Parts:
         elif _LSMOD_HEAD.fullmatch(line):
             self._at = "lsmod"
         elif self._at == "lsmod" and (module := _LSMOD.fullmatch(line)):
-            # As /proc/modules has it: every module that is listed is loaded.
+            # As in /proc/modules: every module in the list is loaded.
             holders = f"{module[4]}," if module[4] else "-"
             self.modules.append(f"{module[1]} {module[2]} {module[3]} {holders} Live 0x0\n")
         elif node := _NODE.fullmatch(line):

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""From what lspci printed to the files that the kernel has of PCI devices in /sys."""
+"""Make the kernel's files of PCI devices in /sys from the output of lspci."""
 from __future__ import annotations
 
 from typing import Any
@@ -17,13 +17,13 @@ GROUPS = "/sys/kernel/iommu_groups"
 
 
 def place(host: RecordedHost, devices: dict[str, dict[str, Any]], drawn: dict[str, str | None]) -> dict[str, str]:
-    """`{address: its folder below /sys/devices}`; the drawing of lspci -t counts before the bridges' registers."""
+    """`{address: its folder below /sys/devices}`; the tree of lspci -t takes precedence over the bridges' registers."""
     registers = pci_tree.tree_of_registers(devices)
     differ = pci_tree.contradictions(drawn, registers)
     if differ:
         host.note(f"lspci -t and the bridges' bus numbers name different bridges above {', '.join(differ[:5])}")
     parents = {**registers, **drawn}
-    # Where nothing tells of the bridges above a device it is a plain folder: those above it are not recorded then.
+    # If the bridges above a device are unknown, it is a plain folder, and those above it count as not recorded.
     return {bdf: pci_tree.path_of(bdf, parents) if bdf in parents else f"{DEVICES}/{bdf}" for bdf in devices}
 
 
@@ -70,7 +70,7 @@ def _word(config: bytes, offset: int) -> str | None:
 
 
 def _put_config(host: RecordedHost, folder: str, device: dict[str, Any], widest: int) -> None:
-    """The dump in its true length, or what the text tells of it; where its end is not that of the device, `cut`."""
+    """The dump at its real length, or the bytes known from the text; `cut` if it ends before the device's space."""
     config, path = device["config"], f"{folder}/config"
     if not config:
         config = pci_registers.express_config(device) or b""
@@ -88,8 +88,8 @@ def _put_config(host: RecordedHost, folder: str, device: dict[str, Any], widest:
 
 
 def _is_physical(device: dict[str, Any], devices: dict[str, dict[str, Any]]) -> bool:
-    """Of a virtual function all base address registers read zero (PCI Express Base Specification, 9.3.4.1.11), and
-    another device of its maker has them, by the capability SR-IOV."""
+    """A virtual function has all base address registers zero (PCI Express Base Specification, 9.3.4.1.11), and another
+    device of its vendor has the capability SR-IOV."""
     config = device["config"]
     if len(config) >= PCI_STD_HEADER_SIZEOF and config[:2] != b"\xff\xff" and any(config[0x10:0x28]):
         return True
@@ -98,14 +98,14 @@ def _is_physical(device: dict[str, Any], devices: dict[str, dict[str, Any]]) -> 
 
 
 def _has_functions(detail: list[str]) -> bool:
-    """Whether a device may have virtual functions: without -vvv lspci does not print how many."""
+    """Whether a device may have virtual functions: without -vvv lspci does not print their number."""
     text = " ".join(detail)
     return "SR-IOV" in text and "Number of VFs: 0" not in text
 
 
 def _put_bindings(host: RecordedHost, folder: str, bdf: str, device: dict[str, Any]) -> None:
-    """Driver, NUMA node and IOMMU group. lspci -v names a bound driver: of a device with details and without one
-    none is bound."""
+    """Driver, NUMA node and IOMMU group. lspci -v names a bound driver: a device with details but without a driver has
+    none."""
     if device["driver"]:
         driver = f"/sys/bus/pci/drivers/{device['driver']}"
         host.folder(driver)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The memory regions of a PCI device: lines of lspci as the kernel's file `resource` has them."""
+"""The memory regions of a PCI device: from lines of lspci to the kernel's file `resource`."""
 from __future__ import annotations
 
 import re
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from ...module_utils._pci.sysfs import IORESOURCE_MEM, IORESOURCE_MEM_64, IORESOURCE_PREFETCH, PCI_STD_NUM_BARS
 
 IORESOURCE_IO = 0x00000100
-IORESOURCE_SIZEALIGN = 0x00040000       # what the kernel sets for every BAR
+IORESOURCE_SIZEALIGN = 0x00040000       # set by the kernel for every BAR
 _FIRST_BAR = 0x10                       # PCI_BASE_ADDRESS_0
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _REGION = re.compile(r"(?:Region (\d): )?(?:(Memory) at ([0-9a-f]{1,16})|(I/O ports) at ([0-9a-f]{1,8}))\b(.*)")
@@ -19,7 +19,7 @@ _SIZE = re.compile(r"\[size=(\d{1,6})([KMGT]?)\]")
 
 
 def parse_regions(detail: Iterable[str], config: bytes) -> dict[int, tuple[int, int, int]]:
-    """`{index: (start, size, flags)}`; without -vv lspci prints no index, and it is found in the registers."""
+    """`{index: (start, size, flags)}`; without -vv lspci prints no index, which is then found from the registers."""
     found: dict[int, tuple[int, int, int]] = {}
     free = 0
     for text in detail:
@@ -49,7 +49,7 @@ def _index_of(start: int, config: bytes, free: int) -> int:
 
 
 def resource_text(regions: dict[int, tuple[int, int, int]]) -> str:
-    """The first six lines of `resource`: the BARs, zeros where there is none."""
+    """The first six lines of `resource`: the BARs, zeros for unused ones."""
     return "".join(_lines(regions))
 
 

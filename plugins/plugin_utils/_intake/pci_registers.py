@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Registers of a PCI device that only the text of lspci -vvv tells: made into the bytes that a dump would have."""
+"""Encode PCI registers known only from the text of lspci -vvv as the bytes of a configuration space dump."""
 from __future__ import annotations
 
 import re
@@ -45,10 +45,10 @@ def capabilities(detail: list[str]) -> list[tuple[int, str, list[str]]]:
 
 
 def extended_space(detail: list[str]) -> bytes | None:
-    """The extended space as far as an audit decodes it, ACS and Resizable BAR; None where the text tells nothing of it.
+    """The part of extended space that an audit decodes, ACS and Resizable BAR; None if the text has nothing of it.
 
-    lspci prints every extended capability, or none if it could not read them: what it does not print beside others is
-    not there. The others are left out, as nothing is known of what they hold.
+    lspci prints all extended capabilities, or none if it could not read them: if it prints some, those missing do not
+    exist. The others are left out, as their content is unknown.
     """
     found = [one for one in capabilities(detail) if one[0] >= PCI_CFG_SPACE_SIZE]
     known = [(offset, body) for offset, name, lines in found if (body := _body(name, lines)) is not None]
@@ -56,7 +56,7 @@ def extended_space(detail: list[str]) -> bytes | None:
     if not found or unread:
         return None
     space = bytearray(PCI_CFG_SPACE_EXP_SIZE - PCI_CFG_SPACE_SIZE)
-    # The list begins at 0x100: an empty capability of a vendor's own leads to the first of those that are known.
+    # The list begins at 0x100: an empty vendor-specific capability points to the first known one.
     places = sorted(known)
     if not places or places[0][0] != PCI_CFG_SPACE_SIZE:
         places.insert(0, (PCI_CFG_SPACE_SIZE, (0x000B).to_bytes(2, "little") + bytes(6)))
@@ -112,7 +112,7 @@ def _code(number: str, unit: str) -> int:
 
 
 def express_config(device: dict[str, Any]) -> bytes | None:
-    """256 bytes with the PCI Express capability as the text of lspci -vv has it; None where it has not enough."""
+    """256 bytes with the PCI Express capability from the text of lspci -vv; None if the text has not enough."""
     for offset, name, lines in capabilities(device["detail"]):
         kind = _EXPRESS.match(name) or _EXPRESS_OLD.match(name)
         if kind is not None and 0x40 <= offset <= 0xC0 and device["vendor"]:
@@ -141,7 +141,7 @@ def _express(version: int, kind: str, lines: list[str]) -> bytes | None:
                               _READ_REQUEST.search(parts.get("DevCtl", "")))
     if not (payload and most and request) or kind.strip() not in _TYPES:
         return None
-    # Registers of the second set count only if all that is decoded of them is in the text.
+    # The second register set counts only if the text has all its decoded fields.
     second = (version >= 2 and "10BitTagComp" in parts.get("DevCap2", "")
               and "Completion Timeout" in parts.get("DevCtl2", ""))
     body = bytearray(0x3C)
@@ -176,7 +176,7 @@ def _put_second_set(body: bytearray, parts: dict[str, str]) -> None:
 
 
 def _registers(lines: list[str]) -> dict[str, str]:
-    """The text of each register, its following lines joined: `DevCtl`, `LnkSta` ..."""
+    """The text of each register with its continuation lines joined: `DevCtl`, `LnkSta` ..."""
     parts: dict[str, str] = {}
     name = ""
     for line in lines:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What lies above each PCI device: by the bridges' secondary bus numbers, and as lspci -t draws it."""
+"""The bridges above each PCI device: from their secondary bus numbers, and from the tree of lspci -t."""
 from __future__ import annotations
 
 import re
@@ -17,9 +17,9 @@ PCI_BRIDGE = "0604"
 
 
 def parse_tree(lines: Iterable[str]) -> dict[str, str | None]:
-    """`{address: the bridge above it, None on a root bus}` of a drawing by lspci -t, -tv or -nntv.
+    """`{address: the bridge above it, None on a root bus}` from the output of lspci -t, -tv or -nntv.
 
-    A bus in brackets lies behind the device that is drawn before it; what stands to the right of it is on that bus.
+    A bus in brackets lies behind the device before it; devices to the right of it are on that bus.
     """
     parents: dict[str, str | None] = {}
     buses: list[tuple[int, str, str | None]] = []       # (column, `0000:01`, the bridge it lies behind)
@@ -43,15 +43,15 @@ def parse_tree(lines: Iterable[str]) -> dict[str, str | None]:
 
 
 def _without_name(line: str) -> str:
-    """A line of -v without the device's name, which stands behind two blanks."""
+    """A line of -v without the device's name, which follows two spaces."""
     start = len(line) - len(line.lstrip(" |"))
     return line[:start] + line[start:].partition("  ")[0]
 
 
 def tree_of_registers(devices: dict[str, dict[str, Any]]) -> dict[str, str | None]:
-    """The same by what bridges say of the bus behind them.
+    """The same from the secondary bus numbers of bridges.
 
-    Where not every bridge was dumped, only devices behind those that were are in it.
+    If not every bridge was dumped, only devices behind dumped ones are included.
     """
     behind: dict[str, str] = {}
     all_known = True
@@ -73,7 +73,7 @@ def secondary_bus(device: dict[str, Any]) -> int | None:
 
 
 def path_of(bdf: str, parents: dict[str, str | None]) -> str:
-    """Where the kernel keeps the device: `/sys/devices/pci0000:00/0000:00:01.0/0000:01:00.0`."""
+    """The kernel's path of the device: `/sys/devices/pci0000:00/0000:00:01.0/0000:01:00.0`."""
     chain = [bdf]
     while parents.get(chain[0]) and len(chain) < DEPTH_LIMIT and parents[chain[0]] not in chain:
         chain.insert(0, parents[chain[0]] or "")
@@ -81,5 +81,5 @@ def path_of(bdf: str, parents: dict[str, str | None]) -> str:
 
 
 def contradictions(first: dict[str, str | None], second: dict[str, str | None]) -> list[str]:
-    """The devices for which two trees name another bridge."""
+    """The devices for which two trees have different bridges."""
     return sorted(bdf for bdf in first.keys() & second.keys() if first[bdf] != second[bdf])

@@ -2,9 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What `pvereport` prints on a Proxmox VE node (pve-manager, PVE/Report.pm): guests and versions, beside others.
+"""Read the output of `pvereport` on a Proxmox VE node (pve-manager, PVE/Report.pm): guests, versions and others.
 
-It is made of sections `==== title ====` and, in them, of `# command` with its output.
+It consists of sections `==== title ====` that contain `# command` with its output.
 """
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _VM = re.compile(r" *(\d{1,9}) +\S.* (running|stopped|paused|suspended|prelaunch
 _CONTAINER = re.compile(r"(\d{1,9}) +(running|stopped)\b.*")
 _PACKAGE = re.compile(r"([a-z0-9][a-z0-9.+-]*): (\d\S*)(?: .*)?")
 _RUNNING = re.compile(r"\(running kernel: (\S+)\)")
-# A command's name stands behind `#`, and so does a comment of a file that is printed: these begin commands.
+# Both a command and a comment in a printed file follow `#`: these prefixes belong to commands.
 _PROGRAMS = ("hostname", "date", "pveversion", "cat ", "top ", "pvesubscription", "lscpu", "pvesh", "pvesm", "findmnt",
              "df ", "qm ", "pct ", "ip ", "iptables", "nft ", "pvecm", "ha-manager", "dmidecode", "lspci", "lsblk",
              "ls ", "iscsiadm", "pvs", "lvs", "vgs", "zpool", "zfs", "zarc", "ceph", "pveceph", "multipath", "uptime",
@@ -64,7 +64,7 @@ def read_pvereport(lines: Iterable[str], name: str) -> RecordedHost:
 
 
 def _outputs(lines: Iterable[str]) -> Iterable[tuple[str, str]]:
-    """`(command, its output)`, in their order."""
+    """`(command, its output)`, in order."""
     command, output, before = None, [], ""
     for line in lines:
         start = _COMMAND.fullmatch(line) if not before.strip() else None
@@ -84,7 +84,7 @@ def _first(outputs: dict[str, str], program: str) -> str | None:
 
 
 def _put_versions(host: RecordedHost, text: str) -> None:
-    """dpkg's list as far as pveversion names packages, and the kernel that runs."""
+    """dpkg's list as far as pveversion names packages, and the running kernel."""
     packages = [found.groups() for line in text.splitlines() if (found := _PACKAGE.fullmatch(line.strip()))]
     if packages:
         host.put("/usr/bin/pveversion", "")
@@ -96,7 +96,7 @@ def _put_versions(host: RecordedHost, text: str) -> None:
 
 
 def _put_guests(host: RecordedHost, outputs: dict[str, str], node: str) -> None:
-    """The node's guests with their files, and which of them run."""
+    """The node's guests with their files, and which of them are running."""
     vms, containers = _first(outputs, "qm"), _first(outputs, "pct")
     if vms is None and containers is None:
         return
@@ -105,7 +105,7 @@ def _put_guests(host: RecordedHost, outputs: dict[str, str], node: str) -> None:
         cat = _CAT.fullmatch(command)
         guest = _GUEST.fullmatch(cat[1]) if cat else None
         if guest is not None:
-            # The script adds a line end of its own.
+            # The script adds a newline of its own.
             host.put(f"{home}/{guest[1]}/{guest[2]}", text.rstrip("\n") + "\n")
     for kind in ("qemu-server", "lxc"):
         host.list_whole(f"{home}/{kind}")

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""A host as a report tells of it: files, links and what the report does not have. Nothing is written here."""
+"""A host as described by a report: its files, links, and what the report lacks. Nothing is written here."""
 from __future__ import annotations
 
 import errno
@@ -17,11 +17,11 @@ RECORDED = "/recorded/"
 
 
 class Refused(Exception):
-    """A file cannot be taken as a report; the message says what was wanted, found, and what to do."""
+    """A file is not a usable report; the message says what was expected and found, and what to do."""
 
 
 def clean_path(path: str) -> str | None:
-    """`path` without `.` and doubled slashes; None where it is none of a host, or leads out of where it begins."""
+    """`path` without `.` and repeated slashes; None if it is not a path of a host, or leads above its start."""
     if not path.startswith("/") or "\0" in path:
         return None
     steps = [step for step in path.split("/") if step not in ("", ".")]
@@ -31,7 +31,7 @@ def clean_path(path: str) -> str | None:
 
 
 class RecordedHost:
-    """What goes below a sysroot, by path of the host, and into recorded/answers.json and recorded/source.json."""
+    """The content below a sysroot, by path on the host, and of recorded/answers.json and recorded/source.json."""
 
     def __init__(self) -> None:
         self.files: dict[str, bytes] = {}
@@ -52,7 +52,7 @@ class RecordedHost:
     # -- files ------------------------------------------------------------------------------------------------
 
     def put(self, path: str, content: str | bytes, mode: int | None = None) -> None:
-        """A file of the host, the first that is told of it. Raises Refused where all is too much."""
+        """Add a file of the host; the first version is kept. Raises Refused if the total is too large."""
         clean = clean_path(path)
         if clean is None or clean in self.files:
             return
@@ -66,27 +66,27 @@ class RecordedHost:
             self.modes[clean] = mode
 
     def put_line(self, path: str, text: object) -> None:
-        """An attribute as the kernel prints it: one line."""
+        """Add an attribute in the kernel's format: one line."""
         self.put(path, f"{text}\n")
 
     def replace(self, path: str, content: str | bytes) -> None:
-        """A file that is made from others once all are known."""
+        """Replace a file that is made from others once all are known."""
         self._bytes -= len(self.files.pop(path, b""))
         self.put(path, content)
 
     def text(self, path: str) -> str | None:
-        """The text of a file that is there already."""
+        """The text of a file that was added already."""
         data = self.files.get(path)
         return None if data is None else data.decode("utf-8", "replace")
 
     def link(self, path: str, target: str) -> None:
-        """A symbolic link of the host; `target` is absolute, a path of the host, and becomes a relative one."""
+        """Add a symbolic link of the host; `target` is an absolute path on the host, stored as a relative one."""
         clean, wanted = clean_path(path), clean_path(target)
         if clean is not None and wanted is not None:
             self.links.setdefault(clean, posixpath.relpath(wanted, posixpath.dirname(clean)))
 
     def folder(self, path: str) -> None:
-        """A folder that is there even if nothing is known of what it holds."""
+        """Add a folder that exists even if its content is unknown."""
         clean = clean_path(path)
         if clean is not None:
             self.folders.add(clean)
@@ -94,26 +94,26 @@ class RecordedHost:
     # -- what is known, and what is not -----------------------------------------------------------------------
 
     def close(self, path: str) -> None:
-        """All that the host has at and below `path` is in the files; a path with a reason of its own apart."""
+        """All content at and below `path` is recorded, except paths with a reason of their own."""
         clean = clean_path(path)
         if clean is not None and clean not in self.closed:
             self.closed.append(clean)
 
     def list_whole(self, folder: str) -> None:
-        """The host has no other names in `folder` than the files here, though more may be below those."""
+        """The host has no other names in `folder` than the files here, though more may lie below those."""
         clean = clean_path(folder)
         if clean is not None and clean not in self.listed:
             self.folder(clean)
             self.listed.append(clean)
 
     def leave_out(self, path: str, reason: str) -> None:
-        """What is not among the files at and below `path` was not recorded, for this reason."""
+        """Anything missing at and below `path` was not recorded, for this reason."""
         clean = clean_path(path)
         if clean is not None:
             self.not_recorded.setdefault(clean, reason)
 
     def deny(self, path: str) -> None:
-        """The host has `path`, and whoever made the report was not allowed to read it."""
+        """The host has `path`, but the author of the report was not permitted to read it."""
         clean = clean_path(path)
         if clean is not None:
             self.failures.setdefault(clean, errno.EACCES)
@@ -134,7 +134,7 @@ class RecordedHost:
         return answers
 
     def fill(self, other: RecordedHost) -> None:
-        """Take from another report of the same host what this one does not have."""
+        """Fill gaps from another report of the same host."""
         for path, data in other.files.items():
             self.put(path, data, other.modes.get(path))
         for path, target in other.links.items():
@@ -151,7 +151,7 @@ class RecordedHost:
                 self.failures.setdefault(path, other.failures[path])
         for path, reason in other.cut.items():
             self.cut.setdefault(path, reason)
-        # A reason why something is missing counts only as long as nobody has it.
+        # The reason for a gap is dropped once either report has the content.
         self.not_recorded = {path: reason for path, reason in self.not_recorded.items()
                              if path in other.not_recorded or path not in other.files}
         for text in other.notes:
@@ -159,7 +159,7 @@ class RecordedHost:
         self._follow_links()
 
     def _follow_links(self) -> None:
-        """What one source has below a link of another lies where the link leads."""
+        """Content that one source has below a link of another is moved to where the link leads."""
         for places in (self.files, self.modes, self.not_recorded, self.cut, self.failures):
             for path in list(places):
                 real = self._followed(path)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What follows from the parts of a report together, and what is known whole: the last step to a recorded host."""
+"""Combine the parts of a report, and mark what is complete: the last step to a recorded host."""
 from __future__ import annotations
 
 import json
@@ -27,7 +27,7 @@ _SWAP = re.compile(r"^SwapTotal:\s+(\d+) kB$", re.MULTILINE)
 
 
 def finish(host: RecordedHost, found: Gathered) -> None:
-    """Write what `found` has beside files, and say what of it is whole."""
+    """Write what `found` has besides files, and mark what is complete."""
     safe = "--safe-mode" in found.flags
     log = found.dmesg or []
     put_machine(host, found, log)
@@ -42,7 +42,7 @@ def finish(host: RecordedHost, found: Gathered) -> None:
     if kind is not None:
         host.put("/recorded/machine.json", json.dumps(kind))
     if found.units or found.journals.get(0) or found.dmidecode or found.machine:
-        # The machine's own journal, system manager or firmware tables: not the inside of a container.
+        # The machine's own journal, system manager or firmware tables: this was not run inside a container.
         host.outer_links["/proc/self/ns/pid"] = INITIAL_PID_NAMESPACE
         for path in ("/proc/1/environ", "/run/systemd/container", "/sys/hypervisor/type"):
             host.close(path)
@@ -76,7 +76,7 @@ def put_kernel_log(host: RecordedHost, found: Gathered) -> None:
 
 
 def put_pci(host: RecordedHost, found: Gathered, log: list[str]) -> None:
-    """The devices of lspci with their IOMMU groups, also where only the kernel log tells of these."""
+    """The devices of lspci with their IOMMU groups, even if only the kernel log has these."""
     told = {bdf: device["iommu_group"] for bdf, device in found.devices.items() if device["iommu_group"] is not None}
     in_log = {match[1]: int(match[2]) for line in log if "iommu group" in line and (match := _GROUP_LINE.search(line))}
     for bdf, group in in_log.items():
@@ -87,7 +87,7 @@ def put_pci(host: RecordedHost, found: Gathered, log: list[str]) -> None:
     _move_device_files(host, folders)
     groups = told or in_log
     if groups or kernel_log.holds_start(log):
-        # lspci names every group, or the log every device that joined one: whoever has none is in none.
+        # lspci names every group, or the log every device that joined one: other devices are in none.
         host.folder(GROUPS)
         host.list_whole(GROUPS)
         for bdf, folder in folders.items():
@@ -96,7 +96,7 @@ def put_pci(host: RecordedHost, found: Gathered, log: list[str]) -> None:
 
 
 def _move_device_files(host: RecordedHost, folders: dict[str, str]) -> None:
-    """Files that the report has by the short name of a device go where that name leads."""
+    """Move files that the report has below a device's short name to where that name leads."""
     for path in [path for path in host.files if path.startswith(f"{DEVICES}/")]:
         bdf, _slash, rest = path[len(DEVICES) + 1:].partition("/")
         if not rest:
@@ -106,7 +106,7 @@ def _move_device_files(host: RecordedHost, folders: dict[str, str]) -> None:
 
 
 def put_modules(host: RecordedHost) -> None:
-    """/sys/module of the modules that an audit asks for: /proc/modules lists all that are loaded."""
+    """/sys/module of the modules that an audit needs: /proc/modules lists all loaded ones."""
     text = host.text("/proc/modules")
     if text is None:
         return
@@ -119,7 +119,7 @@ def put_modules(host: RecordedHost) -> None:
 
 
 def put_driver(host: RecordedHost, found: Gathered, safe: bool) -> None:
-    """/proc/driver/nvidia: the script takes all of it, but for the GPUs in safe mode."""
+    """/proc/driver/nvidia: the script includes all of it, except the GPUs in safe mode."""
     for files in found.old_gpus.values():
         bdf = old_gpu_address(files.get("information", ""))
         for name, text in files.items():
@@ -142,7 +142,7 @@ def put_driver(host: RecordedHost, found: Gathered, safe: bool) -> None:
 
 
 def put_smi(host: RecordedHost, found: Gathered, safe: bool) -> None:
-    """recorded/nvidia-smi.txt, what it failed with included."""
+    """recorded/nvidia-smi.txt, including its error message if it failed."""
     if found.smi:
         host.put("/recorded/nvidia-smi.txt", f"{found.smi}\n")
     elif found.smi_missing:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The archive of a sosreport (github.com/sosreport/sos): files of the host as they are, and outputs of programs."""
+"""Read the archive of a sosreport (github.com/sosreport/sos): files of the host, and output of programs."""
 from __future__ import annotations
 
 import pathlib
@@ -23,7 +23,7 @@ from .report_facts import finish
 LACKS = "the sosreport does not have it"
 KIND = "sosreport"
 MEMBER_LIMIT = 400_000
-FILE_LIMIT = 24 << 20       # bytes of one file; more of a log is of no use here
+FILE_LIMIT = 24 << 20       # bytes of one file; more of a log is not useful here
 
 _TAKEN = re.compile(r"(?:proc|sys|etc)/(?!pki|ssh|shadow|gshadow|X11|selinux)")
 _NUMBERED = re.compile(r"proc/\d+/")
@@ -31,7 +31,7 @@ _COMMAND = re.compile(r"sos_commands/\w+/(.+)")
 
 
 def read_sosreport(path: pathlib.Path) -> RecordedHost:
-    """The host that the archive tells of. Raises Refused for one that cannot be read."""
+    """The host described by the archive. Raises Refused if it cannot be read."""
     host, found = RecordedHost(), Gathered()
     host.open = LACKS
     host.source.update(kind=KIND, name=path.name)
@@ -88,7 +88,7 @@ def _sort(host: RecordedHost, found: Gathered, outputs: dict[str, str]) -> None:
         if name.startswith("lspci") and "-t" in name:
             found.tree = found.tree or parse_tree(text.splitlines())
         elif name.startswith("lspci"):
-            # The archive may join several answers; each line is known by its form.
+            # The archive may join the output of several programs; each line is recognized by its form.
             merge(found.devices, parse_devices(text.splitlines()))
             found.tree = found.tree or parse_tree(text.splitlines())
     found.all_devices = bool(found.devices)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Writes a recorded host below the folder of its reports, as a whole or not at all."""
+"""Write a recorded host below the folder of its reports, completely or not at all."""
 from __future__ import annotations
 
 import json
@@ -18,9 +18,9 @@ FOLDER = "imported"
 
 
 def write_host(host: RecordedHost, folder: pathlib.Path) -> pathlib.Path:
-    """Put the host at `<folder>/imported` in place of what an earlier import left there; the path.
+    """Write the host to `<folder>/imported`, replacing an earlier import; return the path.
 
-    Raises Refused where the disk or a folder refuses.
+    Raises Refused if the disk or a folder does not allow it.
     """
     target = folder / FOLDER
     try:
@@ -52,13 +52,13 @@ def _write_into(host: RecordedHost, work: pathlib.Path) -> None:
             continue
         with open(place, "xb") as file:
             file.write(data)
-        # 0444 and 0644 tell what may be written; whoever imports must be able to read.
+        # Modes such as 0444 and 0644 show what is writable; the owner must be able to read.
         place.chmod(host.modes.get(path, 0o644) & 0o777 | 0o400)
     for name, document in (("answers.json", host.answers()), ("source.json", {**host.source, "notes": host.notes})):
         place = work / "recorded" / name
         place.parent.mkdir(exist_ok=True)
         place.write_text(json.dumps(document, indent=1, ensure_ascii=True) + "\n", encoding="ascii")
-    # Last of all, so that nothing is written through one.
+    # Create links last, so that nothing is written through them.
     for path, target in host.links.items():
         place = work / path[1:]
         if not os.path.lexists(place) and _room_for(place, work):
@@ -66,7 +66,7 @@ def _write_into(host: RecordedHost, work: pathlib.Path) -> None:
 
 
 def _room_for(place: pathlib.Path, work: pathlib.Path) -> bool:
-    """Whether a file can lie there: not where a file is a folder of its name, nor through one."""
+    """Whether a file can be at `place`: not if one of its folders is a file, nor if its name exists already."""
     for parent in reversed(place.parents):
         if parent != work and work in parent.parents and os.path.lexists(parent) and not parent.is_dir():
             return False
