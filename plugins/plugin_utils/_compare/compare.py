@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Two audits side by side: what differs and matters, each difference once, with the facts behind it."""
+"""Compare two audits: the differences that matter, each once, with the facts behind it."""
 from __future__ import annotations
 
 from collections import Counter
@@ -24,12 +24,12 @@ from .reads import facts_of_checks
 from .rules import below_any, rules
 
 SCHEMA = "gpuhost.compare/1"
-_SAID_BOTH = 4      # values of a kind that are shown
+_SAID_BOTH = 4      # shown values of each kind
 
 
 def compare(first: Mapping[str, Any], second: Mapping[str, Any], names: tuple[str, str],
             checks: Iterable[Check]) -> dict[str, Any]:
-    """The document of a comparison, plain JSON: see docs/compare.md. `names` are what the two are called."""
+    """The document of a comparison, plain JSON: see docs/compare.md. `names` are the names of the two audits."""
     same_host = first["host"] == second["host"]
     ruled = rules(same_host)
     paired = pairs(first["facts"], second["facts"], names[1], same_host)
@@ -56,11 +56,11 @@ def _about(document: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 def _of_findings(pairs_: Iterable[Pair], differing: Mapping[Leaf, tuple[Any, Any]],
                  reads: Mapping[str, tuple[str, ...]]) -> tuple[list[dict[str, Any]], set[Leaf]]:
-    """The differences that checks know, and the facts that are said with them. What a check says of facts that another
-    has named before is no difference of its own."""
+    """The differences found by checks, and the facts that belong to them. A finding based on facts that another one has
+    listed already is not a separate difference."""
     found: list[dict[str, Any]] = []
     by_leaf: dict[Leaf, dict[str, Any]] = {}
-    # What is to be said of a card that only one of them has is that.
+    # For a card that only one of them has, this is the only difference to report.
     alone = {leaf.entity[-1] for leaf in differing if leaf.fact.endswith("[]")}
     for members in _alike(pair for pair in pairs_ if None not in (pair.here, pair.there) or pair.subject not in alone):
         behind = [leaf for member in members for leaf in _behind(member, differing, reads.get(member.check, ()))]
@@ -79,7 +79,7 @@ def _of_findings(pairs_: Iterable[Pair], differing: Mapping[Leaf, tuple[Any, Any
 
 
 def _alike(pairs_: Iterable[Pair]) -> list[list[Pair]]:
-    """Pairs that are one thing to do, as everywhere else, and have the same two verdicts."""
+    """Pairs that need the same action, as in other reports, and have the same two verdicts."""
     groups: dict[Any, list[Pair]] = {}
     for pair in pairs_:
         verdicts = tuple(side and side["verdict"] for side in (pair.here, pair.there))
@@ -88,8 +88,8 @@ def _alike(pairs_: Iterable[Pair]) -> list[list[Pair]]:
 
 
 def _behind(pair: Pair, differing: Mapping[Leaf, tuple[Any, Any]], facts: tuple[str, ...]) -> list[Leaf]:
-    """The differing facts that the check judges; of those that belong to an item, the ones of its subject and of what
-    is no subject at all, as the port above a GPU."""
+    """The differing facts that the check evaluates; facts of list items only for its subject and for items that are no
+    subjects, such as the port above a GPU."""
     found = [leaf for leaf in differing if below_any(leaf.fact, facts)]
     of_subject = [leaf for leaf in found if leaf.entity[:1] == (pair.subject,)]
     others = [leaf for leaf in found if not leaf.entity or not leaf.fact.startswith(_lists_of(of_subject))]
@@ -122,7 +122,7 @@ def _side(findings: list[dict[str, Any] | None]) -> dict[str, Any]:
 
 
 def _grouped(differing: Mapping[Leaf, tuple[Any, Any]]) -> list[dict[str, Any]]:
-    """`{fact, of, values}`: items of a list with the same two values together."""
+    """`{fact, of, values}`: list items with the same two values are grouped."""
     groups: dict[tuple[str, str, str], list[Leaf]] = {}
     for leaf, (ours, theirs) in differing.items():
         groups.setdefault((leaf.fact, repr(ours), repr(theirs)), []).append(leaf)
@@ -131,7 +131,7 @@ def _grouped(differing: Mapping[Leaf, tuple[Any, Any]]) -> list[dict[str, Any]]:
 
 
 def _unread(facts: Mapping[Leaf, str], unknown: Iterable[Pair]) -> list[dict[str, Any]]:
-    """What it is not known, as `{what, of, why}`, facts by their path and checks by their id."""
+    """What could not be compared, as `{what, of, why}`: facts by path and checks by ID."""
     groups: dict[tuple[str, str], list[str]] = {}
     for leaf, why in facts.items():
         groups.setdefault((leaf.fact, why), []).append(" ".join(leaf.entity))

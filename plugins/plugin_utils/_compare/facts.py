@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Facts that differ between two hosts, without what varies by itself."""
+"""Facts that differ between two hosts, without those that always vary."""
 from __future__ import annotations
 
 from collections import Counter
@@ -14,8 +14,8 @@ from .rules import Rules
 
 
 class FactDifferences(NamedTuple):
-    """`differing`: `{leaf: (value here, value there)}`. `unread`: leaves that one audit does not have, with the reason.
-    `varying`: how many values were left alone, by reason."""
+    """`differing`: `{leaf: (value here, value there)}`. `unread`: leaves missing in one audit, with the reason.
+    `varying`: the number of values that were ignored, by reason."""
 
     differing: dict[Leaf, tuple[Any, Any]]
     unread: dict[Leaf, str]
@@ -23,7 +23,7 @@ class FactDifferences(NamedTuple):
 
 
 def differences(first: Mapping[str, Any], second: Mapping[str, Any], rules: Rules) -> FactDifferences:
-    """`second` has the names of the first host already."""
+    """The differences; `second` already has the names of the first host."""
     here, there = leaves(first, rules), leaves(second, rules)
     found = FactDifferences({}, {}, Counter())
     for leaf in dict.fromkeys([*here, *there]):
@@ -41,7 +41,7 @@ def differences(first: Mapping[str, Any], second: Mapping[str, Any], rules: Rule
 
 
 _MISSING = object()
-# A file that is not there is an answer; whatever else a reading is but ok is none.
+# A missing file is a value; a reading with any other status than ok is not.
 _ABSENT = Unread("absent")
 
 
@@ -61,14 +61,14 @@ def _hold(leaf: Leaf, ours: Any, theirs: Any, found: FactDifferences) -> None:
 
 
 def _one_sided(leaf: Leaf, here: Mapping[Leaf, Any], there: Mapping[Leaf, Any], found: FactDifferences) -> None:
-    """Only one audit has the leaf: the item may not be there, or what it is part of was not read or is nothing."""
+    """A leaf in only one audit: the item may not exist, or the part it belongs to was not read or is null."""
     mine, other = (here, there) if leaf in here else (there, here)
     if mine[leaf] == ():
-        return                      # a list that is empty here has items there, and they are told
+        return                      # an empty list here: the items there are reported themselves
     above = parent(leaf)
     while above is not None and above not in other:
         if above in mine and above.fact.endswith("[]"):
-            return                  # the item itself is told
+            return                  # the item itself is reported
         above = parent(above)
     if above is None and not leaf.fact.endswith("[]"):
         found.unread[leaf] = "not asked, or recorded by another version"

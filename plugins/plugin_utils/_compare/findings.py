@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Findings that differ between two hosts and matter: what fails on one of them, or on both in another way."""
+"""Findings that differ between two hosts and matter: failures on one of them, or on both with different values."""
 from __future__ import annotations
 
 from collections.abc import Iterable
@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 from .._checks.order import ordered
 from .._render.text import show
 
-# A verdict that is no answer.
+# A verdict without a result.
 UNKNOWN = "unknown"
 
 
 class Pair(NamedTuple):
-    """The findings of one check about one subject on both hosts, None where a host has no such subject."""
+    """The findings of one check about one subject on both hosts, None if a host has no such subject."""
 
     check: str
     subject: str | None
@@ -25,7 +25,7 @@ class Pair(NamedTuple):
 
     @property
     def worst(self) -> dict[str, Any]:
-        """The one that fails, else the one that there is."""
+        """The finding that failed, otherwise the one that exists."""
         sides = [side for side in (self.here, self.there) if side is not None]
         return next((side for side in sides if side["verdict"] == "fail"), sides[0])
 
@@ -35,8 +35,8 @@ class Pair(NamedTuple):
 
 
 class FindingDifferences(NamedTuple):
-    """`differing` in the order in which one would mend them. `unknown`: what one of the two could not judge.
-    `not_judged`: checks that only one of the audits was to judge."""
+    """`differing` in the order in which to fix them. `unknown`: pairs that could not be judged on one host.
+    `not_judged`: checks that only one of the audits included."""
 
     differing: list[Pair]
     unknown: list[Pair]
@@ -44,8 +44,8 @@ class FindingDifferences(NamedTuple):
 
 
 def differences(here: Iterable[dict[str, Any]], there: Iterable[dict[str, Any]]) -> FindingDifferences:
-    """`there` has the names of the first host already. Where both fail with other values, the facts behind them decide
-    whether that is a difference: a value that varies by itself is none."""
+    """The differences; `there` already has the names of the first host. If both fail with different values, the facts
+    behind them decide whether that is a difference: values that always vary are ignored."""
     first, second = _by_subject(here), _by_subject(there)
     found = FindingDifferences([], [], sorted(first.keys() ^ second.keys()))
     for check in [check for check in first if check in second]:
@@ -75,6 +75,6 @@ def _differs(pair: Pair) -> bool:
 
 
 def _is_unknown(pair: Pair) -> bool:
-    """One of the two could not be judged, so that it is not known whether they differ."""
+    """One of the two could not be judged, so it is unknown whether they differ."""
     verdicts = {side["verdict"] for side in (pair.here, pair.there) if side}
     return UNKNOWN in verdicts and verdicts != {UNKNOWN, "not_applicable"}

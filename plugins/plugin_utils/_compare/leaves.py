@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The facts of a host as single values, each by its path in the schema and the items of lists that it belongs to."""
+"""The facts of a host as single values, each with its path in the schema and the list items that contain it."""
 from __future__ import annotations
 
 from collections import Counter
@@ -13,14 +13,14 @@ from .rules import Rules
 
 
 class Leaf(NamedTuple):
-    """`fact` is a path, `gpus[].pcie.link.width`, `entity` the names of the items on the way: `("0000:01:00.0",)`."""
+    """`fact` is a path, `gpus[].pcie.link.width`, `entity` the names of the items along it: `("0000:01:00.0",)`."""
 
     fact: str
     entity: tuple[str, ...]
 
 
 class Unread(NamedTuple):
-    """In the place of a value that an audit does not have."""
+    """Placeholder for a value that an audit does not have."""
 
     status: str
 
@@ -29,7 +29,7 @@ THERE = "there"
 
 
 def leaves(facts: Mapping[str, Any], rules: Rules) -> dict[Leaf, Any]:
-    """Every value by its leaf; an item of a list is one too, with the value `there`."""
+    """Every value by its leaf; a list item is a leaf too, with the value `there`."""
     found: dict[Leaf, Any] = {}
     _walk(facts, "", (), rules, found)
     return found
@@ -64,7 +64,7 @@ def _walk_items(items: list[Any], fact: str, entity: tuple[str, ...], rules: Rul
 
 
 def parent(leaf: Leaf) -> Leaf | None:
-    """What a leaf is a part of: `gpus[].pcie.link` of `gpus[].pcie.link.width`; None for a section of the facts."""
+    """The parent of a leaf: `gpus[].pcie.link` for `gpus[].pcie.link.width`; None for a section of the facts."""
     fact, entity = leaf
     if fact.endswith("[]"):
         return Leaf(fact[:-2], entity[:-1])

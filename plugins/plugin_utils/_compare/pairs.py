@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Which device of one host is which of the other: the same machine may have its cards at other PCI addresses."""
+"""Match the devices of two hosts: identical machines may have their cards at different PCI addresses."""
 from __future__ import annotations
 
 import re
@@ -13,7 +13,7 @@ from .._checks.findings import value
 
 
 class Device(NamedTuple):
-    """`alike` is what two devices must share to be each other's counterpart; `order` is where on the host it is."""
+    """`alike` must be equal for two devices to match; `order` is the position on the host."""
 
     name: str
     alike: Hashable
@@ -21,7 +21,7 @@ class Device(NamedTuple):
 
 
 class Pairs:
-    """What things of the second host are called on the first one; `other` is said of a name that is taken there."""
+    """Translates names of the second host to those of the first; `other` marks a name that is taken there."""
 
     def __init__(self, names: Mapping[str, str], taken: Iterable[str], other: str) -> None:
         """`names` by those of the second host; `taken` are names of the second host without a counterpart."""
@@ -33,12 +33,12 @@ class Pairs:
 
     @property
     def moved(self) -> dict[str, str]:
-        """`{name on the first host: name on the second}` of what is called otherwise there."""
+        """`{name on the first host: name on the second}` where the two differ."""
         return {first: name for name, first in sorted(self.names.items(), key=lambda pair: pair[1])
                 if name != first and not first.startswith(f"{name} of ")}
 
     def translate(self, thing: Any) -> Any:
-        """`thing` of the second host, plain JSON, with the names that the first host has."""
+        """`thing` of the second host, plain JSON, with the names of the first host."""
         if self._pattern is None:
             return thing
         if isinstance(thing, str):
@@ -49,7 +49,7 @@ class Pairs:
 
 
 def pairs(first: Mapping[str, Any], second: Mapping[str, Any], other: str, same_host: bool) -> Pairs:
-    """The counterparts by the facts of both; on one host nothing has moved."""
+    """Match by the facts of both; on one host nothing has moved."""
     if same_host:
         return Pairs({}, (), other)
     names: dict[str, str] = {}
@@ -68,7 +68,7 @@ def _match(ours: list[Device], theirs: list[Device], names: dict[str, str], unma
         here = sorted((device for device in ours if device.alike == alike), key=lambda device: device.order)
         there = sorted((device for device in theirs if device.alike == alike), key=lambda device: device.order)
         known, found = {device.name for device in here}, {device.name for device in there}
-        if known <= found or found <= known:        # one may have lost some, and none has moved
+        if known <= found or found <= known:        # one may have lost some devices, and none has moved
             names.update({name: name for name in known & found})
             unmatched += sorted(found - known)
         else:
@@ -77,7 +77,7 @@ def _match(ours: list[Device], theirs: list[Device], names: dict[str, str], unma
 
 
 def _match_paths(first: Mapping[str, Any], second: Mapping[str, Any], names: dict[str, str]) -> None:
-    """The ports above a device are those above its counterpart."""
+    """Match the ports above a device with those above its counterpart."""
     above = {gpu["bdf"]: gpu["path"] for gpu in first["gpus"]}
     for gpu in second["gpus"]:
         counterpart = above.get(names.get(gpu["bdf"], ""), [])
@@ -88,7 +88,7 @@ def _match_paths(first: Mapping[str, Any], second: Mapping[str, Any], names: dic
 
 
 def _match_interfaces(first: Mapping[str, Any], second: Mapping[str, Any], names: dict[str, str]) -> None:
-    """A network interface is often called after the slot of its card."""
+    """Match network interfaces, which are often named after the slot of their card."""
     ours = {one["bdf"]: one["name"] for one in value(first["network"]["interfaces"], []) if one["bdf"]}
     known = {one["name"] for one in value(first["network"]["interfaces"], [])}
     for one in value(second["network"]["interfaces"], []):
@@ -103,7 +103,7 @@ def _gpus(facts: Mapping[str, Any]) -> list[Device]:
 
 
 def _cards(facts: Mapping[str, Any]) -> list[Device]:
-    """RDMA devices and network cards, each once."""
+    """RDMA devices and network cards, without duplicates."""
     found = {one["bdf"]: Device(one["bdf"], ("network", one["driver"]), _order(one))
              for one in value(facts["network"]["interfaces"], []) if one["bdf"]}
     for one in value(facts["rdma"]["devices"], []):

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Which facts a check judges: those that its expressions name, and those behind what is derived."""
+"""The facts that a check evaluates: those named in its expressions, and those behind derived values."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
@@ -31,7 +31,7 @@ def _read_by(check: Check) -> list[str]:
 
 
 def _items(each: Expression) -> str | None:
-    """The list whose items a check is about."""
+    """The list whose items are the subjects of a check."""
     lists = [path.removeprefix(f"{HOST}.") for path in names(each) if path.endswith("[]")]
     if not lists:
         lists = [f"{path.removeprefix(f'{HOST}.')}[]" for path in _ends(each)]
@@ -39,7 +39,7 @@ def _items(each: Expression) -> str | None:
 
 
 def _ends(expression: Expression) -> list[str]:
-    """The paths that an expression reads to their end."""
+    """The full paths that an expression reads."""
     paths = names(expression)
     return [path for path in paths
             if not any(other.startswith((f"{path}.", f"{path}[")) for other in paths)]

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""A comparison as people read it: the same lines for a terminal and for Markdown."""
+"""Render a comparison: the same lines for a terminal and for Markdown."""
 from __future__ import annotations
 
 import textwrap
@@ -25,7 +25,7 @@ def terminal(document: Mapping[str, Any], paths: Iterable[str] = ()) -> str:
     for one in document["differences"]:
         said = [*_sides(one, first, second), *_about(one)]
         lines += [*_wrap(_title(one), "      "), *(f"      {line}" for text in said for line in _wrap(text))]
-        # A command is one line, however long: it is there to be copied.
+        # A command stays on one line of any length, so that it can be copied.
         lines += [f"      on {_failing(one, (first, second))}: {clean(command)}" for command in _commands(one)]
     for text in notes(document):
         lines += ["", *_wrap(text)]
@@ -91,7 +91,7 @@ def _failing(one: Mapping[str, Any], names: Sequence[str]) -> str:
 
 
 def _commands(one: Mapping[str, Any]) -> list[str]:
-    """Those of a finding where they are few; the report has them all."""
+    """The commands of a finding if there are few; the report has all of them."""
     found = one.get("commands", [])
     return found if len(found) <= _FEW_COMMANDS else []
 
@@ -120,7 +120,7 @@ def _verdict(side: Mapping[str, Any]) -> str:
 
 
 def _values(values: list[Any]) -> list[str]:
-    """Both values; of two long lists what only one of them has, which nobody finds in two lines of a hundred words."""
+    """Both values; of two long lists only the items that are not in both, as these are hard to spot in long lines."""
     if all(isinstance(value, list) and len(value) > _SHOWN for value in values):
         here, there = values
         alike = len(set(here) & set(there))
@@ -154,7 +154,7 @@ def _names(names: list[str]) -> str:
 
 
 def notes(document: Mapping[str, Any]) -> list[str]:
-    """What was taken for what, what could not be compared, and what was left alone."""
+    """Notes on matched devices, on what could not be compared, and on what was ignored."""
     first, second = (host["name"] for host in document["hosts"])
     said = []
     if document["counterparts"]:

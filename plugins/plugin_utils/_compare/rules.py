@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""catalogue/compare.yml: which facts are never a difference by themselves and why, and what names an item of a list."""
+"""catalogue/compare.yml: which facts are never a difference by themselves and why, and the keys of list items."""
 from __future__ import annotations
 
 import functools
@@ -16,7 +16,7 @@ FILE = pathlib.Path(__file__).parents[1] / "catalogue" / "compare.yml"
 
 
 class Rules:
-    """`same_host`: the two audits are of one host, at two times."""
+    """`same_host`: the two audits are of the same host at different times."""
 
     def __init__(self, data: Mapping[str, Any], same_host: bool) -> None:
         groups = [*data["varies"], *(() if same_host else data["varies_between_hosts"])]
@@ -29,7 +29,7 @@ class Rules:
         self._known: dict[str, str | None] = {}
 
     def why_it_varies(self, fact: str, entity: tuple[str, ...]) -> str | None:
-        """Why a fact, of a certain item where it is in a list, is not compared; None for one that is."""
+        """Why a fact (of a certain item if it is in a list) is not compared; None if it is compared."""
         for items, names in self._items.items():
             if entity and fact.startswith(items) and entity[0] in names:
                 return "it names this one machine or part"
@@ -38,21 +38,21 @@ class Rules:
         return self._known[fact]
 
     def comparable(self, fact: str, value: Any) -> Any:
-        """The value as it is compared and shown."""
+        """The value in the form that is compared and shown."""
         rule = self._rounded.get(fact)
         if rule is None or isinstance(value, bool) or not isinstance(value, (int, float)):
             return value
         return f"{round(value / rule['to'])} {rule['unit']}"
 
     def key(self, fact: str, item: Mapping[str, Any]) -> str | None:
-        """What names an item of the list `fact`; None where nothing does."""
+        """The key of an item of the list `fact`; None if it has none."""
         names = [self._keys_of[fact]] if fact in self._keys_of else self._keys
         return next((str(item[name]) for name in names if isinstance(item.get(name), (str, int))), None)
 
 
 def is_below(fact: str, name: str) -> bool:
-    """Whether `fact` is `name` or a part of it: `gpus[].pcie.link` of `gpus[].pcie`, `gpus[].pcie` of `gpus`. `gpus[]`
-    is an item of the list as a whole."""
+    """Whether `fact` is `name` or part of it: `gpus[].pcie.link` of `gpus[].pcie`, `gpus[].pcie` of `gpus`. `gpus[]` is
+    a whole item of the list."""
     if name.endswith("[]"):
         return fact == name
     return fact.startswith(name) and fact[len(name):len(name) + 1] in ("", ".", "[")
@@ -72,5 +72,5 @@ def rules(same_host: bool) -> Rules:
 
 
 def plain_rules() -> Rules:
-    """The names of items alone: nothing varies and nothing is rounded."""
+    """Only the keys of items: nothing varies and nothing is rounded."""
     return Rules({**data(), "varies": [], "items_between_hosts": {}, "rounded": []}, same_host=True)

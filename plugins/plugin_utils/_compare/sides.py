@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Which two audits are compared: those of hosts of the report folder, of one of their runs, or of a file."""
+"""Find the two audits to compare: of hosts in the report folder, of one of their runs, or from a file."""
 from __future__ import annotations
 
 import os
@@ -19,7 +19,7 @@ _NO_FILE_NAME = re.compile(r"[^A-Za-z0-9._@-]+")
 
 
 class Side(NamedTuple):
-    """`name` is what it is called in the comparison, `path` where the audit lies."""
+    """`name` is the name in the comparison, `path` the location of the audit."""
 
     name: str
     path: pathlib.Path
@@ -27,13 +27,13 @@ class Side(NamedTuple):
 
 
 def sides(report_dir: str, given: list[str]) -> tuple[Side, Side]:
-    """The two audits that `given` names. RecordError: there are not two, or one is no audit."""
+    """The two audits named by `given`. RecordError: there are not two, or one is not an audit."""
     if len(given) != 2:
         raise host_folder.RecordError(f"gpuhost_compare: {_WANTED}; found {len(given)}")
     found = [_read(_path(report_dir, name)) for name in given]
     if found[0].path == found[1].path:
         raise host_folder.RecordError(f"gpuhost_compare: both are {found[0].path}: name two audits")
-    # Two audits of one name are told apart by the time.
+    # Two audits with the same name are distinguished by time.
     names = [side.name for side in found]
     if names[0] == names[1]:
         names = [f"{side.name}@{side.document['collected_at']}" for side in found]
@@ -44,7 +44,7 @@ def sides(report_dir: str, given: list[str]) -> tuple[Side, Side]:
 
 
 def file_name(first: str, second: str) -> str:
-    """`compare-pve1-pve2`, without what a file's name cannot have."""
+    """`compare-pve1-pve2`, without characters that are invalid in file names."""
     return "compare-" + "-".join(_NO_FILE_NAME.sub("_", name)[:80] for name in (first, second))
 
 
