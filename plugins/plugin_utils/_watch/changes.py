@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What changed on a host since it was last watched: findings that are new or mended, settings, rates of errors."""
+"""Changes on a host since the previous watch: new or fixed findings, settings, error rates."""
 from __future__ import annotations
 
 import datetime
@@ -21,7 +21,7 @@ _AT = "%Y-%m-%dT%H:%M:%SZ"
 
 
 def state(document: Mapping[str, Any]) -> dict[str, Any]:
-    """What the next look needs of this audit; kept as watch.json beside it."""
+    """What the next watch needs of this audit; kept as watch.json next to it."""
     facts = document["facts"]
     return {"schema": SCHEMA, "at": document["collected_at"], "boot_id": document["boot_id"],
             "uptime": value(facts["kernel"].get("uptime_seconds")), "counters": counters(facts),
@@ -29,10 +29,10 @@ def state(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def changes(document: Mapping[str, Any], before: Mapping[str, Any] | None) -> dict[str, Any]:
-    """`{since, at, rebooted, changes, rates}`. Without a state before nothing has changed; `since` is null.
+    """`{since, at, rebooted, changes, rates}`. Without a previous state there are no changes; `since` is null.
 
     `changes`: `{kind, check, name, priority, subjects, was, now, said}`, `was` and `now` as `[verdict, value]` or null.
-    `rates`: `{what, place, number, hours}`; `hours` is null for what was seen at this look.
+    `rates`: `{what, place, number, hours}`; `hours` is null for momentary observations.
     """
     now = state(document)
     if before is None:
@@ -63,26 +63,26 @@ def _findings(document: Mapping[str, Any], was: Mapping[str, Any], now: Mapping[
 
 
 def _kind(old: list | None, new: list | None, seen: list | None) -> str | None:
-    """None for what goes up and down by itself: a measured value of a finding that was not right and is not."""
+    """The kind of a change; None for mere fluctuation: a measured value of a finding that failed and still fails."""
     failed, fails = (end is not None and end[0] == "fail" for end in (old, new))
     if failed != fails:
         return NEW if fails else MENDED
     if old is not None and new is not None and old[0] == new[0]:
         return OTHER if seen is not None and seen[2] else None
     verdicts = {end[0] if end else None for end in (old, new)}
-    # A check that applies, or a device that is there, is not by itself something to look at.
+    # That a check applies now, or a device exists, is not in itself worth reporting.
     return OTHER if "unknown" in verdicts else None
 
 
 def _rates(before: Mapping[str, Any], now: Mapping[str, Any], rebooted: bool) -> list[dict[str, Any]]:
     hours = _hours(before["at"], now["at"])
-    if rebooted:        # counters began again with the boot
+    if rebooted:        # counters restart at boot
         hours = min(hours, (now["uptime"] or hours * 3600) / 3600)
     found = []
     for kind, places in now["counters"].items():
         known = {} if rebooted else before["counters"].get(kind, {})
         for place, number in places.items():
-            # One that was not read before, or that somebody has set back, says nothing of the time between.
+            # A counter that was not read before, or was reset, says nothing about the time in between.
             more = number - (0 if rebooted else known.get(place, number))
             if more > 0:
                 found.append({"what": kind, "place": place, "number": more, "hours": round(hours, 4)})

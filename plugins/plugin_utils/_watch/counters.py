@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What counts up on a host since it was booted, and what was seen at one look, from its facts."""
+"""Counters of a host since boot, and momentary observations, from its facts."""
 from __future__ import annotations
 
 from collections import Counter
@@ -11,16 +11,16 @@ from typing import Any
 
 from .._checks.findings import value
 
-# What of nvidia-smi's clock reasons is harm; a cap of power that software keeps is what its user set.
+# Clock reasons of nvidia-smi that indicate a problem; a software power cap is set by the user.
 _SLOWDOWNS = frozenset(("hw_slowdown", "hw_thermal_slowdown", "sw_thermal_slowdown", "hw_power_brake_slowdown"))
-# Corrected errors of a link that sent again: REPLAY_NUM Rollover and Replay Timer Timeout of the AER capability.
+# Corrected errors of a link that retransmitted: REPLAY_NUM Rollover and Replay Timer Timeout of the AER capability.
 _REPLAYS = ("Rollover", "Timeout")
 WORDS = {"corrected_errors": "corrected PCIe errors (AER)", "link_replays": "packets sent again on a PCIe link (AER)",
          "xids": "Xid errors", "memory_corrected": "corrected memory errors (EDAC)"}
 
 
 def counters(facts: Mapping[str, Any]) -> dict[str, dict[str, int]]:
-    """`{kind: {place: number}}`; a place whose counter was not read is not in it."""
+    """`{kind: {place: number}}`; places whose counter was not read are left out."""
     found: dict[str, dict[str, int]] = {kind: {} for kind in WORDS}
     for device in (*facts["gpus"], *facts["ports"]):
         errors = value(device["aer"])
@@ -31,7 +31,7 @@ def counters(facts: Mapping[str, Any]) -> dict[str, dict[str, int]]:
                                  if (number := value(one["correctable"])) is not None}
     xids = value(facts["nvidia"]["xids"])
     if xids is not None:
-        # A GPU without one counts none: it is in the log as soon as it has one.
+        # A GPU without errors has no count: it appears in the log with its first one.
         found["xids"] = {gpu["bdf"]: 0 for gpu in facts["gpus"] if gpu["vendor"] == "10de"}
         found["xids"] |= {f"{bdf}.0": number for bdf, number in Counter(one["bdf"] for one in xids).items()}
     return found
@@ -44,6 +44,6 @@ def slowed(facts: Mapping[str, Any]) -> dict[str, list[str]]:
 
 
 def retrained(facts: Mapping[str, Any]) -> dict[str, list[int]]:
-    """GPUs whose link changed its speed or width while it was looked at: `[changes, looks]`."""
+    """GPUs whose link changed speed or width while it was sampled: `[changes, samples]`."""
     samples = {gpu["bdf"]: gpu["link_samples"] for gpu in facts["gpus"] if gpu["link_samples"]}
     return {bdf: [one["changes"], one["looks"]] for bdf, one in samples.items() if one["changes"]}

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Changes of a fleet as lines for people."""
+"""The changes of a fleet as lines of text."""
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ _KINDS = {"new": "new", "mended": "mended", "changed": "changed"}
 
 
 def lines(hosts: Mapping[str, Mapping[str, Any]], missing: Mapping[str, str]) -> list[str]:
-    """What changed on each host, and which hosts gave no answer; one line where nothing did."""
+    """The changes of each host, and the hosts that did not respond; one line if there are none."""
     found: list[str] = []
     for host, seen in hosts.items():
         found += _host(host, seen)
@@ -49,7 +49,7 @@ def _end(end: list | None) -> str:
 
 
 def rate_text(one: Mapping[str, Any]) -> str:
-    """`7 corrected PCIe errors (AER) on 0000:41:00.0 in 2 h, 3.5 an hour`; of less than an hour no rate is said."""
+    """`7 corrected PCIe errors (AER) on 0000:41:00.0 in 2 h, 3.5 an hour`; without a rate for less than an hour."""
     if one["what"] == "slowed":
         return f"{one['place']} is slowed down now: {', '.join(one['reasons'])}"
     if one["what"] == "link_changes":
@@ -61,5 +61,5 @@ def rate_text(one: Mapping[str, Any]) -> str:
 
 
 def per_hour(one: Mapping[str, Any]) -> float:
-    """The rate; what was counted within less than five minutes is not stretched any further."""
+    """The rate; counts from less than five minutes are not extrapolated further."""
     return one["number"] / max(one["hours"], _SHORTEST_HOURS)

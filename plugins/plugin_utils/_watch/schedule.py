@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""How a watch comes again: a systemd timer of the user, a line for crontab, or a schedule for AWX."""
+"""Schedule a watch: a systemd user timer, a crontab line, or an AWX schedule."""
 from __future__ import annotations
 
 import json
@@ -21,12 +21,12 @@ _NEVER = ("/etc", "/usr", "/lib")
 
 
 def units(command: Sequence[str], folder: str, minutes: int) -> dict[str, str]:
-    """The texts of the service and of the timer that starts it, by file name."""
+    """The texts of the service and of its timer, by file name."""
     service = (
         "[Unit]\nDescription=Audit GPU hosts and report changes (gpuhost.tuning)\nWants=network-online.target\n"
         "After=network-online.target\n\n[Service]\nType=oneshot\n"
         f"WorkingDirectory={_escaped(folder)}\nExecStart={' '.join(map(_quoted, command))}\n"
-        # A host that was not reached ends a watch with 2; the next one is due all the same.
+        # A host that was not reached makes a watch exit with 2; the next one is due all the same.
         "Nice=10\n")
     timer = ("[Unit]\nDescription=Audit GPU hosts regularly (gpuhost.tuning)\n\n[Timer]\nOnStartupSec=5min\n"
              f"OnUnitActiveSec={minutes}min\nRandomizedDelaySec=1min\n\n[Install]\nWantedBy=timers.target\n")
@@ -34,9 +34,9 @@ def units(command: Sequence[str], folder: str, minutes: int) -> dict[str, str]:
 
 
 def write_units(texts: Mapping[str, str], environment: Mapping[str, str]) -> pathlib.Path:
-    """Write them to the user's own folder of units, never to the system's; return that folder."""
+    """Write them to the user's unit folder, never to the system's; return that folder."""
     base = environment.get("XDG_CONFIG_HOME") or os.path.join(environment.get("HOME") or "~", ".config")
-    base = os.path.expanduser(base)         # leaves the ~ of a user whom it is not known
+    base = os.path.expanduser(base)         # keeps the ~ of an unknown user
     folder = pathlib.Path(os.path.realpath(base)) / "systemd" / "user"
     if not os.path.isabs(base) or str(folder).startswith("/.config") or \
             any(str(folder).startswith(f"{never}/") for never in _NEVER):
@@ -53,7 +53,7 @@ def enable_commands(user: str) -> list[str]:
 
 
 def cron_line(command: Sequence[str], folder: str, minutes: int) -> str:
-    """A line for `crontab -e`. ValueError: cron cannot say that interval."""
+    """A line for `crontab -e`. ValueError: cron cannot express that interval."""
     if minutes < 60 and 60 % minutes == 0:
         when = f"*/{minutes} * * * *" if minutes > 1 else "* * * * *"
     elif minutes == DAY:
@@ -64,11 +64,11 @@ def cron_line(command: Sequence[str], folder: str, minutes: int) -> str:
         raise ValueError(f"gpuhost_watch_minutes: cron has no interval of {minutes} minutes; take one that divides an "
                          "hour, or hours that divide a day")
     line = f"cd {shlex.quote(folder)} && {shlex.join(command)}"
-    return f"{when} {line}".replace("%", r"\%")       # a % would end the command
+    return f"{when} {line}".replace("%", r"\%")       # an unescaped % would end the command
 
 
 def awx_schedule(minutes: int) -> str:
-    """What the schedule of a job template takes as rrule."""
+    """The rrule for the schedule of a job template."""
     frequency = f"FREQ=HOURLY;INTERVAL={minutes // 60}" if minutes % 60 == 0 else f"FREQ=MINUTELY;INTERVAL={minutes}"
     return f"DTSTART:20260101T000000Z RRULE:{frequency}"
 
@@ -84,7 +84,7 @@ def _quoted(word: str) -> str:
 
 
 def words(program: str, options: Mapping[str, Any], playbook: str, variables: Mapping[str, Any]) -> list[str]:
-    """The command of a watch: `options` are those of the ansible-playbook that runs now."""
+    """The command of a watch: `options` are those of the running ansible-playbook."""
     found = [program]
     for inventory in options.get("inventory") or ():
         found += ["-i", os.path.abspath(inventory) if "," not in inventory else inventory]

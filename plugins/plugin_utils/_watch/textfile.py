@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The folder that node_exporter's textfile collector reads: the findings of all hosts, and what changed on them."""
+"""Write the folder of node_exporter's textfile collector: the findings of all hosts, and their changes."""
 from __future__ import annotations
 
 import os
@@ -28,8 +28,8 @@ _NO_FILE_NAME = re.compile(r"[^A-Za-z0-9._-]")
 
 def write(folder: pathlib.Path, reports: pathlib.Path, hosts: Mapping[str, Mapping[str, Any]],
           missing: Mapping[str, str], now: float) -> None:
-    """Copies of each host's gpuhost.prom under a name of its own, and one file about what changed. What lies there of
-    hosts that are no more is removed."""
+    """Copy each host's gpuhost.prom under a name of its own, and write one file about changes. Files of hosts that no
+    longer exist are removed."""
     wanted = {CHANGES: exposition(hosts, missing, now)}
     for host in sorted({*hosts, *missing}):
         path = reports / host / "gpuhost.prom"
@@ -52,7 +52,7 @@ def exposition(hosts: Mapping[str, Mapping[str, Any]], missing: Mapping[str, str
     lines += head(*_ERRORS)
     for host, seen in hosts.items():
         for kind in WORDS:
-            # Nothing to tell is told as well: a series that ends would keep its alert for five minutes only.
+            # Write a sample even without changes: if a series ends, its alert persists for five minutes only.
             lines.append(sample(_ERRORS[0], 0, host=host, kind=kind, place=""))
         lines += [sample(_ERRORS[0], f"{per_hour(one):.6g}", host=host, kind=one["what"],
                          place=one["place"]) for one in seen["rates"] if one["hours"] is not None]

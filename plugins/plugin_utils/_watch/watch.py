@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""One look at a fleet: what its audits of now say beside those of the look before, kept for the next one."""
+"""One watch of a fleet: compare current audits with the previous watch, and keep the state for the next one."""
 from __future__ import annotations
 
 import os
@@ -20,7 +20,7 @@ LAST = "last-watch.json"
 def watch(report_dir: str, hosts: Iterable[str], ended: Mapping[str, str], folder: str, now: float) -> dict[str, Any]:
     """`{hosts: {host: its changes}, missing: {host: why}}`; also kept as last-watch.json and for Prometheus.
 
-    `ended` says how the audits of this run ended; `folder` is the one of the textfile collector.
+    `ended` has the results of this run's audits; `folder` is that of the textfile collector.
     """
     reports = pathlib.Path(os.path.abspath(os.path.expanduser(report_dir)))
     seen: dict[str, dict[str, Any]] = {}
@@ -48,7 +48,7 @@ def _unanswered(path: pathlib.Path, ended: str | None) -> str | None:
 
 
 def _before(path: pathlib.Path) -> dict[str, Any] | None:
-    """The state of the look before; None where there was none, or one of another release."""
+    """The state of the previous watch; None if there was none, or if it is of another release."""
     try:
         known = host_folder.read_json(path)
         return known if known["schema"] == SCHEMA and isinstance(known["seen"], dict) else None
