@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Facts without secrets, and with texts that every encoding can hold: the last step before they leave the host."""
+"""Remove secrets and undecodable bytes from facts: the last step before they leave the host."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -13,14 +13,14 @@ from .text import redact
 from .values import MASKED, is_secret
 from .words import is_secret_of
 
-# Values of tunables: restore writes them back, and those that hold secrets are not read in the first place.
+# Values of tunables: restore writes them back, and those that hold secrets are never read.
 _VALUES_OF_TUNABLES = frozenset(("sysctl", "tunables"))
 _NAMES = ("name", "key", "option", "module")
 _HOLD_TEXT = frozenset((str, dict, list))
 
 
 def redact_facts(facts: dict[str, Any]) -> dict[str, Any]:
-    """`facts`, in plain JSON types, with MASKED in the place of secrets; they are changed, as a copy takes time."""
+    """Replace secrets in `facts`, plain JSON types, by MASKED; changes them in place, as a copy takes time."""
     known: dict[str, str] = {}
     for section, found in facts.items():
         if section in _VALUES_OF_TUNABLES:
@@ -35,7 +35,7 @@ def _clean(text: str) -> str:
 
 
 def _walk(thing: Any, clean: Callable[[str], str], known: dict[str, str]) -> Any:
-    """`thing` with every text cleaned; `known` are those that were: the same few come thousands of times."""
+    """Clean every text in `thing`; `known` caches the results, as a few texts recur thousands of times."""
     kind = type(thing)
     if kind is str:
         return known[thing] if thing in known else known.setdefault(thing, clean(thing))
@@ -65,7 +65,7 @@ def _walk_entries(entry: dict[str, Any], clean: Callable[[str], str], known: dic
 
 
 def _redact_pair(entry: dict[str, Any]) -> None:
-    """`{name: psk, value: ...}` and its like: the name is apart from its value."""
+    """Mask `{name: psk, value: ...}` and the like, in which name and value are separate."""
     value = entry["value"]
     for name in _NAMES:
         if isinstance(value, str) and isinstance(entry.get(name), str):
@@ -75,7 +75,7 @@ def _redact_pair(entry: dict[str, Any]) -> None:
 
 
 def _encodable(text: str) -> str:
-    r"""`text` with the bytes that are no UTF-8, as file names may hold them, as `\xff`."""
+    r"""Escape bytes that are not UTF-8, which file names may contain, as `\xff`."""
     try:
         text.encode()
     except UnicodeEncodeError:

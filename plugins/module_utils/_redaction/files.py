@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Files of a host as a recording keeps them: without secrets, and such that an audit reads the same facts from them."""
+"""Remove secrets from recorded files without changing the facts that an audit reads from them."""
 from __future__ import annotations
 
 import re
@@ -13,13 +13,13 @@ from .values import MASKED
 _ENVIRONMENT = re.compile(r"/proc/[^/]+/environ")
 _GUEST = re.compile(r"/etc/pve/(?:.*/)?(?:lxc|qemu-server)/[^/]+\.conf")
 _CLUSTER = re.compile(r"/etc/pve/.*\.(?:conf|cfg)")
-# Registers, variables of the firmware, and values of tunables, which are never masked.
+# Registers, firmware variables and values of tunables are never masked.
 _VERBATIM = re.compile(r"/sys/(?:.*/config|firmware/.*)|/proc/sys/.*")
 _SETTING = re.compile(r"(\s*)([a-z][A-Za-z0-9_.\-]*?)(\s*[:=]\s*)(.*)")
 _SECTION = re.compile(r"\s*\[[^\]]*\]\s*")
 _COMMENT = re.compile(r"^([ \t]*(?:comment|description)[ \t:=]+).*$", re.MULTILINE)
-# Settings of qm.conf(5), pct.conf(5) and lxc.container.conf(5) that are no free text. smbios1 is none of them:
-# cloud-init takes user data, addresses with passwords too, from the serial number in it.
+# Settings of qm.conf(5), pct.conf(5) and lxc.container.conf(5) that are not free text. smbios1 is not among them:
+# cloud-init takes user data, including URLs with passwords, from the serial number in it.
 _KNOWN = re.compile(
     r"acpi|affinity|agent|allow-ksm|amd-sev|arch|args|autostart|balloon|bios|boot|bootdisk|cmode|console|cores|cpu|"
     r"cpulimit|cpuunits|efidisk0|features|freeze|hookscript|hostname|hotplug|hugepages|intel-tdx|keephugepages|keyboard|"
@@ -32,7 +32,7 @@ _KNOWN = re.compile(
 
 
 def redact_file(path: str, data: bytes) -> bytes:
-    """`data` of the file at `path` without secrets. Whether a container manager started the first process stays."""
+    """Redact `data` of the file at `path`. The evidence that a container manager started process 1 stays."""
     if _ENVIRONMENT.fullmatch(path):
         return b"".join(entry + b"\0" for entry in data.split(b"\0") if entry.startswith(b"container="))
     if _VERBATIM.fullmatch(path):
@@ -45,7 +45,7 @@ def redact_file(path: str, data: bytes) -> bytes:
 
 
 def _redact_setting(line: str) -> str:
-    """One line of a guest's configuration: keys stay, values of unknown keys and the description do not."""
+    """Redact a line of a guest's configuration: keeps keys, drops values of unknown keys and the description."""
     if not line.strip() or _SECTION.fullmatch(line):
         return line
     bare = line.lstrip()

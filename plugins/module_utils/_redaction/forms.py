@@ -2,14 +2,14 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Secrets that are told by their own form, or by a syntax that is not a name with a value."""
+"""Secrets recognisable by their own form, or by a syntax other than a name with a value."""
 from __future__ import annotations
 
 import re
 
 from .values import MASKED, looks_random
 
-# What issuers begin their tokens with.
+# Prefixes of issuers' tokens.
 _TOKEN = re.compile(
     r"(?<![A-Za-z0-9_-])(?:hf_[A-Za-z0-9]{16,}|sk-[A-Za-z0-9_-]{16,}|gh[opsur]_[A-Za-z0-9]{20,}|"
     r"github_pat_\w{20,}|glpat-[\w-]{16,}|xox[abeprs]-[\w-]{10,}|(?:AKIA|ASIA)[0-9A-Z]{16}|AIza[\w-]{30,}|"
@@ -23,23 +23,23 @@ _AUTHORIZATION = re.compile(r"(?i)(\bauthorization[\"']?[ \t]*[:=][ \t]*[\"']?(?
                             r"([^\s\"']+)")
 _BEARER = re.compile(r"(?i)\b(bearer|basic|token)( +)([A-Za-z0-9._~+/=-]{8,})")
 
-# scheme://user:password@host, also iscsi:user:password@host of dracut and user%password of SMB and libiscsi.
+# scheme://user:password@host, also dracut's iscsi:user:password@host, and user%password of SMB and libiscsi.
 _IN_URL = re.compile(r"(?i)((?:\b[a-z][a-z0-9+.-]{0,31}:|(?<![\w/:]))//[^\s/@:%\"'<>]{0,255}[:%])"
                      r"([^\s@/\"'<>]{1,1024})(?=@)")
 _IN_ISCSI = re.compile(r"(?i)(\biscsi:[^\s:@\"']{0,255}:)([^\s@\"']{1,1024})(?=@)")
 _USER_IN_URL = re.compile(r"(?i)(\b[a-z][a-z0-9+.-]{0,31}://)([^\s/@:\"'<>]{16,1024})(?=@)")
-# user:password@host without a scheme; what follows the sign is a name or an address of a host.
+# user:password@host without a scheme; `@` is followed by a host name or an address.
 _BARE_LOGIN = re.compile(
     r"(?<![\w/.:@%-])((?!mailto|sips?|ssh|git|xmpp)[\w.+-]{1,64}:)(?!(?:vm|base|subvol|basevol)-\d)"
     r"([^\s@/:\"'<>=,;()]{1,256})(?=@(?!sha\d+:|[0-9a-fA-F]+(?![\w.-]))[A-Za-z0-9\[])")
 
-# man 7 systemd.system-credentials, man 5 systemd.exec: the name is open, what follows it is not.
+# man 7 systemd.system-credentials, man 5 systemd.exec: the name is public, the value after it is not.
 _CREDENTIAL = re.compile(r"(?i)((?:systemd\.set_credential(?:_binary)?|SetCredential(?:Encrypted)?)=[\"']?[\w.@-]+:)"
                          r"([^\s\0\"']+)")
 _SMBIOS = re.compile(r"(?i)(io\.systemd\.credential(?:\.binary)?:[\w.@-]+=)([^\s\0\"',]+)")
 _NETRC = re.compile(r"(\blogin[ \t]+\S+[ \t\n]+(?:password|passwd)[ \t]+)(\S+)")
 _PROXY_USER = re.compile(r"((?<![\w-])--proxy-user[ \t=]+[\"']?[^\s:\"']{1,255}:)([^\s\"']+)")
-# Programs that take a secret behind an option that says nothing, and QEMU's -object secret,id=...,data=...
+# Programs with an unspecific option that takes a secret, and QEMU's -object secret,id=...,data=...
 _COMMANDS = tuple((hints, re.compile(rf"\b(?:{programs})\b[^\n\0]*"), re.compile(option))
                   for hints, programs, option in (
     (("secret,",), r"secret(?=,)", r"(,data=)([^,\s\"']+)"),
@@ -67,7 +67,7 @@ def _mask_bearer(found: re.Match) -> str:
     return f"{found[1]}{found[2]}{MASKED}" if looks_random(found[3]) else found[0]
 
 
-# Each with lower-case pieces of text without one of which it is not in a text: most texts have none.
+# Each form with lower-case hints, one of which occurs in every text that has it; most texts contain none.
 _FORMS = (
     (("private key",), _KEY_BLOCK, rf"\1{MASKED}\2"),
     (("credential",), _CREDENTIAL, _mask_second),

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Whether the name of a setting says that its value is a secret: `hf_token`, `inst.vncpassword`, `--api-key`.
+"""Decide by a setting's name whether its value is a secret: `hf_token`, `inst.vncpassword`, `--api-key`.
 
 The last word of a name decides, as the head of an English compound does: `api_key` is a key, `key_size` is a size.
 """
@@ -11,10 +11,10 @@ from __future__ import annotations
 import functools
 import re
 
-CERTAIN, LIKELY = 2, 1      # LIKELY: the value decides too, for `key=0x3` and `token=</s>` are no secrets
+CERTAIN, LIKELY = 2, 1      # LIKELY: depends on the value; `key=0x3` and `token=</s>` are not secrets
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
-# What follows the word without changing what it is: `password_in`, `secret0`, `token_value`.
+# Suffixes that do not change what the word means: `password_in`, `secret0`, `token_value`.
 _QUALIFIERS = frozenset((
     "in", "out", "value", "data", "hash", "b", "base", "plain", "text", "string", "encrypted", "old", "new", "current",
     "default", "binary", "prod", "live"))
@@ -31,7 +31,7 @@ _KEYS_OF = frozenset((
     "api", "access", "auth", "secret", "private", "signing", "encryption", "shared", "preshared", "master", "account",
     "ssh"))
 _TOKENS_OF = frozenset(("api", "auth", "access", "bearer", "hf", "refresh", "session"))
-# Words before `key` and `token` that make them something else: keys of tables and keyboards, tokens of language models.
+# Words before `key` and `token` that change their meaning: keys of tables and keyboards, tokens of language models.
 _OPEN_KEYS = frozenset((
     "public", "pub", "primary", "foreign", "sort", "partition", "hot", "sysrq", "registry", "index", "lookup", "map",
     "dict", "group", "magic", "any", "routing", "cache", "trusted", "arrow", "function"))
@@ -46,7 +46,7 @@ _COMMUNITY_OF = frozenset(("snmp", "ro", "rw"))
 
 @functools.lru_cache(maxsize=4096)
 def secrecy(name: str) -> int:
-    """CERTAIN, LIKELY or 0 for the name of a setting, an option or an environment variable."""
+    """Return CERTAIN, LIKELY or 0 for the name of a setting, an option or an environment variable."""
     words = [word.lower() for word in _WORD.findall(name)]
     if words[-2:] == ["secret", "id"]:
         return CERTAIN

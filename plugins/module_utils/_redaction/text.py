@@ -2,9 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Any text of a host without its secrets: command lines, unit files, configurations, logs, what a program printed.
+"""Remove secrets from any text of a host: command lines, unit files, configurations, logs, program output.
 
-A secret is told by the words around it (`names.py`) or by its own form (`forms.py`), never by the file it lies in.
+A secret is recognised by the words around it (`names.py`) or by its form (`forms.py`), never by the file it is in.
 """
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from .forms import HINTS_OF_FORMS, mask_forms
 from .names import CERTAIN, secrecy
 from .values import MASKED, is_secret
 
-# A text without any of these has nothing to mask: nearly all texts of a host.
+# A text without any of these has nothing to mask, which holds for nearly all texts of a host.
 _HINTS = ("pass", "pwd", "pw", "secret", "token", "key", "psk", "cred", "auth", "cookie", "bearer", "sig", "jwt", "sas",
           "community", *HINTS_OF_FORMS)
-# A name begins where a word begins, so that each word of a long text is looked at once.
+# A name begins at the beginning of a word, so that each word of a long text is examined once.
 _NAME = r"[A-Za-z][A-Za-z0-9]*(?:[._-]+[A-Za-z0-9]+)*"
 _GAP = r"[ \t]{0,8}"
-# `name=`, `name =`, `"name": `, `name:value`, with what closes a quoted name before the sign.
+# `name=`, `name =`, `"name": `, `name:value`, with the closing quote of a name before the sign.
 _ASSIGNED = re.compile(rf"(?<![A-Za-z0-9_.-])[._-]{{0,3}}(?P<name>{_NAME})(?P<close>\\?[\"']?){_GAP}"
                        rf"(?P<sign>[:+?]?=|:){_GAP}")
-# `--name value`, also in a list of words and in a command line as /proc has it.
+# `--name value`, also in a list of words and in a command line of /proc.
 _OPTION = re.compile(rf"(?:^|(?<=[\s\0\"'\[(=,]))--?(?P<name>{_NAME})"
                      r"(?:(?:\\?[\"'])?[ \t\0]+|\\?[\"'][ \t]*,[ \t\n]*)")
 _ELEMENT = re.compile(rf"<(?P<name>{_NAME})(?:\s[^<>]*)?>(?P<value>[^<>]*)</")
 _START_OF_LINE = re.compile(r"(?:^|\n)[ \t]*(?:[-+] )?[\"']?(?:export[ \t]+)?$")
 _QUOTED = {quote: re.compile(rf"(?:\\.|[^{quote}\\\n\0])*") for quote in ("\"", "'")}
-# A bare value goes to the next blank or closing quote, but not over a further setting behind a comma and its like, nor
-# over an option of a mount.
+# A bare value extends to the next blank or closing quote, but not across another setting after a comma or the like,
+# nor across a mount option.
 _BARE = re.compile(r"(?:(?![,;&:][\w.-]+=)"
                    r"(?!,(?:ro|rw|optional|r?bind|nofail|noauto|defaults|nosuid|nodev|noexec)\b)[^\s\0\"']"
                    r"|[\"'](?=[^\s\0\"',;)\]}>]))+")
@@ -42,9 +42,9 @@ _LIMIT = 1 << 16            # characters of one value
 
 
 def redact(text: str) -> str:
-    """`text` with MASKED in the place of every secret."""
+    """Replace every secret in `text` by MASKED."""
     lower = text.lower()
-    for hint in _HINTS:         # no generator: nearly all texts of a host end here
+    for hint in _HINTS:         # not a generator, for speed: nearly all texts of a host end here
         if hint in lower:
             break
     else:
@@ -60,7 +60,7 @@ def redact(text: str) -> str:
 
 
 def redact_bytes(data: bytes) -> bytes:
-    """The same for what a file holds, whatever its encoding."""
+    """Like redact(), for file contents in any encoding."""
     return redact(data.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
 
 
@@ -74,7 +74,7 @@ def _assigned(text: str) -> Iterator[tuple[int, int]]:
         if colon and not _is_setting(text, found, level):
             continue
         before = text[max(0, found.start() - 1):found.start()]
-        if before in _QUOTED and not found["close"]:        # the whole setting is in quotes, or several are
+        if before in _QUOTED and not found["close"]:        # the quotes enclose the whole setting, or several
             start, end = found.end(), _QUOTED[before].match(text, found.end(), found.end() + _LIMIT).end()
             further = _NEXT.search(text, start, end)
             end = further.start() if further else end
@@ -86,7 +86,7 @@ def _assigned(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _is_setting(text: str, found: re.Match, level: int) -> bool:
-    """Whether `name:` begins a value and not the rest of a sentence: a quoted name, or the first word of its line."""
+    """Whether `name:` precedes a value, not the rest of a sentence: a quoted name, or the first word of its line."""
     if found["close"] or level == CERTAIN:
         return True
     return _START_OF_LINE.search(text[max(0, found.start() - 80):found.start()]) is not None \
@@ -113,8 +113,8 @@ def _elements(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _value(text: str, at: int, whole_line: bool) -> tuple[int, int]:
-    """Where the value that begins at `at` lies, without its quotes."""
-    if text[at:at + 1] == "\\" and text[at + 1:at + 2] in _QUOTED:      # quotes inside of quotes
+    """Return start and end of the value that begins at `at`, without its quotes."""
+    if text[at:at + 1] == "\\" and text[at + 1:at + 2] in _QUOTED:      # nested quotes
         end = text.find("\\" + text[at + 1], at + 2, at + _LIMIT)
         return at + 2, end if end > 0 else len(text)
     if text[at:at + 1] in _QUOTED:

@@ -2,20 +2,20 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Whether the value behind a name that speaks of secrets is one, and not a switch, a path, a number or a reference."""
+"""Decide whether the value of a setting with a secret's name is one, not a switch, path, number or reference."""
 from __future__ import annotations
 
 import re
 
 from .names import CERTAIN
 
-MASKED = "masked"       # what stands in the place of every secret
+MASKED = "masked"       # replaces every secret
 
 _SWITCHES = frozenset((
     "", "0", "1", "y", "n", "yes", "no", "on", "off", "true", "false", "none", "null", "nil", "auto", "default",
     "required", "optional", "enabled", "disabled", "prompt", "ask", "withheld", MASKED))
 _REFERENCE = re.compile(r"\$\{\w+\}|\$[A-Z_][A-Z0-9_]*|\$\(.*\)|%\w|%\(\w+\)s|\{\{.*\}\}|<[^<>]*>|\*+|(?:env|file):\S*")
-_CREDENTIAL = re.compile(rf"[\w.@-]+[:=]{MASKED}", re.ASCII)     # of systemd: its name stays
+_CREDENTIAL = re.compile(rf"[\w.@-]+[:=]{MASKED}", re.ASCII)     # of systemd: keeps its name
 _ROOTS = ("/etc/", "/run/", "/var/", "/root/", "/home/", "/usr/", "/opt/", "/dev/", "/mnt/", "/srv/", "/tmp/", "/boot/",
           "/sys/", "/proc/", "/lib/", "/media/", "/secrets/")
 _PATH = re.compile(r"(?:/|\./|\.\./|~/)[\w./@:-]{1,255}", re.ASCII)
@@ -23,19 +23,19 @@ _FILE = re.compile(r"[\w./-]{1,200}\.(?:pem|key|crt|cer|pub|txt|json|ya?ml|conf|
                    r"safetensors|model|gguf)", re.ASCII)
 _NUMBER = re.compile(r"[+-]?(?:0x[0-9a-fA-F]{1,16}|\d{1,12}(?:\.\d+)?) ?(?:[munk]?s|min|h|[kKMGT]i?[bB]?|%|x)?",
                      re.ASCII)
-# What algorithms and ways to authenticate are called; a secret of such a form would be a poor one.
+# Names of algorithms and authentication methods; a secret of such a form would be weak.
 _ALGORITHM = re.compile(r"(?:cephx|krb5[ip]?|sha-?\d+|md5|hmac[-\w]*|aes[-\w]*|rsa\d*|ed25519|ecdsa|basic|digest|"
                         r"bearer|negotiate|gssapi|scram[-\w]*|peer|trust|sys|any|all|both|sae|wpa2?|open)",
                         re.IGNORECASE)
-# The registry of NVIDIA's driver holds numbers under names of any kind: RMSecBusResetEnable=1.
+# The registry of NVIDIA's driver has numbers under names of any kind: RMSecBusResetEnable=1.
 _DRIVER_KEY = re.compile(r"NVreg_|R[Mm][A-Z]")
 _HEXADECIMAL = re.compile(r"0x[0-9a-fA-F]{1,16}")
-_LONG = 16              # characters from which letters and digits together are taken for a secret
-_PIN = 4                # digits from which a number behind `pass` is taken for one
+_LONG = 16              # length from which mixed letters and digits count as a secret
+_PIN = 4                # length from which a number after `pass` counts as one
 
 
 def is_secret(value: str, name: str, secrecy: int) -> bool:
-    """Whether `value`, without quotes, of a setting whose name has this secrecy has to be masked."""
+    """Whether the unquoted `value` of a setting whose name has this secrecy must be masked."""
     if value.lower() in _SWITCHES or _REFERENCE.fullmatch(value) or _CREDENTIAL.fullmatch(value):
         return False
     if value.startswith(_ROOTS) and _PATH.fullmatch(value):
@@ -50,7 +50,7 @@ def _likely(value: str, name: str) -> bool:
     if more and not looks_random(first):
         return False        # a sentence
     if _NUMBER.fullmatch(value):
-        # A PIN is a number; what counts tokens and keys is one too.
+        # A PIN is a number, but so is a count of tokens or keys.
         return name.endswith(("pass", "pwd", "pw")) and value.isdigit() and len(value) >= _PIN
     if name.endswith(("auth", "authorization", "sig", "signature", "sas")):
         return not _ALGORITHM.fullmatch(value) and (":" in value or looks_random(value))
@@ -60,9 +60,9 @@ def _likely(value: str, name: str) -> bool:
 
 
 def looks_random(text: str) -> bool:
-    """Whether a word is long and mixes letters and digits, as no word of a language and no usual path does."""
+    """Whether a word is long and mixes letters and digits, unlike natural words and usual paths."""
     if len(text) < _LONG or not (any(map(str.isdigit, text)) and any(map(str.isalpha, text))):
         return False
-    # Base64 may begin with a slash and have further ones.
+    # Base64 may begin with a slash and contain more.
     return not _PATH.fullmatch(text) or ("." not in text and "-" not in text and text.count("/") <= len(text) // 16
                                          and text.lower() != text)
