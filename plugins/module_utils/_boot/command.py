@@ -2,9 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""gpuhost-boot: sets at boot what was made last, by the setters of this collection, and says the outcome of it.
+"""gpuhost-boot: apply the persisted values at boot with the setters of this collection, and report the outcome.
 
-systemd starts it once at boot, and again when a driver is bound to a GPU. A value that is there already is not written.
+systemd starts it once at boot, and again when a driver is bound to a GPU. A value that is already set is not written.
 """
 from __future__ import annotations
 
@@ -29,30 +29,30 @@ from .plan import BadPlan, Values, read_plan
 NAME = "gpuhost-boot"
 FAILED = 1
 _MAKE: dict[str, type[Kind]] = {"sysfs": SysfsKind, "module": ModuleKind, "pcie_maxreadreq": MaxReadRequestKind}
-_PATIENCE = 10.0            # seconds in which a file or a device that is missing may still appear
+_PATIENCE = 10.0            # seconds to wait for a missing file or device to appear
 _PAUSE = 1.0
 _LOCK_TIMEOUT = 60.0
 
 
 class Passed(NamedTuple):
-    """What came of the plan so far."""
+    """The outcome of the plan so far."""
 
     changes: list[dict[str, Any]]
-    absent: set[str]            # addresses of what this host does not have, or not yet
+    absent: set[str]            # addresses that this host does not have, or not yet
 
     def failed(self) -> list[dict[str, Any]]:
         return [change for change in self.changes
                 if change["outcome"] == REFUSED and change["address"] not in self.absent]
 
     def followed_by(self, later: Passed) -> Passed:
-        """With a further pass over some of the values, or all."""
+        """Merge with a later pass over some or all of the values."""
         seen = {change["address"] for change in later.changes}
         return Passed([*(change for change in self.changes if change["address"] not in seen),
                        *merge(self.changes, later.changes)], (self.absent - seen) | later.absent)
 
 
 def main(words: list[str] | None = None) -> int:
-    """Answers with the exit status: 1 where a value that this host has could not be set."""
+    """Run the command; return the exit status: 1 if a value that exists on this host could not be set."""
     parser = argparse.ArgumentParser(prog=NAME, description="Set what gpuhost.tuning made last on this host.")
     parser.add_argument("--sysroot", default="/", metavar="FOLDER", help="a folder that mirrors a machine")
     parser.add_argument("--version", action="version", version=f"{NAME} {VERSION}")
@@ -75,9 +75,9 @@ def main(words: list[str] | None = None) -> int:
 
 
 def settle(host: Host, values: Values, run_id: str, patience: float) -> Passed:
-    """Go over the plan until nothing is missing or `patience` seconds are over, and no driver was bound meanwhile.
+    """Repeat the plan until nothing is missing or `patience` seconds have passed, and no driver was bound meanwhile.
 
-    systemd starts nothing again for a driver that is bound while this runs.
+    systemd does not start the service again for a driver that is bound while it runs.
     """
     end = time.monotonic() + patience
     passed, due = Passed([], set()), values
@@ -95,7 +95,7 @@ def settle(host: Host, values: Values, run_id: str, patience: float) -> Passed:
 
 
 def go_over(host: Host, values: Values, run_id: str) -> Passed:
-    """One pass over the plan, kind by kind. Raises BadPlan for what no setter takes."""
+    """Make one pass over the plan, kind by kind. Raises BadPlan for a value that no setter accepts."""
     passed = Passed([], set())
     for kind, named in values.items():
         try:
@@ -108,7 +108,7 @@ def go_over(host: Host, values: Values, run_id: str) -> Passed:
 
 
 def _of_this_boot(earlier: dict[str, Any] | None, boot_id: str) -> list[dict[str, Any]]:
-    """What an earlier start of the service did."""
+    """Return the changes that an earlier start of the service made in this boot."""
     return earlier["changes"] if earlier and earlier.get("boot_id") == boot_id else []
 
 
@@ -117,7 +117,7 @@ def _drivers(host: Host, values: Values) -> dict[str, str | None]:
 
 
 def _tell(passed: Passed, error: str | None) -> None:
-    """For the log of the service."""
+    """Print the outcome to the service's log."""
     for change in passed.changes:
         reason = f": {change['reason']}" if change["reason"] else ""
         sys.stdout.write(f"{change['address']}: {change['outcome']}: {change['before']} -> {change['after']}{reason}\n")

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""/run/gpuhost/boot.json: the outcome of each value that is set at boot, of this boot."""
+"""/run/gpuhost/boot.json: the outcome of each value that is set at boot, for the current boot."""
 from __future__ import annotations
 
 import errno
@@ -23,9 +23,9 @@ _NEW = f".{OUTCOME}.new"
 
 
 def read_outcome(host: Host) -> Reading:
-    """The document, `{schema, boot_id, run_id, version, started_at, finished_at, error, changes}`.
+    """Read the document, `{schema, boot_id, run_id, version, started_at, finished_at, error, changes}`.
 
-    Absent where gpuhost-boot has not run since boot, or is running for the first time.
+    Absent if gpuhost-boot has not run since boot, or is running for the first time.
     """
     try:
         folder = open_folder(host)
@@ -47,14 +47,14 @@ def _parse(data: bytes) -> dict[str, Any]:
 
 
 def merge(earlier: list[dict[str, Any]], changes: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The changes of a pass; for what an earlier pass of this boot changed and nobody has since, that change."""
+    """Merge the changes of a pass into earlier ones: an earlier change of this boot stays if it still holds."""
     made = {change["address"]: change for change in earlier if change.get("outcome") == "changed"}
     return [made[change["address"]] if change["outcome"] == "unchanged" and change["address"] in made
             and made[change["address"]]["after"] == change["after"] else change for change in changes]
 
 
 def write_outcome(host: Host, document: dict[str, Any]) -> None:
-    """Raises OSError."""
+    """Write the document. Raises OSError."""
     data = json.dumps({"schema": SCHEMA, "version": VERSION, **document}, indent=1).encode() + b"\n"
     host.require_writable()
     folder = open_folder(host, create=True)
@@ -74,5 +74,5 @@ def write_outcome(host: Host, document: dict[str, Any]) -> None:
 
 
 def describe_error(error: OSError) -> str:
-    """Why the outcome could not be written."""
+    """Describe why the outcome could not be written."""
     return f"{PATH} could not be written: {error_text(error)}" if error.errno != errno.ENOENT else f"{RUN} is missing"

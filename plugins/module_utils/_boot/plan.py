@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""/usr/local/lib/gpuhost/boot.json: what is set at each boot. Written once, read by gpuhost-boot.
+"""/usr/local/lib/gpuhost/boot.json: the values to set at each boot. Written once, read by gpuhost-boot.
 
-The shape is that of `values` everywhere, without sysctls, which systemd-sysctl sets; a GPU's MaxReadReq is
-`{set, identity}`, so that it is never written to another device that came to the same address.
+It has the shape of `values`, without sysctls, which systemd-sysctl sets; a GPU's MaxReadReq is `{set, identity}`, so
+that it is never written to another device that gets the same address.
 """
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from .._tunables.kinds import KINDS
 
 SCHEMA = "gpuhost.boot_plan/1"
 PLAN = "/usr/local/lib/gpuhost/boot.json"
-# In the order of a tune: MaxReadReq last.
+# In the same order as a tune: MaxReadReq last.
 ORDER = ("sysfs", "module", "pcie_maxreadreq")
 
 Values = dict[str, dict[str, Any]]
 
 
 class BadPlan(ValueError):
-    """The file cannot be read, or is none."""
+    """The file cannot be read, or is not a plan."""
 
 
 def make_plan(values: Values, about: list[str]) -> bytes:
-    """The file; `about` is told to whoever opens it."""
+    """Make the file; `about` are comment lines for its readers."""
     document = {"schema": SCHEMA, "about": about, "version": VERSION, "values": values}
     return json.dumps(document, indent=1, ensure_ascii=True).encode() + b"\n"
 
 
 def read_plan(host: Host) -> Values:
-    """What is to be set, by kind in the order in which it is set. Raises BadPlan."""
+    """Read the values to set, by kind, in the order in which they are set. Raises BadPlan."""
     text = host.read(PLAN)
     if not text.ok:
         raise BadPlan(f"{PLAN}: {text.status}: {text.detail}")
@@ -46,7 +46,7 @@ def read_plan(host: Host) -> Values:
 
 
 def parse_plan(text: str) -> Values:
-    """Raises ValueError for what is no plan of this version, or holds a value that no setter takes."""
+    """Parse a plan. Raises ValueError if it is not of this version, or has a value that no setter accepts."""
     document = json.loads(text)
     schema = document.get("schema") if isinstance(document, dict) else None
     values = document.get("values") if isinstance(document, dict) else None

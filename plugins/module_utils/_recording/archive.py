@@ -2,9 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""An archive of what a Recorder noted: a folder that answers as the host did, once it is unpacked.
+"""Archive of what a Recorder noted; once unpacked, the folder answers like the recorded host.
 
-Its links are relative and stay inside. A text that a link really has and that leads out is in recorded/answers.json.
+Its links are relative and stay inside. The original text of a link that leads out is in recorded/answers.json.
 """
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ Member = tuple[tarfile.TarInfo, bytes]
 
 
 class TooLarge(ValueError):
-    """The archive would be larger than was allowed; the message names the largest files."""
+    """The archive would exceed its limit; the message names the largest files."""
 
 
 def make_archive(notes: Notes, about: dict, *, limit: int, anonymise: bool = False, writable: bool = False,
                  key: int = 0) -> bytes:
-    """A gzipped tar of at most `limit` bytes of files; `key` is what stand-ins are numbered from. Raises TooLarge."""
+    """Make a gzipped tar of at most `limit` bytes of files; pseudonyms are numbered from `key`. Raises TooLarge."""
     data = {path: redact_file(path, read) for path, read in notes.data.items()}
     require_small(data, limit)
     names = Pseudonyms(data, notes.kinds, key) if anonymise else None

@@ -2,9 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""gpuhost-record, a command that writes a recording to standard output on a host where there is no Ansible.
+"""gpuhost-record, a command that writes a recording to standard output on a host without Ansible.
 
-It opens no file for writing: what it makes goes where the shell sends it.
+It opens no file for writing; redirect its output in the shell.
 """
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .record import MAX_BYTES, Recording, record
 
 NAME = "gpuhost-record"
 FAILED, MISUSED = 1, 2      # exit statuses; argparse ends with 2 as well
-_SHOWN = 3                  # paths that are named
+_SHOWN = 3                  # paths named in a message
 
 _ABOUT = """\
 Read this machine as an audit of the collection %(collection)s does, and write an archive of what was read to
@@ -41,14 +41,14 @@ exit status:
 
 
 def main(words: list[str] | None = None) -> int:
-    """Answers with the exit status."""
+    """Run the command; return the exit status."""
     options = _parse(words)
     if sys.stdout.isatty():
         return _fail(f"standard output is a terminal, and the recording is an archive: {NAME} > FILE.tar.gz", MISUSED)
     _say(f"reading {'this machine' if options.sysroot == '/' else options.sysroot}, nothing is changed")
     if os.geteuid() != 0:
         _say("not root: files that only root can read will be missing, and the recording lists them")
-    # Python cannot answer a signal while it waits for a file system: by itself the signal ends the process.
+    # Python cannot handle a signal while it waits for a file system; unhandled, the signal ends the process.
     signal.setitimer(signal.ITIMER_REAL, options.timeout)
     try:
         recording = record(options.sysroot, options.tunable, max_bytes=options.max_bytes, anonymise=options.anonymise,
@@ -60,7 +60,7 @@ def main(words: list[str] | None = None) -> int:
         sys.stdout.buffer.write(recording.archive)
         sys.stdout.buffer.flush()
     except OSError as error:
-        sys.stdout = None       # else Python tries to write the rest while it ends, and complains
+        sys.stdout = None       # else Python tries to flush the rest at exit, and reports an error
         return _fail(f"the recording could not be written: {error_text(error)}")
     _tell(recording, options.anonymise)
     return 0

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What a recorder keeps of a host: files, links and folders by path, and what else was answered."""
+"""What a recorder stores of a host: files, links and folders by path, and other answers."""
 from __future__ import annotations
 
 import base64
@@ -12,26 +12,26 @@ import stat
 from typing import Any
 
 FILE, FOLDER, LINK = "file", "folder", "link"
-_NO_ANSWER = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EXDEV)      # the recording shows it by itself
+_NO_ANSWER = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EXDEV)      # implied by the recorded files
 
 
 class Notes:
-    """What is known of each path of a host; paths are free of links."""
+    """What is known about each path of a host; paths contain no links."""
 
     def __init__(self, live: bool) -> None:
-        self.live = live                            # whether device nodes were looked at, and not read about
+        self.live = live                            # whether device nodes are read from the file system
         self.kinds: dict[str, str] = {}             # FILE, FOLDER or LINK
         self.modes: dict[str, int] = {}
-        self.times: dict[str, int] = {}             # when files were last written, seconds since 1970
+        self.times: dict[str, int] = {}             # modification times of files, seconds since 1970
         self.data: dict[str, bytes] = {}
-        self.pieces: set[str] = set()               # files of which registers were read, not the whole
+        self.pieces: set[str] = set()               # files of which only single registers were read
         self.links: dict[str, str] = {}             # the texts
-        self.shown: set[str] = set()                # links whose text was asked for
+        self.shown: set[str] = set()                # links whose text was read
         self.failures: dict[str, Any] = {}          # as in recorded/answers.json
         self.nodes: dict[str, dict] = {}            # as in recorded/dev.json
 
     def see(self, path: str, local: str) -> None:
-        """Note what lies at `path`, which this process calls `local`."""
+        """Note the kind of file at `path`, whose local path is `local`."""
         if path in self.kinds:
             return
         try:
@@ -41,7 +41,7 @@ class Notes:
         kind = FILE if stat.S_ISREG(seen.st_mode) else FOLDER if stat.S_ISDIR(seen.st_mode) else None
         if stat.S_ISLNK(seen.st_mode):
             self.follow(path, os.readlink(local))
-        elif kind is not None:      # device nodes are in `nodes`, of others there is nothing to read
+        elif kind is not None:      # device nodes are in `nodes`; other special files cannot be read
             self.kinds[path] = kind
             self.modes[path] = stat.S_IMODE(seen.st_mode)
             self.times[path] = int(seen.st_mtime)
@@ -52,13 +52,13 @@ class Notes:
             self.links[path] = text
 
     def put(self, path: str, data: bytes) -> None:
-        """Note what was read from the beginning of a file."""
+        """Note data read from the beginning of a file."""
         self.kinds[path] = FILE
         tail = self.data[path][len(data):] if path in self.pieces else b""
         self.data[path] = data + tail
 
     def put_at(self, path: str, offset: int, data: bytes) -> None:
-        """Note that `data` lies at `offset`; what was not read before it stays zero."""
+        """Note `data` read at `offset`; unread bytes before it stay zero."""
         known = self.data.get(path, b"")
         self.pieces.add(path)
         self.kinds[path] = FILE
@@ -69,14 +69,14 @@ class Notes:
             self.failures[path] = error.errno
 
     def as_json(self) -> dict:
-        """For a child process that tells its parent."""
+        """Return the notes for a child process to send to its parent."""
         data = {path: base64.b64encode(read).decode() for path, read in self.data.items()}
         told = {**vars(self), "data": data, "shown": list(self.shown), "pieces": list(self.pieces)}
         del told["live"]
         return told
 
     def add(self, other: dict) -> None:
-        """Take over the notes that as_json() gave."""
+        """Add the notes returned by as_json()."""
         for name, found in other.items():
             if name == "data":
                 found = {path: base64.b64decode(read) for path, read in found.items()}
@@ -84,14 +84,14 @@ class Notes:
 
 
 def inside(path: str, text: str) -> str:
-    """The text of a relative link at `path` that leads where `text` does for the host, whose root has nothing above."""
+    """Return a relative link text for `path` with the target that `text` has on the host, where /.. is /."""
     folder = os.path.dirname(path)
-    target = os.path.normpath(os.path.join(folder, text))       # a .. at the root stays there
+    target = os.path.normpath(os.path.join(folder, text))       # .. at the root stays at the root
     return text if stays_inside(folder, text) else os.path.relpath(target, folder)
 
 
 def stays_inside(folder: str, text: str) -> bool:
-    """Whether a link in `folder` leads to something inside whatever other links there are: it only climbs first."""
+    """Whether a link in `folder` stays inside whatever other links exist: `..` occurs only at its beginning."""
     steps = text.split("/")
     climbs = next((number for number, step in enumerate(steps) if step != ".."), len(steps))
     depth = sum(1 for step in folder.split("/") if step)

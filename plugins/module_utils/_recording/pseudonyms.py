@@ -2,9 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Identifiers of a recorded host and their stand-ins: the same one has the same stand-in everywhere in an archive.
+"""Pseudonyms for identifiers of a recorded host, consistent throughout an archive.
 
-Replaced are names of hosts, clusters and guests, UUIDs, serial numbers, hardware and IP addresses, names of disks.
+Replaces names of hosts, clusters and guests, UUIDs, serial numbers, hardware and IP addresses, and names of disks.
 """
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ _GUEST_NAME = re.compile(r"^(?:hostname|name)\s*[:=]\s*(\S+)", re.MULTILINE)
 _CLUSTER_NAME = re.compile(r"^\s*cluster_name\s*:\s*(\S+)", re.MULTILINE)
 _NODE = re.compile(r"/etc/pve/nodes/([^/]+)(?:/.*)?")
 _HOST_FILES = ("/proc/sys/kernel/hostname", "/etc/hostname")
-# A host may be called debian: where these files have its name as a word it says nothing about the host.
+# A host may be called debian: in these files that word does not refer to the host.
 _NEUTRAL_FILES = ("/etc/os-release", "/usr/lib/os-release", "/proc/version", "/proc/cpuinfo", "/proc/modules",
                   "/sys/class/dmi/id/sys_vendor", "/sys/class/dmi/id/product_name")
 _NOT_UUIDS = re.compile(rf"/sys/firmware/efi/.*-({_PATTERNS['uuid']})")
-# Four numbers with dots in a file like this are a version.
+# Four dotted numbers in such a file are a version.
 _VERSIONS = re.compile(r".*/(?:[^/]*version[^/]*|fw_ver|fw_rev|dpkg/status|modules\.[^/]+)")
 
 
 class Pseudonyms:
-    """Made from all files by path, for they tell what a name is; then everything is passed through it.
+    """Built from all files by path, which show what the names are; then applied to everything.
 
-    Stand-ins are numbered, the first one follows `key`: with a random key, a stand-in means nothing in another archive.
+    Pseudonyms are numbered from `key`: with a random key they cannot be matched between archives.
     """
 
     def __init__(self, files: dict[str, bytes], paths: Iterable[str], key: int = 0) -> None:
@@ -71,16 +71,16 @@ class Pseudonyms:
         return self._patterns.sub(lambda found: self._replace(found, path), path)
 
     def text(self, text: str, path: str = "") -> str:
-        """`text` of a link or of the file at `path`."""
+        """Replace identifiers in the `text` of a link or of the file at `path`."""
         guest = _GUEST_FILE.fullmatch(path)
         if path in _HOST_FILES or guest or "/etc/pve/" in path:
-            # What the place says to be a name is one, however common the word.
+            # A word in a name's position is a name, however common it is.
             text = re.sub(r"[\w.-]+", lambda word: self._names.get(word[0], word[0]), text)
         pattern = self._patterns if path.startswith("/sys/") else self._everything
         return pattern.sub(lambda found: self._replace(found, path), text)
 
     def data(self, path: str, data: bytes) -> bytes:
-        """`data` of the file at `path`."""
+        """Replace identifiers in `data` of the file at `path`."""
         if path.endswith("/config") and path.startswith("/sys/"):      # registers
             return data
         if _SERIAL_FILE.fullmatch(path) and data.strip():
@@ -110,7 +110,7 @@ class Pseudonyms:
 
 
 def _names(texts: dict[str, str], paths: list[str]) -> Iterable[tuple[str, str]]:
-    """Kind and text of every name of a host, a cluster or a guest."""
+    """Yield kind and text of every name of a host, a cluster or a guest."""
     for path in _HOST_FILES:
         full = texts.get(path, "").strip()
         yield from (("host", full.partition(".")[0]), ("domain", full.partition(".")[2]))
@@ -125,7 +125,7 @@ def _names(texts: dict[str, str], paths: list[str]) -> Iterable[tuple[str, str]]
 
 
 def _make(kind: str, text: str, number: int) -> str:
-    """The stand-in with that number. Addresses are those set aside for documentation and benchmarks."""
+    """Make the pseudonym with that number. Addresses are from ranges reserved for documentation and benchmarks."""
     if kind == "uuid":
         return f"00000000-0000-4000-8000-{number:012x}"
     if kind == "mac":
@@ -142,7 +142,7 @@ def _make(kind: str, text: str, number: int) -> str:
 
 
 def _is_address(text: str) -> bool:
-    """Whether text is an address of one machine: no mask, no loopback, nothing that only looks like one."""
+    """Whether `text` is the address of one machine: no mask, no loopback, nothing that only looks like one."""
     try:
         address = ipaddress.ip_address(text)
     except ValueError:

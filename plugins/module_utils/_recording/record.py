@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""One recording of a host: read it once as an audit does, and make the archive of what was read."""
+"""Record a host: read it once as an audit does, and archive what was read."""
 from __future__ import annotations
 
 import errno
@@ -21,18 +21,18 @@ _REFUSALS = (errno.EACCES, errno.EPERM)
 
 
 class Recording(NamedTuple):
-    """The archive and what is to be told of it."""
+    """The archive and what to report about it."""
 
     archive: bytes
     files: int              # files and links that were read
     sha256: str
     privileged: bool        # whether root read them
-    denied: list[str]       # what could not be read for lack of rights; the archive says so of each
+    denied: list[str]       # what could not be read for lack of permission; the archive marks each
 
 
 def record(sysroot: str, tunables: Iterable[str] = (), *, max_bytes: int = MAX_BYTES, anonymise: bool = False,
            writable: bool = False, key: int = 0) -> Recording:
-    """`key` is what stand-ins are numbered from, less than 65,536.
+    """Make a recording. Pseudonyms are numbered from `key`, which is less than 65,536.
 
     Raises ValueError: no such folder, no such address, or more than `max_bytes` of files.
     """

@@ -2,9 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""A host that notes what it is asked and what it answers, so that a folder can answer the same another time.
+"""A host that notes all requests and answers, so that a folder can give the same answers later.
 
-It opens what the audit opens and nothing else. Besides that it only looks at what a path is (lstat) and follows links.
+It opens what the audit opens and nothing else. Besides that it only calls lstat(2) on paths and follows links.
 """
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from .._host.reading import ENOTSUPP, OK, Reading
 from .._host.sysroot import Sysroot
 from .notes import FOLDER, LINK, Notes, inside
 
-# Links that only the kernel can follow: their texts name what is open, not where it lies.
+# Links that only the kernel can follow: their texts name the open object, not its path.
 _MAGIC = re.compile(r"/proc/[^/]+/(?:task/[^/]+/)?(?:root|cwd|exe|(?:fd|ns|map_files)/[^/]+)")
 _BY_NAME = {name: number for number, name in errno.errorcode.items()} | {"ENOTSUPP": ENOTSUPP}
 
 
 class Below(Sysroot):
-    """A folder of the host that has links of its own, such as a container's root."""
+    """A folder of the host that is a root of its own for links, such as a container's root."""
 
     def __init__(self, path: str, local: str, notes: Notes) -> None:
         super().__init__(local)
@@ -36,13 +36,13 @@ class Below(Sysroot):
         path = self._path + here
         self._notes.see(path, self._prefix + here)
         if self._notes.links.get(path, "").startswith("/"):
-            # It starts at this folder, not at the host's root.
+            # An absolute link starts at this folder, not at the host's root.
             self._notes.links[path] = inside(here, self._notes.links[path])
         return super()._follow(folder, name, depth)
 
 
 class Recorder(Host):
-    """A Host with `notes` of everything that was read through it."""
+    """A Host with `notes` of everything read through it."""
 
     def __init__(self, sysroot: str = "/") -> None:
         super().__init__(sysroot)
@@ -55,7 +55,7 @@ class Recorder(Host):
         return super().local(path)
 
     def _seen(self, path: str) -> str | None:
-        """`path` without links, noted together with the links on the way; None where it leads nowhere."""
+        """Resolve `path` and note it together with the links on the way; None if it leads nowhere."""
         try:
             found = self._walk(path, 0)
         except OSError:
@@ -90,7 +90,7 @@ class Recorder(Host):
     # -- what was answered --------------------------------------------------------------------------------------------
 
     def _answered(self, path: str, answer: bytes | OSError | Reading, offset: int | None = None) -> None:
-        """Note bytes that were read, or the error in their place."""
+        """Note the bytes read, or the error instead."""
         found = self._seen(path)
         if isinstance(answer, Reading):
             answer = _as_error(answer)
@@ -127,7 +127,7 @@ class Recorder(Host):
         return reading
 
     def contains(self, path: str, text: bytes) -> Reading:
-        """Of a file that is only searched the texts that were found are kept."""
+        """Keep only the texts found in a file that is only searched."""
         reading = super().contains(path, text)
         known = self.notes.data.get(self._seen(path) or "", b"")
         if not reading.ok:
@@ -170,7 +170,7 @@ class Recorder(Host):
             self.notes.kinds[path] = LINK
             self.notes.links[path] = reading.value
             self.notes.shown.add(path)
-        elif error is not None and error.errno != errno.EINVAL:     # no link, which is seen otherwise
+        elif error is not None and error.errno != errno.EINVAL:     # EINVAL: no link, which is noted elsewhere
             self.notes.fail(path, error)
 
     # -- what a folder cannot hold ------------------------------------------------------------------------------------
@@ -198,6 +198,6 @@ class Recorder(Host):
 
 
 def _as_error(reading: Reading) -> OSError | None:
-    """The error that from_error() made `reading` of; None where it is no such reading."""
+    """Return the error that `reading` was made from by from_error(); None for any other reading."""
     number = _BY_NAME.get((reading.detail or "").partition(" ")[0])
     return None if reading.ok or number is None else OSError(number, os.strerror(number))

@@ -31,7 +31,7 @@ _KEYS_OF = frozenset((
     "api", "access", "auth", "secret", "private", "signing", "encryption", "shared", "preshared", "master", "account",
     "ssh"))
 _TOKENS_OF = frozenset(("api", "auth", "access", "bearer", "hf", "refresh", "session"))
-# Words before `key` and `token` that change their meaning: keys of tables and keyboards, tokens of language models.
+# Words before `key` and `token` that change its meaning: keys of tables and keyboards, tokens of language models.
 _OPEN_KEYS = frozenset((
     "public", "pub", "primary", "foreign", "sort", "partition", "hot", "sysrq", "registry", "index", "lookup", "map",
     "dict", "group", "magic", "any", "routing", "cache", "trusted", "arrow", "function"))
