@@ -2,12 +2,12 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The measuring child: it does one step for each line that it is sent, and says in lines when a step begins and ends.
+"""The measuring child: runs one step per request line and reports progress and results as lines.
 
-Everything that may hang or die with the GPU happens here, in a process that its parent can do without. It runs on a
-host or in a container, where nothing of this collection is installed: START gets its sources over standard input.
-A request is `{"step": "init" | "gpu" | "pair" | "host" | "pairs" | "kernel", ...}`; the lines that answer it are
-`{"at": what}`, and as the last one `{"result": {...}}` or `{"error": text, "name": CUDA's name or null}`.
+Everything that may hang or die with the GPU happens here, in a process whose loss the parent survives. It runs on a
+host or in a container without this collection installed: START receives the sources over standard input.
+A request is `{"step": "init" | "gpu" | "pair" | "host" | "pairs" | "kernel", ...}`; it is answered by lines
+`{"at": what}` and finally by `{"result": {...}}` or `{"error": text, "name": CUDA's name or null}`.
 """
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from typing import Any
 from .cuda_copies import Copies
 from .cuda_driver import CudaError, Driver, NoDriver
 
-# The modules that the child consists of, each after those that it imports.
+# The modules of the child, each after the ones that it imports.
 SOURCES = ("_kernel.cpulist", "_bandwidth.cuda_functions", "_bandwidth.cuda_driver", "_bandwidth.cuda_hold",
            "_bandwidth.cuda_pattern", "_bandwidth.cuda_place", "_bandwidth.cuda_slots", "_bandwidth.cuda_reading",
            "_bandwidth.cuda_ways", "_bandwidth.cuda_kernel", "_bandwidth.cuda_copies", "_bandwidth.child")
-# What `python3 -I -c` runs: it makes a package of the sources in the first line, and hands over to main().
+# Run by `python3 -I -c`: it builds a package from the sources in the first line and calls main().
 START = """
 import json, sys, types
 def made(name, package):
@@ -45,11 +45,11 @@ module.main()
 """
 
 _PR_SET_PDEATHSIG = 1       # include/uapi/linux/prctl.h
-_GRACE = 15                 # seconds after the parent's limit for a step; by then the parent itself is gone
+_GRACE = 15                 # seconds beyond the parent's limit for a step; past that, the parent is gone
 
 
 class Steps:
-    """What the child can be asked for, by `{library, visible}` and the settings of Copies."""
+    """The steps that the child can run; settings are `{library, visible}` and those of Copies."""
 
     def __init__(self, settings: dict[str, Any], report: Callable[[str], None]) -> None:
         self.settings = settings
@@ -67,18 +67,18 @@ class Steps:
         return {"gpu": self._copies.gpu, "host": self._copies.host}[request["step"]](request["bdf"])
 
     def close(self) -> None:
-        """Give back what is held. After an error of a GPU nothing can be, and the end of the process does it."""
+        """Release everything. After a GPU error this is not possible; the end of the process does it."""
         if self._copies is not None:
             with contextlib.suppress(CudaError, NoDriver):
                 self._copies.close()
 
     def _init(self) -> dict[str, Any]:
-        # GPUs that are not measured are not opened: a suspended one would wake, a sick one might hang.
+        # GPUs that are not measured are not opened: a suspended one would wake up, a faulty one might hang.
         if self.settings["visible"]:
             os.environ["CUDA_VISIBLE_DEVICES"] = ",".join(self.settings["visible"])
         else:
             os.environ.pop("CUDA_VISIBLE_DEVICES", None)
-        # A kernel that is compiled for this measurement is kept nowhere.
+        # Do not cache the kernel compiled for this measurement.
         os.environ["CUDA_CACHE_DISABLE"] = "1"
         self.report("initialising the driver")
         driver = Driver(self.settings["library"])
@@ -88,7 +88,7 @@ class Steps:
 
 
 def read_start() -> int:
-    """When this process began, in clock ticks since boot: field 22 of /proc/self/stat (man 5 proc_pid_stat)."""
+    """Start time of this process in clock ticks since boot: field 22 of /proc/self/stat (man 5 proc_pid_stat)."""
     with open("/proc/self/stat", "rb") as file:
         return int(file.read().rpartition(b")")[2].split()[19])
 
@@ -103,12 +103,12 @@ def answer(steps: Steps, request: dict[str, Any]) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Serves until standard input ends. `sys.argv[1]` are the settings of Steps and `limit`, seconds for a step."""
+    """Serve requests until end of input. `sys.argv[1]`: settings of Steps and `limit`, the seconds for a step."""
     settings = json.loads(sys.argv[1])
-    # The driver's library may write to standard output, which is for answers only.
+    # The driver's library may write to standard output, which is reserved for answers.
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
-    # Whoever started this process may be killed: then it ends too, and so does a step that nobody waits for any more.
+    # If the parent is killed, this process and the step that it is running end as well.
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, ctypes.c_ulong(signal.SIGKILL))
 
     def say(line: dict[str, Any]) -> None:

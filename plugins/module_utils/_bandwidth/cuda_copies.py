@@ -2,9 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The steps of a measurement: one GPU, an ordered pair, a GPU with the host both ways, pairs at once.
+"""The steps of a measurement: one GPU, an ordered pair, a GPU and the host in both directions, concurrent pairs.
 
-Runs in the measuring child: no import but the standard library and its siblings.
+Runs in the measuring child: imports only the standard library and its siblings.
 """
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from .cuda_reading import Reader, Report, Way
 from .cuda_slots import Inspector, Place, Tally
 from .cuda_ways import between, from_host, to_host, within
 
-SHARE_OF_FREE_MEMORY = 20       # one part of so many, 5%
-ARENA = 512 << 20               # bytes into which the copies of one reading go at most
+SHARE_OF_FREE_MEMORY = 20       # one part in 20, 5%
+ARENA = 512 << 20               # maximum bytes of destination memory for one reading
 
 
 class Gpu:
-    """One GPU with its primary context. `number` tells its pattern from those of others."""
+    """One GPU with its primary context. `number` makes its pattern distinct from those of other GPUs."""
 
     def __init__(self, cuda: Driver, bdf: str, number: int) -> None:
         self.bdf = bdf
@@ -38,9 +38,9 @@ class Gpu:
 
 
 class Copies:
-    """Measures with one driver; `report` is told what is about to happen.
+    """Runs the steps with one driver; `report` is called with what is about to happen.
 
-    `settings` has `sizes` in bytes, those of a Reader, and `sys`, where sysfs is.
+    `settings`: `sizes` in bytes, the settings of a Reader, and `sys`, the path of sysfs.
     """
 
     def __init__(self, cuda: Driver, settings: dict[str, Any], report: Report) -> None:
@@ -53,7 +53,7 @@ class Copies:
         self._reader: Reader | None = None
 
     def close(self) -> None:
-        """Give back everything; nothing can be measured afterwards."""
+        """Release everything; nothing can be measured afterwards."""
         if self._reader:
             self.cuda.call("cuCtxSetCurrent", next(iter(self._gpus.values())).context)
             self._reader.hold.close()
@@ -76,7 +76,7 @@ class Copies:
 
     def _round(self, gpu: Gpu, sizes: list[int], source: Place, target: Place, arrivals: Place, pattern: int,
                inspector: Inspector) -> dict[str, Any]:
-        """From the host to the GPU, within it, and back to the host."""
+        """Measure host to GPU, within the GPU, and GPU to host."""
         reader, most = self._reader, sizes[-1]
         write_pattern(pattern, gpu.number, most)
         self._upload(gpu, source, pattern, most)
@@ -91,8 +91,8 @@ class Copies:
     def pair(self, bdf: str, peer: str) -> dict[str, Any]:
         """`{can_access, enabled, sizes, performance_rank, native_atomics, read, write, copies, wrong}`.
 
-        The GPU `bdf` makes both copies: it reads from, and writes to, memory of `peer`. Where peer access of `bdf`
-        to `peer` is not `enabled` the driver takes both by way of the host.
+        The GPU `bdf` makes both copies: it reads from and writes to the memory of `peer`. If peer access of `bdf` to
+        `peer` is not `enabled`, the driver stages both through the host.
         """
         cuda, theirs, ours = self.cuda, self._use(peer), self._use(bdf)
         found = {"can_access": cuda.can_access(ours.device, theirs.device),
@@ -116,7 +116,7 @@ class Copies:
         return {**found, "enabled": enabled, "sizes": sizes, **_inspected(tallies)}
 
     def host(self, bdf: str) -> dict[str, Any]:
-        """A GPU and the host, both ways at once."""
+        """Concurrent copies between a GPU and the host in both directions."""
         gpu = self._use(bdf)
         bind_to_node(self.sys, bdf)
         sizes = self._fitting([gpu], 3)[-1:]
@@ -133,9 +133,9 @@ class Copies:
             return self._together(ways, sizes, bounce)
 
     def pairs(self, pairs: list[list[str]]) -> dict[str, Any]:
-        """Writes of all pairs [from, to] at once, each by the GPU that it comes from; a GPU may be in two of them.
+        """Concurrent writes of all pairs [from, to], each by its source GPU; a GPU may be in two of them.
 
-        Pairs without peer access are `missing`, and fewer than two others are not measured.
+        Pairs without peer access are `missing`; if fewer than two pairs remain, nothing is measured.
         """
         flows = [(self._use(one), self._use(other)) for one, other in pairs]
         gpus = list(dict.fromkeys(gpu for flow in flows for gpu in flow))
@@ -162,7 +162,7 @@ class Copies:
                     "flows": [[ours.bdf, theirs.bdf] for ours, theirs in reached]}
 
     def kernel(self, bdf: str, peer: str) -> dict[str, Any]:
-        """Writes of `bdf` to memory of `peer` by a kernel; `{unavailable}`, why, where the driver cannot."""
+        """Writes of `bdf` to memory of `peer` by a kernel; `{unavailable: reason}` if the driver cannot."""
         theirs, ours = self._use(peer), self._use(bdf)
         sizes = self._fitting([ours, theirs], 2)[-1:]
         found: dict[str, Any] = {"sizes": sizes, "missing": []}
@@ -183,7 +183,7 @@ class Copies:
             way = Way(Tally("write", "write by a kernel"), ours.context,
                       lambda to, size, stream: copy(to, source.address, size, stream), target, pattern)
             measured = self._reader.measure(way, sizes, Inspector(self.cuda, bounce))
-            # It belongs to this context.
+            # The kernel belongs to this context.
             self.cuda.call("cuCtxSetCurrent", ours.context)
         return {**found, "gb_s": measured["gb_s"], "settled": measured["settled"], "ways": [measured["gb_s"]],
                 **_inspected([way.tally])}
@@ -211,7 +211,7 @@ class Copies:
         return self._gpus[bdf]
 
     def _reach(self, owned: contextlib.ExitStack, ours: Gpu, theirs: Gpu) -> bool:
-        """Let `ours` reach `theirs` until the end of the step; whether it does."""
+        """Enable peer access from `ours` to `theirs` until the end of the step; return whether it works."""
         try:
             owned.enter_context(self.cuda.peer_access(ours.context, theirs.context))
         except CudaError as error:
@@ -225,7 +225,7 @@ class Copies:
         return self.cuda.free_memory() // SHARE_OF_FREE_MEMORY
 
     def _fitting(self, gpus: list[Gpu], on_host: int, buffers: int = 0) -> list[int]:
-        """The sizes of which two fit into 5% of the free memory of each GPU, and so many into 5% of the host's."""
+        """The sizes that fit twice into 5% of each GPU's free memory, and `on_host` times into 5% of the host's."""
         host = read_available_memory() // SHARE_OF_FREE_MEMORY // max(on_host, buffers)
         free = min([*(self._budget(gpu) // 2 for gpu in gpus), host])
         return [size for size in self.sizes if size <= free]
@@ -234,13 +234,13 @@ class Copies:
         return owned.enter_context(self.cuda.pinned(size))
 
     def _host_arena(self, owned: contextlib.ExitStack, most: int, others: int) -> Place:
-        """Host memory into which copies go; `others` buffers of the largest size are in use already."""
+        """Host memory as destination of copies; `others` buffers of the largest size are already in use."""
         room = read_available_memory() // SHARE_OF_FREE_MEMORY - others * most
         size = max(most, min(ARENA, room))
         return Place(self._host(owned, size), size, None)
 
     def _arena(self, owned: contextlib.ExitStack, gpu: Gpu, most: int) -> tuple[Place, Place]:
-        """Memory of a GPU: a place that copies come from, of the largest size, and all the rest, into which they go."""
+        """Memory of a GPU: a source of the largest size, and the rest as destination of copies."""
         size = min(ARENA + most, self._budget(gpu)) // most * most
         address = owned.enter_context(self._of(gpu, size))
         return Place(address, most, gpu.context), Place(address + most, size - most, gpu.context)
@@ -254,11 +254,11 @@ class Copies:
 
 
 def _key(sender: Gpu, taker: Gpu, name: str) -> int:
-    """One number for each ordered pair and kind of copy."""
+    """A distinct number for each ordered pair and kind of copy."""
     return (sender.number << 16) + (taker.number << 8) + {"read": 1, "write": 2, "kernel": 3}[name]
 
 
 def _inspected(tallies: Any) -> dict[str, Any]:
-    """`{copies, wrong}`: how many were compared, and what of them was not what was sent."""
+    """`{copies, wrong}`: how many copies were compared, and the differences found."""
     every = list(tallies)
     return {"copies": sum(tally.copies for tally in every), "wrong": [one for tally in every for one in tally.found()]}

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The CUDA driver API by ctypes: what measuring copies needs of it, and nothing of a toolkit.
+"""The part of the CUDA driver API that measuring copies needs, through ctypes; no CUDA toolkit is required.
 
-Runs in the measuring child, also where this collection is not installed: no import but the standard library and its
-siblings. A function that a library lacks is missed by what needs it, and by nothing else.
+Runs in the measuring child, possibly without this collection installed: imports only the standard library and its
+siblings. A function missing in the library affects only the code that needs it.
 """
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _NAME_LENGTH = 256
 
 
 class CudaError(Exception):
-    """A function of the driver did not succeed. `name` is CUDA's, such as CUDA_ERROR_NO_DEVICE."""
+    """A driver function failed. `name` is CUDA's name of the error, such as CUDA_ERROR_NO_DEVICE."""
 
     def __init__(self, function: str, code: int, name: str, text: str) -> None:
         super().__init__(f"{function}: {name} ({text})")
@@ -44,7 +44,7 @@ class NoDriver(Exception):
 
 
 class Driver:
-    """The functions of one library. Whatever holds something of the GPU is a context manager that gives it back."""
+    """The functions of one library. Functions that acquire GPU resources are context managers that release them."""
 
     def __init__(self, library: str) -> None:
         self._name = library
@@ -55,7 +55,7 @@ class Driver:
         self._found: dict[str, Callable[..., int]] = {}
 
     def function(self, name: str) -> Callable[..., int]:
-        """A function with its types. Raises NoDriver where the library lacks it."""
+        """A function with its types. Raises NoDriver if the library lacks it."""
         if name not in self._found:
             problem = None
             for symbol in SYMBOLS.get(name, (name,)):
@@ -78,7 +78,7 @@ class Driver:
             return False
 
     def call(self, function: str, *arguments: object) -> None:
-        """Raises CudaError, or NoDriver where the library lacks the function."""
+        """Call a function. Raises CudaError, or NoDriver if the library lacks the function."""
         code = self.function(function)(*arguments)
         if code != CUDA_SUCCESS:
             raise CudaError(function, code, self._error("cuGetErrorName", code) or f"error {code}",
@@ -92,14 +92,14 @@ class Driver:
         return text.value.decode("utf-8", "replace")
 
     def integer(self, function: str, *arguments: object) -> int:
-        """The number that a function writes to its first argument."""
+        """Call a function and return the number that it writes to its first argument."""
         answer = ctypes.c_int()
         self.call(function, ctypes.byref(answer), *arguments)
         return answer.value
 
     def start(self) -> dict:
-        """`{version, devices}`: the newest CUDA that this driver knows, as `12.8`, and how many GPUs it shows; null
-        where the library does not say."""
+        """`{version, devices}`: the newest CUDA version that this driver supports, such as `12.8`, and the number of
+        visible GPUs; null if the library does not say."""
         self.call("cuInit", 0)
         version = self.integer("cuDriverGetVersion") if self.has("cuDriverGetVersion") else None
         return {"version": None if version is None else f"{version // 1000}.{version % 1000 // 10}",
@@ -109,13 +109,13 @@ class Driver:
         return self.integer("cuDeviceGetByPCIBusId", os.fsencode(bdf))
 
     def describe(self, device: int) -> dict:
-        """`{bdf, name, uuid}`; the address in the driver's spelling. Null where the library does not say."""
+        """`{bdf, name, uuid}`; the address as the driver spells it. Null if the library does not say."""
         return {"bdf": self._text("cuDeviceGetPCIBusId", device), "name": self._text("cuDeviceGetName", device),
                 "uuid": self._uuid("cuDeviceGetUuid_v2", device) or self._uuid("cuDeviceGetUuid", device)}
 
     def is_split(self, device: int) -> bool:
-        """Whether MIG splits it up: then the newer function tells the UUID of the part that this process sees, and the
-        older one that of the whole."""
+        """Whether MIG partitions the GPU: then the newer function returns the UUID of the instance that this process
+        sees, the older one that of the whole GPU."""
         part, whole = (self._uuid(name, device) for name in ("cuDeviceGetUuid_v2", "cuDeviceGetUuid"))
         return None not in (part, whole) and part != whole
 
@@ -136,7 +136,7 @@ class Driver:
         return text.value.decode("utf-8", "replace")
 
     def retain(self, device: int) -> int:
-        """The primary context of a GPU; release() gives it back."""
+        """Retain the primary context of a GPU; release() releases it."""
         return self._made("cuDevicePrimaryCtxRetain", device)
 
     def release(self, device: int) -> None:
@@ -148,14 +148,14 @@ class Driver:
         return handle.value or 0
 
     def free_memory(self) -> int:
-        """Bytes that are free on the GPU of the current context."""
+        """Free bytes on the GPU of the current context."""
         free, total = ctypes.c_size_t(), ctypes.c_size_t()
         self.call("cuMemGetInfo_v2", ctypes.byref(free), ctypes.byref(total))
         return free.value
 
     @contextlib.contextmanager
     def _held(self, handle: int, give_back: str) -> Iterator[int]:
-        # After an error of the GPU every call fails: the first one is what a person has to know.
+        # After a GPU error every call fails; the first error is the one to report.
         ignored: tuple[type[Exception], ...] = (CudaError,)
         try:
             yield handle
@@ -165,31 +165,31 @@ class Driver:
                 self.call(give_back, handle)
 
     def memory(self, size: int) -> contextlib.AbstractContextManager[int]:
-        """Memory of the GPU of the current context."""
+        """Allocate memory on the GPU of the current context."""
         address = ctypes.c_ulonglong()
         self.call("cuMemAlloc_v2", ctypes.byref(address), size)
         return self._held(address.value, "cuMemFree_v2")
 
     def pinned(self, size: int) -> contextlib.AbstractContextManager[int]:
-        """Pinned memory of the host, on the node of the CPU that this thread runs on; all contexts may use it."""
+        """Allocate pinned host memory, on the NUMA node of this thread's CPU; usable by all contexts."""
         flags = CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP
         return self._held(self._made("cuMemHostAlloc", size, flags), "cuMemFreeHost")
 
     def device_pointer(self, host: int) -> int:
-        """The address by which GPUs know pinned memory."""
+        """The device address of pinned memory."""
         address = ctypes.c_ulonglong()
         self.call("cuMemHostGetDevicePointer_v2", ctypes.byref(address), host, 0)
         return address.value
 
     def stream(self) -> contextlib.AbstractContextManager[int]:
-        """A stream that does not wait for the NULL stream of its context, nor that one for it."""
+        """A stream that does not synchronise with the NULL stream of its context."""
         return self._held(self._made("cuStreamCreate", CU_STREAM_NON_BLOCKING), "cuStreamDestroy")
 
     def event(self) -> contextlib.AbstractContextManager[int]:
         return self._held(self._made("cuEventCreate", 0), "cuEventDestroy")
 
     def elapsed(self, start: int, end: int) -> float:
-        """Milliseconds between two events, when the second has happened."""
+        """Milliseconds between two events, once the second has occurred."""
         self.call("cuEventSynchronize", end)
         milliseconds = ctypes.c_float()
         self.call("cuEventElapsedTime", ctypes.byref(milliseconds), start, end)
@@ -199,7 +199,7 @@ class Driver:
         return bool(self.integer("cuDeviceCanAccessPeer", device, peer))
 
     def peer_attributes(self, device: int, peer: int) -> dict:
-        """`{performance_rank, native_atomics}`: 0 is the best rank. Null where the library does not say."""
+        """`{performance_rank, native_atomics}`: 0 is the best rank. Null if the library does not say."""
         if not self.has("cuDeviceGetP2PAttribute"):
             return {"performance_rank": None, "native_atomics": None}
         rank, atomics = (self.integer("cuDeviceGetP2PAttribute", attribute, device, peer) for attribute in (
@@ -207,7 +207,7 @@ class Driver:
         return {"performance_rank": rank, "native_atomics": bool(atomics)}
 
     def peer_access(self, ours: int, theirs: int) -> contextlib.AbstractContextManager[int]:
-        """The context `ours` may reach memory of the context `theirs` meanwhile. Leaves `ours` current."""
+        """Give the context `ours` access to memory of the context `theirs`. Leaves `ours` current."""
         self.call("cuCtxSetCurrent", ours)
         try:
             self.call("cuCtxEnablePeerAccess", theirs, 0)
@@ -222,6 +222,6 @@ class Driver:
             try:
                 yield peer
             finally:
-                # Whoever fails after an error of the GPU tells of that one.
+                # After a GPU error, report that one instead.
                 with contextlib.suppress(CudaError):
                     self.call("cuCtxSetCurrent", ours)

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The functions of the CUDA driver API that measuring copies needs, with their types, for ctypes.
+"""ctypes declarations of the CUDA driver API functions that measuring copies needs.
 
-Names, types and values are those of cuda.h (docs.nvidia.com/cuda/cuda-driver-api); the suffix _v2 is of the symbols.
-Runs in the measuring child: no import but the standard library.
+Names, types and values are from cuda.h (docs.nvidia.com/cuda/cuda-driver-api); symbols have the suffix _v2.
+Runs in the measuring child: imports only the standard library.
 """
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Uuid(ctypes.Structure):
     _fields_ = (("bytes", ctypes.c_ubyte * 16),)
 
 
-# CUdevice is an int; CUcontext, CUstream, CUevent, CUmodule and CUfunction are pointers. Every function answers with a
+# CUdevice is an int; CUcontext, CUstream, CUevent, CUmodule and CUfunction are pointers. Every function returns a
 # CUresult.
 FUNCTIONS = {
     "cuInit": (_uint,),
@@ -77,7 +77,7 @@ FUNCTIONS = {
     "cuModuleUnload": (_pointer,),
     "cuLaunchKernel": (_pointer, _uint, _uint, _uint, _uint, _uint, _uint, _uint, _pointer, _pointer, _pointer),
 }
-# The symbols of those that have two with the same types, the newer one first. Where the older one has other types, as
-# of memory, whose addresses once had 32 bits, only the newer one is in the table above.
+# Functions with two symbols of the same types, the newer one first. If the older one has other types, as the memory
+# functions, whose addresses once had 32 bits, only the newer one is in the table above.
 SYMBOLS = {name: (f"{name}_v2", name) for name in (
     "cuDevicePrimaryCtxRelease", "cuStreamDestroy", "cuEventElapsedTime", "cuEventDestroy")}

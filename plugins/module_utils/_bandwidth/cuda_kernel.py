@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Copies by a kernel, as NCCL makes them: threads that load from one place and store to another.
+"""Copies by a kernel, as NCCL makes them: threads load from one place and store to another.
 
-The kernel is text (PTX ISA 6.0, for compute capability 5.0 and up), which the driver compiles where it has the library
-for that. Runs in the measuring child: no import but the standard library and its siblings.
+The kernel is PTX text (PTX ISA 6.0, for compute capability 5.0 and up), which the driver compiles if it has the library
+for that. Runs in the measuring child: imports only the standard library and its siblings.
 """
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from collections.abc import Callable, Iterator
 
 from .cuda_driver import CudaError, Driver
 
-BLOCKS, THREADS = 64, 512       # a part of the processors of a GPU, as a collective takes
-_VECTOR = 16                    # bytes that a thread moves at once
+BLOCKS, THREADS = 64, 512       # a part of the GPU's multiprocessors, as a collective uses
+_VECTOR = 16                    # bytes that a thread copies at a time
 _NAME = b"copy"
 _NEEDED = ("cuModuleLoadData", "cuModuleGetFunction", "cuModuleUnload", "cuLaunchKernel")
 
-# A thread takes the vectors that lie as many apart as there are threads, up to `count`: the loop always ends.
+# Each thread copies every n-th vector, n being the number of threads, up to `count`: the loop always ends.
 PTX = b"""
 .version 6.0
 .target sm_50
@@ -60,12 +60,12 @@ END:
 
 
 class Unavailable(Exception):
-    """The driver cannot make such copies, in one sentence."""
+    """The driver cannot make such copies; the message is one sentence."""
 
 
 @contextlib.contextmanager
 def loaded(cuda: Driver) -> Iterator[Callable[[int, int, int, int], None]]:
-    """`copy(to, from, size, stream)` for the current context until the end of the block. Raises Unavailable."""
+    """Load the kernel for the current context and yield `copy(to, from, size, stream)`. Raises Unavailable."""
     missing = [name for name in _NEEDED if not cuda.has(name)]
     if missing:
         raise Unavailable(f"the driver library lacks {' and no '.join(missing)}")

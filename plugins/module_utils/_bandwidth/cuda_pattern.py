@@ -2,9 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What is copied to find out whether it arrives: words that differ by place and by who sends them.
+"""The test pattern that is copied to verify transfers: words that depend on position and sender.
 
-Runs in the measuring child: no import but the standard library.
+Runs in the measuring child: imports only the standard library.
 """
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ import sys
 from array import array
 from collections.abc import Iterator
 
-BLOCK = 1 << 20         # bytes that are made at once
+BLOCK = 1 << 20         # bytes generated at a time
 _WORD = 4
 _MASK = 0xFFFFFFFF
-# Odd numbers with their bits spread out: neighbours in number and place get words that look nothing alike.
+# Odd numbers with well-spread bits: adjacent senders and positions get very different words.
 _SPREAD_SENDER, _SPREAD_BLOCK = 0x9E3779B1, 0x85EBCA6B
 
 _places = int.from_bytes(array("I", range(BLOCK // _WORD)).tobytes(), sys.byteorder)
@@ -24,9 +24,9 @@ _everywhere = int.from_bytes((1).to_bytes(_WORD, sys.byteorder) * (BLOCK // _WOR
 
 
 def blocks(sender: int, size: int) -> Iterator[tuple[int, bytes]]:
-    """`(offset, bytes)` of the pattern of `sender`, a number; `size` is in bytes.
+    """Yield `(offset, bytes)` of the pattern of `sender`, a number; `size` is in bytes.
 
-    A word is its place in the block, combined with a number of the block and the sender by exclusive or.
+    A word is its position in the block, XORed with a number derived from block and sender.
     """
     for number, offset in enumerate(range(0, size, BLOCK)):
         key = (sender * _SPREAD_SENDER + number * _SPREAD_BLOCK) & _MASK
@@ -40,7 +40,7 @@ def write_pattern(address: int, sender: int, size: int) -> None:
 
 
 def find_difference(address: int, pattern: int, size: int) -> dict:
-    """`{first_offset, wrong_bytes, bytes}` of memory that differs from that of the pattern, which is `size` bytes."""
+    """`{first_offset, wrong_bytes, bytes}` of memory at `address` that differs from `size` bytes of the pattern."""
     first, wrong = 0, 0
     for offset in range(0, size, BLOCK):
         length = min(BLOCK, size - offset)

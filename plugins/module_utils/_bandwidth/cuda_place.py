@@ -2,9 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Where a GPU sits: its NUMA node and its link, by sysfs (Documentation/ABI/testing/sysfs-bus-pci), and host memory.
+"""NUMA node and link of a GPU from sysfs (Documentation/ABI/testing/sysfs-bus-pci), and available host memory.
 
-Runs in the measuring child: no import but the standard library and its siblings. `sys` is the path of sysfs.
+Runs in the measuring child: imports only the standard library and its siblings. `sys` is the path of sysfs.
 """
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SPEED = re.compile(r"(\d+(?:\.\d+)?) GT/s")
 
 
 def read_link(sys: str, bdf: str) -> dict | None:
-    """`{speed_gt_s, width}` as the link is now; None where sysfs does not say."""
+    """`{speed_gt_s, width}` of the link now; None if sysfs does not say."""
     folder = f"{sys}/bus/pci/devices/{bdf}"
     try:
         speed = _SPEED.match(_read(f"{folder}/current_link_speed"))
@@ -29,13 +29,13 @@ def read_link(sys: str, bdf: str) -> dict | None:
 
 
 def read_available_memory(path: str = "/proc/meminfo") -> int:
-    """Bytes that the host, or the container, can give away without swapping: MemAvailable (man 5 proc_meminfo)."""
+    """Bytes available on the host, or in the container, without swapping: MemAvailable (man 5 proc_meminfo)."""
     found = re.search(r"^MemAvailable: +(\d+) kB$", _read(path), re.MULTILINE)
     return int(found[1]) << 10 if found else 0
 
 
 def read_node(sys: str, bdf: str) -> int | None:
-    """The NUMA node; None where the firmware names none."""
+    """The NUMA node; None if the firmware reports none."""
     try:
         node = int(_read(f"{sys}/bus/pci/devices/{bdf}/numa_node"))
     except (OSError, ValueError):
@@ -44,9 +44,9 @@ def read_node(sys: str, bdf: str) -> int | None:
 
 
 def bind_to_node(sys: str, bdf: str) -> tuple[int | None, bool]:
-    """The GPU's node, and whether this thread runs on CPUs of that node from now on, as memory comes from there then.
+    """Bind this thread to the CPUs of the GPU's node, so that memory comes from it; return the node and success.
 
-    A container may not be given those CPUs: then it runs where it may, not where the GPU before had it.
+    If a container may not use those CPUs, the thread runs on all allowed ones, not on those of the previous GPU.
     """
     node = read_node(sys, bdf)
     os.sched_setaffinity(0, _ALL_CPUS)

@@ -2,9 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""How long copies take, one way alone or several at once, by the GPU's own events; every copy is looked at.
+"""Time copies with GPU events, in one direction or several at once; every copy is verified.
 
-Runs in the measuring child: no import but the standard library and its siblings. GB/s are 1e9 bytes a second.
+Runs in the measuring child: imports only the standard library and its siblings. 1 GB/s is 1e9 bytes per second.
 """
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from .cuda_driver import Driver
 from .cuda_hold import OPERATIONS, Hold
 from .cuda_slots import Inspector, Place, Tally
 
-COPIES = 500                    # that one reading has at most
-READINGS = 20                   # within which two in a row have to agree
+COPIES = 500                    # maximum per reading
+READINGS = 20                   # maximum, within which two in a row must agree
 AGREE, AGREE_TOGETHER = 0.02, 0.05
 SMALL, SMALL_COPIES = 16, 64    # bytes, copies
-LEAD = 2                        # copies before the first that is timed: what came to rest between two readings comes up
+LEAD = 2                        # untimed copies before the first timed one: idle links and clocks come up
 
 Copy = Callable[[int, int, int], None]
 Report = Callable[[str], None]
 
 
 class Way(NamedTuple):
-    """One direction: `copy` (address, size, stream) queues a copy of what `pattern` holds, host memory, from where it
-    lies to an address in `target`, by the GPU of `context`."""
+    """One direction: `copy` (address, size, stream) queues a copy by the GPU of `context` from its source to an
+    address in `target`. The source holds the same data as `pattern`, which is host memory."""
 
     tally: Tally
     context: int
@@ -39,7 +39,7 @@ class Way(NamedTuple):
 
 
 class Reader:
-    """Times ways. `settings` has `warm_up` in seconds and `reading_ms`, which one reading lasts at least."""
+    """Times ways. `settings`: `warm_up` in seconds, and `reading_ms`, the minimum duration of one reading."""
 
     def __init__(self, cuda: Driver, hold: Hold, settings: dict[str, Any], report: Report) -> None:
         self.cuda = cuda
@@ -49,7 +49,7 @@ class Reader:
         self.report = report
 
     def measure(self, way: Way, sizes: list[int], inspector: Inspector) -> dict[str, Any]:
-        """`{gb_s, settled, by_size: [{bytes, gb_s, settled}]}`; the first two are those of the largest size."""
+        """`{gb_s, settled, by_size: [{bytes, gb_s, settled}]}`; the first two are for the largest size."""
         self.report(f"warm-up of {way.tally.label}")
         until = time.monotonic() + self.warm_up
         while time.monotonic() < until:
@@ -61,13 +61,13 @@ class Reader:
         return {"gb_s": rows[-1]["gb_s"], "settled": rows[-1]["settled"], "by_size": rows}
 
     def under_load(self, way: Way, size: int, inspector: Inspector, look: Callable[[], Any]) -> Any:
-        """What `look` sees while copies are under way."""
+        """The result of `look`, called while copies are in progress."""
         self.report("link under load")
         return self._read([way], size, self._most(way, size), inspector, look)[1]
 
     def latency(self, way: Way, inspector: Inspector) -> dict[str, Any]:
-        """`{latency_us, latency_why}`: of a copy of a few bytes, in a stream that is held until all are queued. Else it
-        would be the time of whoever queues them, and that is no latency."""
+        """`{latency_us, latency_why}` of a copy of a few bytes, in a stream held until all copies are queued; without
+        the hold, the result would be the time that the CPU takes to queue a copy."""
         if self.hold.why_not:
             return {"latency_us": None, "latency_why": self.hold.why_not}
         self.report(f"{way.tally.label} latency")
@@ -75,7 +75,7 @@ class Reader:
         return {"latency_us": round(1000 * each, 2), "latency_why": None}
 
     def together(self, ways: Sequence[Way], size: int, inspector: Inspector) -> dict[str, Any]:
-        """`{gb_s, settled, ways: [gb_s]}` of all ways at once: the sum, and each by its own clock."""
+        """`{gb_s, settled, ways: [gb_s]}` of all ways at once: the sum, and each way timed separately."""
         self.report(f"{len(ways)} concurrent copies of {size} bytes")
         once = self._read(ways, size, 1, inspector, held=True)[0]
         copies = max(1, min(round(self.reading_ms / once) if once > 0 else COPIES,
@@ -92,7 +92,7 @@ class Reader:
         return _sums(size, len(ways), *before, False)
 
     def _settle(self, way: Way, size: int, inspector: Inspector) -> dict[str, Any]:
-        """Reads until two readings in a row agree, which are averaged then."""
+        """Read until two readings in a row agree, and average those."""
         once = self._read([way], size, 1, inspector)[0]
         copies = max(1, min(COPIES, self._most(way, size), round(self.reading_ms / once) if once > 0 else COPIES))
         before = None
@@ -105,13 +105,13 @@ class Reader:
 
     @staticmethod
     def _most(way: Way, size: int) -> int:
-        """The copies that a reading can have: each has a place of its own, and so have those before the first."""
+        """The maximum number of copies in a reading: each, including the untimed ones, has its own slot."""
         return max(1, min(COPIES, way.target.size // size - LEAD))
 
     def _read(self, ways: Sequence[Way], size: int, copies: int, inspector: Inspector,
               look: Callable[[], Any] | None = None, held: bool = False) -> tuple[float, Any, list[float]]:
-        """Milliseconds of one copy of all ways at once, what `look` saw, and those of one copy of each way alone."""
-        # Of several ways all begin at once, and what begins before is over before.
+        """Milliseconds of one copy of all ways at once, the result of `look`, and milliseconds per copy of each way."""
+        # Several ways all start together; untimed copies of one would finish before the others start.
         lead = min(LEAD, ways[0].target.size // size - copies) if len(ways) == 1 else 0
         for way in ways:
             inspector.clear(way.target, size * (lead + copies))
@@ -125,20 +125,20 @@ class Reader:
         return total / copies, seen, [milliseconds / copies for milliseconds in each]
 
     def _lane(self, owned: contextlib.ExitStack, way: Way) -> tuple[Way, int, list[int]]:
-        """A stream and three events of a way: its start, its end, and the end of all."""
+        """A way with its stream and three events: its start, its end, and the end of all ways."""
         self.cuda.call("cuCtxSetCurrent", way.context)
         return way, owned.enter_context(self._in(way, self.cuda.stream)), [
             owned.enter_context(self._in(way, self.cuda.event)) for _event in range(3)]
 
     @contextlib.contextmanager
     def _in(self, way: Way, make: Callable[[], contextlib.AbstractContextManager[int]]) -> Any:
-        """Give it back in the context in which it was made."""
+        """Release a handle in the context in which it was created."""
         with make() as handle:
             yield handle
             self.cuda.call("cuCtxSetCurrent", way.context)
 
     def _queue(self, lanes: list[tuple[Way, int, list[int]]], size: int, lead: int, copies: int, held: bool) -> None:
-        """All copies of all ways; the first stream, which all others wait for, is held until everything is queued."""
+        """Queue all copies of all ways; the first stream, on which all others wait, is held until that is done."""
         first = lanes[0]
         self.cuda.call("cuCtxSetCurrent", first[0].context)
         with self.hold.held(first[1]) if held else contextlib.nullcontext():
@@ -158,7 +158,7 @@ class Reader:
             self.cuda.call("cuEventRecord", first[2][2], first[1])
 
     def _wait(self, lanes: list[tuple[Way, int, list[int]]]) -> tuple[float, list[float]]:
-        """Milliseconds from the first start to the last end, and of each way from its own start to its own end."""
+        """Milliseconds from the first start to the last end, and from start to end of each way."""
         each = []
         for way, stream, (start, end, _all) in reversed(lanes):
             self.cuda.call("cuCtxSetCurrent", way.context)

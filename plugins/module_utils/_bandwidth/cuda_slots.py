@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Every copy arrives in a place of its own, and every one of them is looked at.
+"""Verification of copies: each copy goes to its own slot, and every slot is compared.
 
-A reading makes as many copies as there are places; behind it each place is compared with what was sent, byte by byte.
-Runs in the measuring child: no import but the standard library and its siblings.
+A reading makes as many copies as there are slots; afterwards each slot is compared byte by byte with what was sent.
+Runs in the measuring child: imports only the standard library and its siblings.
 """
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from .cuda_driver import Driver
 from .cuda_pattern import find_difference
 
-CLEARED = 0xA5A5A5A5            # what is where a copy is to arrive
+CLEARED = 0xA5A5A5A5            # content of a slot before a copy arrives
 _CLEARED_BYTE = 0xA5
 
 _memcmp = ctypes.CDLL(None).memcmp
@@ -24,7 +24,7 @@ _memcmp.argtypes, _memcmp.restype = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_
 
 
 class Place(NamedTuple):
-    """Memory that copies come from or go to: of the host where `context` is None, else of that context's GPU."""
+    """Source or destination memory: of the host if `context` is None, else of that context's GPU."""
 
     address: int
     size: int
@@ -32,31 +32,31 @@ class Place(NamedTuple):
 
 
 class Tally:
-    """What arrived of one way: how many copies were looked at, and what is wrong with those that are."""
+    """Verification results of one way: the number of copies checked, and the differences found."""
 
     def __init__(self, name: str, label: str | None = None) -> None:
         self.name = name
-        self.label = label or name      # what a person is told that waits for it
+        self.label = label or name      # shown to the user while it is measured
         self.copies = 0
         self.bytes = 0
         self.wrong: dict[str, dict[str, Any]] = {}
 
     def add(self, name: str, find: Callable[[], dict[str, int]]) -> None:
-        """One more wrong copy; `name` says on which way it went wrong. What is wrong is found of the first one only, as
-        that takes longer than all else: where every copy is wrong it would look like a hang."""
+        """Count a wrong copy; `name` is the direction in which it was corrupted. Only the first one is analysed: that
+        is slow, and if every copy were wrong it would look like a hang."""
         if name not in self.wrong:
             self.wrong[name] = {"copied": name, **find(), "wrong_copies": 0}
         self.wrong[name]["wrong_copies"] += 1
 
     def found(self) -> list[dict[str, Any]]:
-        """`[{copied, first_offset, wrong_bytes, bytes, wrong_copies, copies}]`, of each way the first wrong copy."""
+        """`[{copied, first_offset, wrong_bytes, bytes, wrong_copies, copies}]`: the first wrong copy per direction."""
         return [{**one, "copies": self.copies} for one in self.wrong.values()]
 
 
 class Inspector:
-    """Clears places, and compares what arrived in them with `pattern`, host memory that holds what was sent.
+    """Clears slots, and compares what arrived in them with `pattern`, host memory that holds what was sent.
 
-    `bounce` is host memory into which a copy is fetched, of at least the size of one.
+    `bounce` is host memory, at least as large as one copy, into which copies are fetched.
     """
 
     def __init__(self, cuda: Driver, bounce: int) -> None:
@@ -64,17 +64,17 @@ class Inspector:
         self._bounce = bounce
 
     def clear(self, target: Place, size: int) -> None:
-        """Of the first `size` bytes of a place. The context of the target is current afterwards."""
+        """Clear the first `size` bytes of a place. The context of the target is current afterwards."""
         if target.context is None:
             ctypes.memset(target.address, _CLEARED_BYTE, size)
             return
         self._cuda.call("cuCtxSetCurrent", target.context)
         self._cuda.call("cuMemsetD32_v2", target.address, CLEARED, size // 4)
-        # What is copied next does not wait for the NULL stream, in which that happens.
+        # The copies do not wait for the NULL stream, in which this runs.
         self._cuda.call("cuStreamSynchronize", None)
 
     def inspect(self, target: Place, pattern: int, size: int, copies: int, tally: Tally) -> None:
-        """All of `copies` that lie one behind the other in a place. Leaves the context of the target current."""
+        """Verify all `copies` that lie back to back in a place. Leaves the context of the target current."""
         tally.copies += copies
         tally.bytes += copies * size
         if target.context is None:
@@ -91,7 +91,7 @@ class Inspector:
         if _memcmp(self._bounce, pattern, size) == 0:
             return
         first = ctypes.create_string_buffer(ctypes.string_at(self._bounce, size), size)
-        # What is right at the second look was corrupted on the restore from the GPU.
+        # If the second fetch is correct, the first was corrupted on its way from the GPU to the host.
         self._bring(address, size, stream)
         arrived = _memcmp(self._bounce, pattern, size) != 0
         tally.add(tally.name if arrived else "d2h",

@@ -2,9 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""How copies are queued: `copy(to, size, stream)`, by where they come from.
+"""Functions `copy(to, size, stream)` that queue copies, by source and destination.
 
-Runs in the measuring child: no import but the standard library and its siblings.
+Runs in the measuring child: imports only the standard library and its siblings.
 """
 from __future__ import annotations
 
@@ -26,6 +26,6 @@ def within(cuda: Driver, source: Place) -> Copy:
 
 
 def between(cuda: Driver, source: Place, target: Place) -> Copy:
-    """Into `target`, of another GPU."""
+    """Copies into `target`, memory of another GPU."""
     return lambda to, size, stream: cuda.call(
         "cuMemcpyPeerAsync", to, target.context, source.address, source.context, size, stream)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Which GPUs may be measured: idle, awake, the host's own, and only on a host whose driver is well."""
+"""Select the GPUs that may be measured: idle, awake, used by the host itself, on a host with a healthy driver."""
 from __future__ import annotations
 
 from collections.abc import Iterable
@@ -27,17 +27,17 @@ _CAPABILITIES = "/proc/driver/nvidia/capabilities"
 
 
 class NotMeasurable(Exception):
-    """Nothing is measured on this host now, in one sentence."""
+    """Nothing can be measured on this host now; the message is one sentence."""
 
 
 class Chosen(NamedTuple):
     gpus: list[dict[str, Any]]              # {bdf, uuid, memory_mib, link_expected: {speed_gt_s, width} | None}
     not_measured: list[dict[str, str]]      # {subject, reason}
-    watch_heat: str | None                  # why nvidia-smi must not be run, None where it may
+    watch_heat: str | None                  # why nvidia-smi must not be run, None if it may
 
 
 def choose(host: Host, devices: list[str], allow_busy: bool) -> Chosen:
-    """Of the GPUs that are named, or of all of NVIDIA's, those that may be measured. Raises Unfit."""
+    """The measurable ones of the named GPUs, or of all NVIDIA GPUs. Raises NotMeasurable."""
     own = [bdf for bdf, _class in find_gpus(host) if read_id(host, bdf, "vendor") == NVIDIA]
     wanted = _named(host, devices, own) if devices else own
     if not wanted:
@@ -61,8 +61,8 @@ def choose(host: Host, devices: list[str], allow_busy: bool) -> Chosen:
 
 
 def _instances(host: Host) -> set[str]:
-    """The GPUs of which MIG has made instances: the driver has a folder for each, also where nvidia-smi cannot be run
-    (MIG User Guide, Device Nodes and Capabilities). One without any is found by the driver's library."""
+    """The GPUs with MIG instances: the driver has a folder for each, readable even if nvidia-smi cannot be run (MIG
+    User Guide, Device Nodes and Capabilities). MIG without instances is detected by the driver's library."""
     return {gpu["bdf"] for gpu in read_gpus(host).value or [] if any(
         name.startswith("gi") for name in host.list(f"{_CAPABILITIES}/gpu{gpu['minor']}/mig"))}
 
@@ -106,7 +106,7 @@ def _not_awake(config: Reading) -> str | None:
 
 
 def _require_well(host: Host, around: Surroundings, configs: dict[str, Reading]) -> None:
-    """The driver's library opens what it finds: it is not called where that may hang, or would load something."""
+    """The driver's library opens every GPU: refuse if that may hang or would load a module."""
     hung = reason_to_leave(around.hung)
     if hung is not None:
         raise NotMeasurable(hung)
@@ -140,7 +140,7 @@ def _smi_obstacle(host: Host, configs: dict[str, Reading]) -> str | None:
 
 
 def _expected_link(host: Host, bdf: str, config: Reading) -> dict[str, Any] | None:
-    """What both ends of the link can do, in GT/s and lanes; None where one of them does not say."""
+    """The maximum that both ends of the link support, in GT/s and lanes; None if one of them does not say."""
     above = upstream_path(host, bdf)
     ends = [express_of(config), express_of(read_config(host, above[0]))] if above else []
     links = [end.value["link"] for end in ends if end.status == OK]

@@ -2,9 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""A measurement of copies, one step after the other: what is asked of the child, and when nothing more is.
+"""Run the steps of a measurement in the child, one after the other, and decide when to stop.
 
-After the first hang, the first death of the child and the first sign of trouble nothing more is measured.
+The measurement ends at the first hang, the first death of the child, or the first sign of trouble.
 """
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ from .result import (
 from .steps import Step, order
 from .watch import Watch
 
-WARM_UP = 0.5       # seconds of copying before a reading counts: a link at rest takes a while to come up
-_REASON_LIMIT = 300     # characters of what a container says
-READING_MS = 10.0   # what one reading lasts at least
+WARM_UP = 0.5       # seconds of copying before a reading counts: an idle link takes a while to come up
+_REASON_LIMIT = 300     # characters of text from a container
+READING_MS = 10.0   # minimum duration of one reading
 
 
 class Options(NamedTuple):
     pairs: bool
-    concurrent: bool            # copies at once too
+    concurrent: bool            # also measure concurrent copies
     steps: list[str]            # names of the steps to measure, empty for all
     sizes: list[int]            # bytes
     container: str | None
@@ -86,17 +86,17 @@ class Measurement:
         self.watch = Watch(host, chosen.watch_heat is None)
         if self.watch.blind:
             raise NotMeasurable(f"{self.watch.blind}: errors of a GPU would not be detected")
-        # A container that lacks one of the named GPUs would be shown none: it has to do with those that it is given.
+        # CUDA_VISIBLE_DEVICES with a GPU that a container lacks would hide all: let it see all that it has.
         uuids = [] if options.container else [gpu["uuid"] for gpu in chosen.gpus]
         self._settings = {
             "library": options.library, "sizes": options.sizes, "warm_up": WARM_UP, "reading_ms": READING_MS,
             "sys": host.local("/sys"), "visible": uuids if all(uuids) else [], "limit": options.timeout}
         self._popen = popen
         self._hidden: list[str] = []
-        self._kernels = True        # as long as the driver compiles one
+        self._kernels = True        # False once the driver cannot compile one
 
     def run(self) -> None:
-        """Raises Unfit where not even the first step could be asked for."""
+        """Run all steps. Raises NotMeasurable if not even the first one could be requested."""
         try:
             prefix = container_prefix(self.host, self.options.container) if self.options.container else []
             inside = container_id(self.options.container) if self.options.container else None
@@ -130,7 +130,7 @@ class Measurement:
                 self._take(step, child.ask(step.request))
 
     def _worth_a_kernel(self, step: Step) -> bool:
-        """Whether the driver compiles kernels, and this pair is known to be sound, or not known."""
+        """Whether the driver can compile kernels, and this pair is healthy or was not measured."""
         known = self.pairs.get(step.bdfs)
         return self._kernels and self.stopped is None and (known is None or known["verdict"] == HEALTHY)
 
@@ -144,7 +144,7 @@ class Measurement:
             self.gpus = {bdf: judged(gpu, HANG, answer.message) for bdf, gpu in self.gpus.items()}
 
     def _tainted(self, step: Step) -> str | None:
-        """Data of a pair tells nothing where the way to one of the two already spoils it."""
+        """Why a step is pointless: a GPU is not visible, or copies to one of several GPUs already corrupt data."""
         hidden = [bdf for bdf in step.bdfs if bdf in self._hidden]
         if hidden:
             return f"{hidden[0]} is not visible {self.options.place}"
@@ -182,7 +182,7 @@ class Measurement:
         self._keep(step, record)
 
     def _form(self, step: Step) -> tuple[dict[str, Any], Callable[..., dict[str, Any]]]:
-        """The empty record of a step, and what fills it from an answer."""
+        """The empty record of a step, and the function that fills it from an answer."""
         if step.group:
             return step.group, group_record
         if len(step.bdfs) == 2:
@@ -201,7 +201,7 @@ class Measurement:
             self.gpus[step.bdfs[0]] = record
 
     def hang(self, bdfs: tuple[str, ...], answer: Answer) -> None:
-        """Nothing more is measured, and whoever changes this host later leaves these GPUs alone."""
+        """Stop the measurement, and mark these GPUs as hung so that later changes leave them alone."""
         self.hung, self.abandoned = list(bdfs), answer.abandoned
         what = f"{' and '.join(bdfs)}: {answer.message}"
         try:
@@ -219,7 +219,7 @@ class Measurement:
         self.not_measured.append({"subject": step.subject, "reason": reason})
 
     def result(self) -> dict[str, Any]:
-        """What the module answers with."""
+        """The result of the module."""
         return {"gpus": [gpu for gpu in self.gpus.values() if gpu["verdict"]], "pairs": list(self.pairs.values()),
                 "concurrent": self.groups,
                 "stopped": self.stopped, "hung": self.hung, "abandoned": self.abandoned,

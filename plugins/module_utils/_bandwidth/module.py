@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What the module gpu_bandwidth does with its options."""
+"""Implementation of the module gpu_bandwidth."""
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ _TOOLS = {"driver": Measurement, "nvbandwidth": Nvbandwidth}
 
 
 def measure(host: Host, params: Mapping[str, Any], check_mode: bool) -> dict[str, Any]:
-    """The answer of the module. Raises Unfit where nothing is measured, ValueError for options that make no sense."""
+    """The result of the module. Raises NotMeasurable if nothing is measured, ValueError for invalid options."""
     options = read_options(params)
     chosen = choose(host, params["devices"], params["allow_busy"])
     _require_known(options, [gpu["bdf"] for gpu in chosen.gpus])
@@ -35,7 +35,7 @@ def measure(host: Host, params: Mapping[str, Any], check_mode: bool) -> dict[str
 
 
 def read_options(params: Mapping[str, Any]) -> Options:
-    """Raises ValueError."""
+    """Parse the module's parameters. Raises ValueError."""
     sizes, timeout = params["sizes"], params["timeout"]
     bad = [size for size in sizes if size % PAGE or not PAGE <= size <= SIZE_LIMIT]
     if bad or not sizes:
@@ -49,7 +49,7 @@ def read_options(params: Mapping[str, Any]) -> Options:
 
 
 def _require_known(options: Options, bdfs: list[str]) -> None:
-    """ValueError for the name of a step that there is none of."""
+    """ValueError for an unknown step name."""
     names = [step.name for step in order(bdfs, options.pairs, options.concurrent)]
     unknown = [name for name in options.steps if name not in names]
     if unknown:
@@ -68,7 +68,7 @@ def _would(chosen: Chosen, options: Options, tool: str) -> str:
 
 
 def _tell(result: Mapping[str, Any]) -> str:
-    """A line for each GPU and pair, and why the measurement ended early."""
+    """A line for each GPU and pair, and the reason if the measurement ended early."""
     lines = [f"{gpu['bdf']}: {gpu['verdict']}: {gpu['said']}" for gpu in result["gpus"]]
     lines += [f"{pair['from']} and {pair['to']}: {pair['verdict']}: {pair['said']}" for pair in result["pairs"]]
     lines += [f"{group['name']}: {group['verdict']}: {group['said']}" for group in result["concurrent"]]

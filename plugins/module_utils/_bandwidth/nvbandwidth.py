@@ -2,11 +2,11 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""A measurement by NVIDIA's nvbandwidth instead of the driver's library, where the host or the container has it.
+"""Measure with NVIDIA's nvbandwidth, if the host or container has it, instead of the driver's library.
 
 Its JSON (json_output.cpp of github.com/NVIDIA/nvbandwidth): `nvbandwidth.testcases[]` with `name`, `status` (Passed,
-Waived, Error, Not Found) and `bandwidth_matrix`, rows of texts, N/A where nothing was measured. A row is the GPU that
-copies. It checks its data itself, and ends at the first word that is wrong.
+Waived, Error, Not Found) and `bandwidth_matrix`, rows of strings, N/A if not measured. A row is the GPU that makes the
+copy. nvbandwidth verifies its data itself and ends at the first wrong word.
 """
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ LATENCY = "device_to_device_latency_sm"         # nanoseconds of a read
 OF_PAIR = {"device_to_device_memcpy_read_ce": "read", "device_to_device_memcpy_write_ce": "write", LATENCY: "latency"}
 
 _MIB = 1 << 20
-_SHARE = 40                 # two buffers of one part of so many are 5%
-_UNKNOWN_MEMORY_MIB = 640   # of a GPU that does not say: a buffer of 16 MiB
-_MARGIN = 5                 # seconds in which `timeout` gets its own work done
+_SHARE = 40                 # two buffers of one part in 40 each are 5%
+_UNKNOWN_MEMORY_MIB = 640   # assumed if a GPU does not report it: a buffer of 16 MiB
+_MARGIN = 5                 # seconds that `timeout` itself may need
 _KILLED = (137, -9)
 _NOT_FOUND = 127            # env(1)
 _NO_LATENCY = f"{PROGRAM} does not measure the latency of copies, but of a load (load_latency_us)"
@@ -37,16 +37,16 @@ _WRONG = "Invalid value when checking the pattern"
 
 
 class CaseError(ValueError):
-    """A test case has no result, and why."""
+    """A test case has no result; the message says why."""
 
 
 class Nvbandwidth(Measurement):
-    """One test case after the other, each for all GPUs that were chosen."""
+    """Runs the test cases one after the other, each for all chosen GPUs."""
 
     tool = PROGRAM
 
     def run(self) -> None:
-        """Raises Unfit where the program is not there."""
+        """Run all test cases. Raises NotMeasurable if the program is missing."""
         prefix = self._prefix()
         memory = min(gpu["memory_mib"] or _UNKNOWN_MEMORY_MIB for gpu in self.chosen)
         buffer = max(1, min(max(self.options.sizes) // _MIB, memory // _SHARE))
@@ -123,7 +123,7 @@ class Nvbandwidth(Measurement):
         return list(self.pairs.values())
 
     def _put(self, case: str, matrix: list[list[float | None]] | None) -> None:
-        """The values of one case; no matrix where it was waived."""
+        """Store the values of one case; the matrix is None if it was waived."""
         size = self.options.sizes[0]
         if case in OF_GPU:
             for place, bdf in enumerate(self.bdfs):
@@ -163,7 +163,7 @@ def _direction(size: int, value: float | None) -> dict[str, Any] | None:
 
 
 def read_case(text: str, case: str, gpus: int) -> list[list[float | None]] | None:
-    """The matrix of one test case, rows of GB/s (of a latency: ns); None where it was waived. Raises CaseError."""
+    """The matrix of one test case, rows of GB/s (latency: ns); None if it was waived. Raises CaseError."""
     try:
         document = json.loads(text[text.index("{"):])[PROGRAM]
         found = next((one for one in document.get("testcases", []) if one["name"] == case), None)

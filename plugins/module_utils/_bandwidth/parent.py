@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The parent of the measuring child (child.py): asks for one step after the other and never waits for ever."""
+"""The parent of the measuring child (child.py): requests steps one by one, always with a time limit."""
 from __future__ import annotations
 
 import contextlib
@@ -39,8 +39,8 @@ RESULT, ERROR, HUNG, DIED = "result", "error", "hung", "died"
 _MODULES = {".".join(module.__name__.split(".")[-2:]): module for module in (
     cpulist, cuda_functions, cuda_driver, cuda_hold, cuda_pattern, cuda_place, cuda_slots, cuda_reading, cuda_ways,
     cuda_kernel, cuda_copies, child)}
-_KEPT = 4096            # bytes of what it wrote to standard error
-_LINE_LIMIT = 1 << 20   # bytes; what a container sends may be anything
+_KEPT = 4096            # bytes of the child's standard error
+_LINE_LIMIT = 1 << 20   # bytes; output from a container is untrusted
 _LINES_WAITING = 1000
 _TEXT_LIMIT = 500       # characters
 
@@ -50,14 +50,14 @@ class Answer(NamedTuple):
 
     kind: str                       # RESULT, ERROR, HUNG (no answer in time), DIED
     result: dict[str, Any] | None
-    message: str | None             # why there is no result
-    name: str | None = None         # of an error: CUDA's, such as CUDA_ERROR_NO_DEVICE
+    message: str | None             # reason if there is no result
+    name: str | None = None         # CUDA's name of an error, such as CUDA_ERROR_NO_DEVICE
     abandoned: int | None = None    # the process that could not be killed
 
 
 class MeasuringChild:
-    """One child for one call. `prefix` leads into `container`, as control groups call it, `popen` starts processes.
-    Raises OSError."""
+    """One child process for one measurement. `prefix` starts programs in `container`, which is its name in cgroups;
+    `popen` starts processes. Raises OSError."""
 
     def __init__(self, host: Host, prefix: list[str], container: str | None, settings: dict[str, Any],
                  popen: Callable[..., subprocess.Popen] = subprocess.Popen) -> None:
@@ -65,7 +65,7 @@ class MeasuringChild:
         self._container = container
         self._limit = settings["limit"]
         self._begun = False
-        # In a container its own Python; here the one that runs this.
+        # In a container, use its own Python; on the host, the current one.
         python = "python3" if prefix else sys.executable
         self._child = popen(
             [*prefix, python, "-I", "-c", child.START, json.dumps(settings)], stdin=subprocess.PIPE,
@@ -92,9 +92,9 @@ class MeasuringChild:
                 self._errors.append(piece)
 
     def _write_lines(self) -> None:
-        """Until None comes, which closes the child's standard input. A child that does not read, as in a frozen
-        container, would keep whoever writes more than its pipe holds."""
-        # Whoever has died meanwhile is found out by what it answers.
+        """Write messages until None, which closes the child's standard input. In a thread, because a child that does
+        not read, for example in a frozen container, blocks the writer once the pipe is full."""
+        # A child that has died is detected when its answer is read.
         with contextlib.suppress(OSError):
             for message in iter(self._messages.get, None):
                 self._child.stdin.write(json.dumps(message).encode() + b"\n")
@@ -106,7 +106,7 @@ class MeasuringChild:
         self._messages.put(message)
 
     def ask(self, request: dict[str, Any]) -> Answer:
-        """One step; a child that does not answer within the limit is killed, or left behind where that fails."""
+        """Run one step; a child that does not answer within the limit is killed, or abandoned if that fails."""
         self._send(request)
         until = time.monotonic() + self._limit
         at = request["step"]
@@ -130,7 +130,7 @@ class MeasuringChild:
 
     @staticmethod
     def _understand(line: bytes | None) -> dict[str, Any] | None:
-        """None where the child wrote its last line, or what it never writes."""
+        """Parse a line of the child; None at end of output, and for anything that the child never writes."""
         try:
             answer = json.loads(line) if line is not None else None
         except (ValueError, RecursionError):
@@ -140,7 +140,7 @@ class MeasuringChild:
 
     def _died(self, at: str, junk: bool) -> Answer:
         if not junk:
-            # Its last line is read before its end is known.
+            # End of output is seen before the exit status is available.
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._child.wait(GRACE)
         ended = self._child.poll()
@@ -157,12 +157,12 @@ class MeasuringChild:
         if abandoned is not None:
             reason += f"; process {abandoned} could not be killed and was abandoned"
         if not self._begun and abandoned is None:
-            # A container that is frozen, say: no GPU has been asked for anything.
+            # For example in a frozen container: no GPU has been accessed yet.
             return Answer(DIED, None, f"{reason}: the measuring process did not start")
         return Answer(HUNG, None, reason, abandoned=abandoned)
 
     def _kill(self) -> int | None:
-        """Ends the child and all that it started; the process that does not die, None where none is left."""
+        """Kill the child and all that it started; returns the pid that does not die, or None."""
         inner = self._inner_pid()
         with contextlib.suppress(OSError):
             os.killpg(self._child.pid, signal.SIGKILL)
@@ -181,11 +181,11 @@ class MeasuringChild:
         return None
 
     def _inner_pid(self) -> int | None:
-        """The process inside the container by the number that it has here; None where there is none (any more)."""
+        """The host's pid of the process inside the container; None if there is none (any more)."""
         return None if self._inner is None else find_inner(self._host, self._container, *self._inner)
 
     def end(self) -> int | None:
-        """The end of all steps: the child gives back what it holds. Answers as _kill() where it does not end."""
+        """End the child, which releases what it holds. If it does not exit, kill it and return as _kill() does."""
         self._messages.put(None)
         try:
             self._child.wait(self._limit)
@@ -199,10 +199,10 @@ def _describe_end(code: int) -> str:
 
 
 def find_inner(host: Host, container: str, pid: int, started: int) -> int | None:
-    """The number here of a process of `container` that calls itself `pid` there and began at `started` ticks.
+    """The host's pid of the process with `pid` inside `container` that started at `started` ticks.
 
-    NSpid of /proc/<pid>/status, the innermost number last; fields 3 and 22 of /proc/<pid>/stat (man 5 proc). Neither
-    waits for a process that hangs in the kernel, as its command line would.
+    Uses NSpid of /proc/<pid>/status, innermost pid last, and fields 3 and 22 of /proc/<pid>/stat (man 5 proc). Unlike
+    the command line, neither blocks for a process that hangs in the kernel.
     """
     for name in host.list("/proc"):
         if not name.isdecimal() or not _calls_itself(host, name, pid):
@@ -221,5 +221,5 @@ def _calls_itself(host: Host, name: str, pid: int) -> bool:
 
 
 def source_of(module: Any) -> str:
-    """The text of a module, also where it lies in an archive."""
+    """The source text of a module, also from an archive."""
     return module.__loader__.get_data(module.__file__).decode()

@@ -2,11 +2,11 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What a measurement says of a GPU, of a pair and of copies at once: the parts of gpuhost.bandwidth/1, their verdicts.
+"""Build the records of gpuhost.bandwidth/1 for GPUs, pairs and concurrent copies, with their verdicts.
 
-An answer of the measuring child may come from a container: every value is checked before it is used. `slow` is said
-here only of a GPU whose link under load is less than both ends can do. Whether a bandwidth is what it should be is for
-the controller, which knows the path.
+An answer of the measuring child may come from a container: every value is checked before use. The verdict `slow` is
+given here only to a GPU whose link under load is below what both ends support. Whether a bandwidth is as expected is
+decided on the controller, which knows the path.
 """
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import Any
 HEALTHY, SLOW, WRONG_DATA = "healthy", "slow", "wrong_data"
 HANG, UNSUPPORTED, INCONCLUSIVE = "hang", "unsupported", "inconclusive"
 BOTH_WAYS, HOST_BOTH_WAYS, SHIFT, BY_KERNEL = "both_ways", "host_both_ways", "shift", "by_kernel"
-STAGED = "staged"       # by way of the host's memory, as the driver gives no peer access
+STAGED = "staged"       # through host memory, as the driver provides no peer access
 VERDICTS = (HEALTHY, SLOW, WRONG_DATA, HANG, STAGED, UNSUPPORTED, INCONCLUSIVE)
 
 SPLIT = "MIG is enabled"
@@ -26,7 +26,7 @@ _WRONG_SHOWN = 8
 
 
 def empty_gpu(gpu: Mapping[str, Any]) -> dict[str, Any]:
-    """A GPU before it was measured; `gpu` as _bandwidth_gpus.choose() gives it."""
+    """The record of a GPU before its measurement; `gpu` is from gpus.choose()."""
     return {"bdf": gpu["bdf"], "uuid": gpu["uuid"], "name": None, "numa_node": None, "bound": None, "verdict": None,
             "said": None, "h2d": None, "d2h": None, "d2d": None, "link": None, "link_expected": gpu["link_expected"],
             "copies": 0, "wrong": []}
@@ -39,7 +39,7 @@ def empty_pair(bdf: str, peer: str) -> dict[str, Any]:
 
 
 def empty_group(kind: str, name: str, bdfs: Iterable[str], flows: Iterable[tuple[str, str]]) -> dict[str, Any]:
-    """Copies at once before they were measured: `kind` is one of those above, `flows` are from and to."""
+    """The record of concurrent copies before their measurement: `kind` as above, `flows` are (from, to)."""
     return {"kind": kind, "name": name, "gpus": list(bdfs), "verdict": None, "said": None, "gb_s": None, "copies": 0,
             "flows": [{"from": source, "to": target, "gb_s": None} for source, target in flows], "wrong": []}
 
@@ -49,7 +49,7 @@ def judged(record: dict[str, Any], verdict: str, message: str) -> dict[str, Any]
 
 
 def gpu_record(record: dict[str, Any], answer: Mapping[str, Any]) -> dict[str, Any]:
-    """A measured GPU. ValueError where the answer of the child has another form."""
+    """The record of a measured GPU. ValueError if the child's answer is malformed."""
     found = {**record, "name": _text_or_none(answer["name"]),
              "uuid": _text_or_none(answer["uuid"]) or record["uuid"],
              "numa_node": _whole(answer["numa_node"]) if answer["numa_node"] is not None else None,
@@ -79,7 +79,7 @@ def _judge_gpu(found: dict[str, Any]) -> tuple[str, str]:
 
 
 def pair_record(record: dict[str, Any], answer: Mapping[str, Any]) -> dict[str, Any]:
-    """A measured pair. ValueError where the answer of the child has another form."""
+    """The record of a measured pair. ValueError if the child's answer is malformed."""
     rank, atomics = answer["performance_rank"], answer["native_atomics"]
     found = {**record, "can_access": bool(answer["can_access"]), "enabled": bool(answer["enabled"]),
              "performance_rank": None if rank is None else _whole(rank),
@@ -102,7 +102,7 @@ def pair_record(record: dict[str, Any], answer: Mapping[str, Any]) -> dict[str, 
 
 
 def group_record(record: dict[str, Any], answer: Mapping[str, Any]) -> dict[str, Any]:
-    """Measured copies at once. ValueError where the answer of the child has another form."""
+    """The record of measured concurrent copies. ValueError if the child's answer is malformed."""
     if not answer["sizes"]:
         return judged(record, INCONCLUSIVE, "no size fits in 5% of the free memory of all")
     missing = [(_text(source), _text(target)) for source, target in answer.get("missing") or []]
@@ -141,7 +141,7 @@ def _direction(found: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _latency(found: Mapping[str, Any]) -> dict[str, Any]:
-    """In us where it is one, else why there is none."""
+    """The latency in us, or why there is none."""
     if found["latency_us"] is None:
         return {"latency_us": None, "latency_why": _text(found["latency_why"])}
     return {"latency_us": _number(found["latency_us"]), "latency_why": None}

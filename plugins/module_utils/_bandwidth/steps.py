@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The steps of a measurement in their order: what a host cannot stand shows with the fewest GPUs and copies involved.
+"""The steps of a measurement, ordered so that a failure shows with as few GPUs and copies as possible.
 
-One GPU first, then a second one, then the pair, then all the rest; copies at once come last: of one GPU with the host,
-of two GPUs, of all of them; and copies by kernels.
+First one GPU, then a second one, their pair, then all the rest. Concurrent copies come last: one GPU with the host,
+two GPUs, all GPUs; then copies by kernels.
 """
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HOST = "host"
 
 
 class Step(NamedTuple):
-    """What is asked of the child. `group` is the empty record of copies at once, None of a GPU or an ordered pair."""
+    """One request to the child. `group` is the empty record of concurrent copies, None for a GPU or ordered pair."""
 
     request: dict[str, Any]
     bdfs: tuple[str, ...]       # the GPUs that take part
@@ -32,7 +32,7 @@ class Step(NamedTuple):
 
 
 def order(bdfs: list[str], pairs: bool, concurrent: bool = False) -> Iterator[Step]:
-    """The steps behind init: two GPUs, their pair, the other GPUs, the other ordered pairs, copies at once."""
+    """The steps after init: two GPUs, their pair, the other GPUs, the other ordered pairs, concurrent copies."""
     both = [_pair(one, other) for one, other in permutations(bdfs, 2)] if pairs else []
     yield from map(_gpu, bdfs[:2])
     yield from both[:1]
@@ -43,7 +43,7 @@ def order(bdfs: list[str], pairs: bool, concurrent: bool = False) -> Iterator[St
         if pairs:
             yield from (_both_ways(one, other) for one, other in combinations(bdfs, 2))
             yield from _shifts(bdfs)
-            # Last, as an error of a kernel ends everything that a process does with its GPU.
+            # Last, because an error in a kernel makes the GPU unusable for the process.
             yield from (_by_kernel(one, other) for one, other in permutations(bdfs, 2))
 
 
@@ -74,7 +74,7 @@ def _by_kernel(one: str, other: str) -> Step:
 
 
 def _shifts(bdfs: list[str]) -> Iterator[Step]:
-    """Each GPU writes to the one so many places behind it, all at once. Of two GPUs that is both ways of their pair."""
+    """Each GPU writes to the n-th one after it, all at once. With two GPUs that equals both ways of their pair."""
     for by in range(1, len(bdfs)) if len(bdfs) > 2 else ():
         name, flows = f"{SHIFT} by {by}", [(bdf, bdfs[(at + by) % len(bdfs)]) for at, bdf in enumerate(bdfs)]
         yield Step({"step": "pairs", "pairs": flows}, tuple(bdfs), name, empty_group(SHIFT, name, bdfs, flows))

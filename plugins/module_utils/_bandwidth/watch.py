@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What ends a measurement at once: a new Xid in the kernel log, or a GPU at its thermal-throttle temperature."""
+"""Conditions that end a measurement at once: a new Xid in the kernel log, or a GPU at its throttle temperature."""
 from __future__ import annotations
 
 import re
@@ -17,15 +17,15 @@ from .._nvidia.log import parse_xids
 from .._nvidia.smi import RECORDED, TIME_LIMIT
 from .._pci.address import kernel_address
 
-HEAT_INTERVAL = 5.0     # seconds; nvidia-smi takes one to three of them on a host with eight GPUs
+HEAT_INTERVAL = 5.0     # seconds; nvidia-smi takes one to three seconds on a host with eight GPUs
 
 _DEGREES = re.compile(r"(-?\d{1,3}) C")
-# What NVIDIA's firmware reports when heat lowers the clocks (until driver 530 clocks_throttle_reason_*).
+# Reported by NVIDIA's firmware when heat lowers the clocks (clocks_throttle_reason_* up to driver 530).
 _HOT = re.compile(r"clocks_(?:throttle|event)_reason_((?:hw|sw)_thermal_slowdown)")
 
 
 class Watch:
-    """Looks at a host between the steps; with `heat` also by nvidia-smi. `clock` counts seconds."""
+    """Checks the host between steps, with `heat` also by nvidia-smi. `clock` returns seconds."""
 
     def __init__(self, host: Host, heat: bool, clock: Callable[[], float] = time.monotonic) -> None:
         self._host = host
@@ -33,7 +33,7 @@ class Watch:
         self._clock = clock
         self._next_heat = clock()
         log = self._read_xids()
-        # Without the log nobody would see what a step did to a GPU.
+        # Without the kernel log, GPU errors caused by a step would go unnoticed.
         self.blind = None if log.ok else f"the kernel log cannot be read ({log.detail or log.status})"
         self._known = {_key(xid) for xid in log.value or []}
 
@@ -41,7 +41,7 @@ class Watch:
         return read_lines(self._host).map(parse_xids)
 
     def trouble(self) -> str | None:
-        """Why nothing more is to be measured; None where all is well."""
+        """Why the measurement must stop; None if it may continue."""
         return self._new_xid() or (self._heat() if self._heat_too else None)
 
     def _new_xid(self) -> str | None:
@@ -66,8 +66,8 @@ def _key(xid: dict) -> tuple:
 
 
 def parse_heat(text: str) -> list[str]:
-    """A sentence for each GPU that is too hot, of what `nvidia-smi -q -x` printed; none for anything else."""
-    if "<!ENTITY" in text:      # nvidia-smi defines none; a bomb would
+    """A sentence for each GPU that is too hot in the output of `nvidia-smi -q -x`; empty for other text."""
+    if "<!ENTITY" in text:      # nvidia-smi defines none; an entity bomb does
         return []
     try:
         root = ElementTree.fromstring(text.strip())
@@ -81,7 +81,7 @@ def _too_hot(gpu: ElementTree.Element) -> str | None:
     now, limit = (_degrees(gpu, name) for name in ("gpu_temp", "gpu_temp_slow_threshold"))
     if now is not None and limit is not None and now >= limit:
         return f"is at {now} degrees Celsius, and throttles at {limit}"
-    # Since the Hopper generation degrees that are left until the first limit, where there are fewer below zero.
+    # Since the Hopper generation: degrees left until the first limit, negative above it.
     left, threshold = (_degrees(gpu, name) for name in ("gpu_temp_tlimit", "gpu_temp_slow_tlimit_threshold"))
     if left is not None and threshold is not None and left <= threshold:
         return f"is {-left} degrees Celsius above its limit, and throttles at {-threshold}"
