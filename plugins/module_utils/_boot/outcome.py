@@ -47,7 +47,7 @@ def _parse(data: bytes) -> dict[str, Any]:
 
 
 def merge(earlier: list[dict[str, Any]], changes: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Merge the changes of a pass into earlier ones: an earlier change of this boot stays if it still holds."""
+    """Return the changes of a pass; a value unchanged since an earlier pass of this boot keeps that pass's entry."""
     made = {change["address"]: change for change in earlier if change.get("outcome") == "changed"}
     return [made[change["address"]] if change["outcome"] == "unchanged" and change["address"] in made
             and made[change["address"]]["after"] == change["after"] else change for change in changes]

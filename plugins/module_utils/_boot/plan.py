@@ -29,7 +29,7 @@ class BadPlan(ValueError):
 
 
 def make_plan(values: Values, about: list[str]) -> bytes:
-    """Make the file; `about` are comment lines for its readers."""
+    """Make the file; `about` are explanatory lines for its readers."""
     document = {"schema": SCHEMA, "about": about, "version": VERSION, "values": values}
     return json.dumps(document, indent=1, ensure_ascii=True).encode() + b"\n"
 

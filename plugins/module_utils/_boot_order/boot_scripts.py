@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Enabled units, rc.local, @reboot jobs and ifupdown: what their commands, and the scripts they start, write at boot.
+"""Values that enabled units, rc.local, @reboot jobs and ifupdown, and scripts that they start, write at boot.
 
-Only words are searched, no shell is run. A unit of sysinit.target, or one with Before=gpuhost-boot.service, comes
-before gpuhost-boot; for any other no order is known.
+Their text is searched; no shell is run. A unit of sysinit.target, or one with Before=gpuhost-boot.service, is ordered
+before gpuhost-boot; for any other the order is unknown.
 Sources: man 5 systemd.unit, systemd.special; man 8 systemd-rc-local-generator; man 5 crontab, interfaces.
 """
 from __future__ import annotations
@@ -60,14 +60,14 @@ def _of_units(host: Host) -> Iterator[Setting]:
 
 
 def _enabled(host: Host) -> dict[str, bool]:
-    """Services that something starts at boot, and whether all before basic.target: by links alone."""
+    """Find the services started at boot, and whether each is started only before basic.target, from links alone."""
     found: dict[str, bool] = {}
     for folder in UNIT_FOLDERS:
         for wants in host.list(folder):
             if not wants.endswith((".wants", ".requires")):
                 continue
             for name in host.list(f"{folder}/{wants}"):
-                # A timer or a path unit starts the service of its name.
+                # A timer or path unit starts the service of the same name.
                 service = re.sub(r"\.(timer|path|socket)$", ".service", name)
                 if service.endswith(".service") and service != OWN_UNIT:
                     found[service] = found.get(service, True) and wants in _EARLY
@@ -94,7 +94,7 @@ def _of_command(host: Host, command: str, path: str, line: int, early: bool, why
 
 
 def _scripts(command: str) -> list[str]:
-    """Files of the administrator that a command names: what packages bring is known by its service, or is a program."""
+    """Return the administrator's files in a command; files of packages are known by their service, or are programs."""
     return [path for path in _FILE.findall(command) if path.startswith(_OWN_FOLDERS)]
 
 
@@ -112,12 +112,12 @@ def _of_script(host: Host, path: str, why: str) -> Iterator[Setting]:
 def _setting(write: Write, path: str, early: bool, why: str) -> Iterator[Setting]:
     named = named_by_path(write.target) if write.kind is None else (write.kind, write.target)
     if named is not None:
-        # systemd-sysctl is as early as any of these.
+        # systemd-sysctl runs as early as any of these.
         yield Setting(*named, write.value, path, write.line, write.target, not early or named[0] == SYSCTL, why)
 
 
 def _loaded(host: Host, command: str, path: str, line: int, writes: Iterable[Write]) -> Iterator[Write]:
-    """The writes, and those of the files that `sysctl -p` and `sysctl --system` in it read, which take sysctl.conf."""
+    """Yield `writes`, and those of the files, including sysctl.conf, that `sysctl -p` and `sysctl --system` read."""
     yield from writes
     for whole, file in _LOADED.findall(command):
         source = SYSCTL_CONF if whole == "--system" or not file else file

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What the kernel command line sets before anything is read from a file: ours comes later.
+"""Values set on the kernel command line, before any file is read; ours are applied later.
 
 Sources: Linux, Documentation/admin-guide/kernel-parameters.txt; fs/proc/proc_sysctl.c, do_sysctl_args(), which runs
-right before init. systemd-sysctl does not read the command line.
+just before init. systemd-sysctl does not read the command line.
 """
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Commands that set a tunable by another name than its path: sysctl, cpupower, setpci, powertop, modprobe.
+"""Commands that set a tunable under a name other than its path: sysctl, cpupower, setpci, powertop, modprobe.
 
 Sources: man 8 sysctl, setpci, modprobe, powertop; man 1 cpupower-frequency-set, cpupower-set, cpufreq-set.
 """
@@ -29,13 +29,13 @@ def find_commands(line: str) -> Found:
     for program, rest in _COMMAND.findall(line):
         try:
             words = shlex.split(rest, comments=True)
-        except ValueError:      # a quote that the end of the command cut off
+        except ValueError:      # a quote not closed before the end of the command
             words = rest.replace('"', " ").replace("'", " ").split()
         yield from _READERS[program](words)
 
 
 def _sysctl(words: list[str]) -> Found:
-    """`sysctl -w key=value ...`; without an equals sign it prints, and files of `-p` are read by whoever asks."""
+    """Parse `sysctl -w key=value ...`; without an equals sign it only prints; callers read the files of `-p`."""
     for word in words:
         key, equals, value = word.partition("=")
         if equals and not key.startswith("-"):
@@ -70,7 +70,7 @@ def _values(words: list[str], option: tuple[str, str]) -> list[str | None]:
 
 
 def _setpci(words: list[str]) -> Found:
-    """A write to Device Control with other bits masked out, or without a mask, sets MaxReadReq too."""
+    """Find writes to Device Control; one whose mask includes MaxReadReq, or without a mask, sets it too."""
     for word in words:
         found = _DEVICE_CONTROL.fullmatch(word)
         if found is None or not int(found[2] or "ffff", 16) & _READRQ:

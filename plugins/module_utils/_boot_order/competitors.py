@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Who else sets what is to be persisted, now or at boot, and whose value is in effect in the end."""
+"""Other configuration that sets the values to persist, and which value is in effect after a boot."""
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -25,17 +25,17 @@ from . import (
 from .setting import SYSCTL, Names, Setting, agrees, sysctl_name
 
 _SOURCES = (cmdline, sysctls, tmpfiles, udev, sysfsutils, modules, boot_scripts, services, saptune, tuned)
-# A write of one that is not zero makes the other zero.
+# A non-zero write to one sets the other to zero.
 _OTHER_FACE = {**dict(PAIRS), **{face: ratio for ratio, face in PAIRS}}
 
 
 def competitors(host: Host, values: dict[str, dict[str, Any]]) -> list[dict]:
-    """Every line of a file of this host that sets one of `values`, in the order in which boot comes to them.
+    """Find every line in this host's files that sets one of `values`, in the order in which boot applies them.
 
-    `values` is the shape that setters take. Each is `{address, path, line, key, value, wanted, wins, why}`: `line` is 0
-    for a file as a whole, `value` None where the file does not tell it. `wins`: after a boot its value is in effect, or
-    may be, and it is not the wanted one. Nothing but files is read, and nothing is written.
-    ValueError: a name is none of its kind.
+    `values` has the shape that setters take. Each result is `{address, path, line, key, value, wanted, wins, why}`:
+    `line` is 0 for a file as a whole, `value` None if the file does not give it. `wins`: after a boot its value is in
+    effect, or may be, and differs from the wanted one. Only files are read, and nothing is written.
+    ValueError: a name is not valid for its kind.
     """
     found = [setting for source in _SOURCES for setting in source.settings(host)]
     return [line for kind, wanted in values.items() for name, spec in wanted.items()

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Files of `KEY=value` lines as shells source them: /etc/default, /etc/sysconfig, tlp.conf, ksmtuned.conf."""
+"""Files of `KEY=value` lines sourced by shells: /etc/default, /etc/sysconfig, tlp.conf, ksmtuned.conf."""
 from __future__ import annotations
 
 import re
@@ -21,7 +21,7 @@ class Line(NamedTuple):
 
 
 def read_lines(host: Host, paths: Iterable[str]) -> dict[str, Line]:
-    """The last line about each key."""
+    """Return the last line of each key."""
     found = {}
     for path in paths:
         for number, text in enumerate((host.read(path).value or "").splitlines(), 1):

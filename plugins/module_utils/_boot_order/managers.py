@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The facts' section `managers`: services that tune, and the files from which sysctls are set at boot."""
+"""The facts' section `managers`: services that change tunables, and the files that set sysctls at boot."""
 from __future__ import annotations
 
 from .._host.host import Host

@@ -2,9 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What modprobe.d and modules-load.d say about a helper module.
+"""Settings of modprobe.d and modules-load.d for a helper module.
 
-Sources: man 5 modprobe.d (blacklist keeps off aliases alone; install runs a command instead), modules-load.d.
+Sources: man 5 modprobe.d (blacklist ignores only the module's aliases; install runs a command instead), modules-load.d.
 """
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What saptune sets at boot: the notes that are applied, with their overrides, and sapconf's file.
+"""Values that saptune sets at boot: the applied notes with their overrides; also sapconf's file.
 
 Sources: saptune 3, man 8 saptune, man 5 saptune-note; ospackage/svc/saptune.service (after systemd-sysctl and TuneD);
 sapconf, man 5 sapconf.
@@ -33,7 +33,7 @@ def settings(host: Host) -> Iterator[Setting]:
         for note in read_lines(host, (CONFIG,)).get("NOTE_APPLY_ORDER", _NONE).value.split():
             yield from _of_note(host, note)
     if "sapconf" in started:
-        # Its file has names of its own for some of what it sets.
+        # Its file uses its own names for some of its settings.
         why = "sapconf is enabled at boot, and its file has names of its own for what it sets"
         for kind, name in ((SYSCTL, EVERY), (SYSFS, _GOVERNOR), (SYSFS, f"{_MM}/transparent_hugepage/enabled"),
                            (SYSFS, f"{_MM}/ksm/run")):
@@ -41,7 +41,7 @@ def settings(host: Host) -> Iterator[Setting]:
 
 
 def _of_note(host: Host, note: str) -> Iterator[Setting]:
-    """The note's own lines, or those of its override with the same key."""
+    """Yield the note's lines, each replaced by the override's line for the same key."""
     paths = [path for folder in _NOTE_FOLDERS for path in (f"{folder}/{note}.conf", f"{folder}/{note}")
              if host.exists(path)]
     found: dict[tuple[str, str], Setting] = {}

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Services that set a tunable by a configuration of their own: TLP, cpufrequtils, cpupower, ksmtuned and others.
+"""Services that set tunables from their own configuration: TLP, cpufrequtils, cpupower, ksmtuned and others.
 
 Sources: TLP 1.5 to 1.8, defaults.conf and func.d; Debian, cpufrequtils 008, init script; Linux 6.16,
 tools/power/cpupower/cpupower.service; ksmtuned of Proxmox ksm-control-daemon; laptop-mode-tools; power-profiles-daemon,
@@ -33,15 +33,15 @@ _LATER = "is enabled at boot and sets it then or later"
 
 
 class Keys(NamedTuple):
-    """A service whose files name what it sets."""
+    """A service whose configuration files name what it sets."""
 
     service: str
     files: tuple[str, ...]
     keys: dict[str, tuple[tuple[str, str], ...]]
-    default: dict[str, str] = {}        # what is set where the files do not say
+    default: dict[str, str] = {}        # what is set if the files do not say
     unset: tuple[str, ...] = ("",)      # values that set nothing
-    switch: tuple[str, tuple[str, ...]] = ("", ())      # a key, and the values of it with which nothing is set
-    guess: tuple[str, ...] = ()         # keys whose value is no value of the kernel
+    switch: tuple[str, tuple[str, ...]] = ("", ())      # a key, and its values with which nothing is set
+    guess: tuple[str, ...] = ()         # keys whose value is not in the kernel's terms
 
 
 _TLP = Keys("tlp", ("/etc/tlp.d/*.conf", "/etc/tlp.conf"), {
@@ -63,7 +63,7 @@ _CPUPOWER = Keys("cpupower", ("/etc/sysconfig/cpupower", "/etc/default/cpupower"
     guess=("MIN_FREQ", "min_freq", "MAX_FREQ", "max_freq"))
 _WITH_KEYS = (_TLP, _CPUFREQUTILS, _CPUPOWER)
 
-# Services without a line that says it: (unit, file shown, what it sets, with what).
+# Services without such a line: (unit, file to report, what it sets, to which value).
 _ALWAYS = (
     ("ksmtuned", "/etc/ksmtuned.conf", (_KSM,), None),
     ("ondemand", "/etc/init.d/ondemand", (_GOVERNOR,), None),
@@ -108,7 +108,7 @@ def _of_keys(host: Host, service: Keys) -> Iterator[Setting]:
             value = None if key in service.guess or "$" in line.value else line.value
             yield Setting(kind, name, value, line.path, line.number, key, True, f"{service.service} {_LATER}")
     options = values.get("CPUPOWER_START_OPTS")
-    if service is _CPUPOWER and options is not None:      # of Fedora and Red Hat Enterprise Linux
+    if service is _CPUPOWER and options is not None:      # on Fedora and Red Hat Enterprise Linux
         for kind, name, found in find_commands(f"cpupower {options.value}"):
             yield Setting(kind, name, found, options.path, options.number, "CPUPOWER_START_OPTS", True,
                           f"cpupower {_LATER}")

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""One line of somebody's configuration that sets a tunable, and whether it is about one that is wanted."""
+"""A configuration line that sets a tunable, and whether it concerns a wanted one."""
 from __future__ import annotations
 
 import fnmatch
@@ -19,10 +19,10 @@ OWN_UNIT = "gpuhost-boot.service"
 
 
 class Setting(NamedTuple):
-    """`name` is what a kind calls its tunable, or a shell pattern of such names, EVERY for all of the kind.
+    """`name` is the kind's name of a tunable, a shell pattern of such names, or EVERY for the whole kind.
 
-    A sysctl's name has slashes, `vm/swappiness`. A `value` of None is one that the file does not tell.
-    `wins`: its value is in effect after a boot although ours is set too, or may be; `why` says which comes later.
+    A sysctl's name has slashes, `vm/swappiness`. `value` is None if the file does not give it.
+    `wins`: its value overrides ours after a boot, or may do so; `why` says which is applied later.
     """
 
     kind: str
@@ -30,18 +30,18 @@ class Setting(NamedTuple):
     value: str | None
     path: str
     line: int       # 0: the file as a whole
-    key: str        # as the file has it
+    key: str        # as written in the file
     wins: bool
     why: str
 
 
 def sysctl_name(key: str) -> str:
-    """`vm/swappiness` of a wanted key, however its parts are separated. Raises ValueError."""
+    """Convert a wanted key, with either separator, to the form `vm/swappiness`. Raises ValueError."""
     return key_to_path(key)[len(PROC_SYS) + 1:]
 
 
 def named_by_path(path: str) -> tuple[str, str] | None:
-    """The kind and the name of what lies at `path`, which may be a pattern; None for what is neither."""
+    """Return kind and name of the sysctl or attribute at `path`, which may be a pattern; None for anything else."""
     path = posixpath.normpath(path)
     if path.startswith(f"{PROC_SYS}/"):
         return SYSCTL, path[len(PROC_SYS) + 1:]
@@ -49,7 +49,7 @@ def named_by_path(path: str) -> tuple[str, str] | None:
 
 
 class Names:
-    """The names by which somebody may call one wanted tunable."""
+    """The names that a configuration may use for one wanted tunable."""
 
     def __init__(self, host: Host, kind: str, name: str) -> None:
         self._host = host
@@ -69,7 +69,7 @@ class Names:
 
 
 def _fits(pattern: str, name: str) -> bool:
-    """Part by part, as a shell expands it; a pattern that begins with a star is one of the whole name."""
+    """Match part by part, like shell globbing; a pattern that begins with `*/` applies to the whole name."""
     if pattern.startswith("*/"):
         return fnmatch.fnmatchcase(name, pattern)
     signs, parts = pattern.split("/"), name.split("/")
@@ -84,7 +84,7 @@ def _resolved(host: Host, path: str) -> str:
 
 
 def agrees(value: str, wanted: Any) -> bool:
-    """Whether what somebody sets is what is wanted: word by word, numbers by their value; `{at_least: n}` from n on."""
+    """Whether `value` is the wanted one: compares words, numbers by value; `{at_least: n}` accepts n and above."""
     if isinstance(wanted, dict):
         try:
             return int(value, 0) >= int(wanted["at_least"])

@@ -2,9 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What a shell text writes to /proc/sys, /sys, MaxReadReq and the list of modules, as far as its words tell.
+"""Find what a shell script writes to /proc/sys, /sys, MaxReadReq and the list of modules, from its text alone.
 
-No shell is run and nothing is expanded: a variable in a path stands for any text, one as a value for an unknown value.
+No shell is run and nothing is expanded: a variable in a path matches any text, one as a value is an unknown value.
 """
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _VARIABLE = re.compile(r"\$\{?(\w+)[^}\s/]*\}?|\$\([^)]*\)|%[a-zA-Z]")
 
 
 class Write(NamedTuple):
-    """`target` is a path where `kind` is None, else the name of a tunable of that kind; either may be a pattern."""
+    """`target` is a path if `kind` is None, else the name of a tunable of that kind; either may be a pattern."""
 
     kind: str | None
     target: str
@@ -37,7 +37,7 @@ class Write(NamedTuple):
 
 
 def find_writes(text: str) -> Iterator[Write]:
-    """The writes in a text of shell commands, in their order; comments are left out."""
+    """Yield the writes in a text of shell commands, in order, without comments."""
     places: dict[str, list[str]] = {}
     for name, path in _ASSIGNED.findall(text):
         places.setdefault(name, []).append(path)
@@ -49,7 +49,7 @@ def find_writes(text: str) -> Iterator[Write]:
 
 
 def _joined_lines(text: str) -> Iterator[tuple[int, str]]:
-    """The lines with their numbers, one that ends in a backslash together with the next."""
+    """Yield the lines with their numbers; one that ends in a backslash is joined with the next."""
     begun, start = "", 1
     for number, line in enumerate(text.splitlines(), 1):
         start = start if begun else number
@@ -79,7 +79,7 @@ def _literal(value: str | None) -> str | None:
 
 
 def _paths(text: str, places: dict[str, list[str]]) -> list[str]:
-    """The patterns for which a path stands: a variable at its beginning is looked up, another one is a star."""
+    """Return the patterns of a path: a variable at its beginning is looked up, any other becomes `*`."""
     text = text.replace('"', "").replace("'", "")
     found = re.match(r"\$\{?(\w+)\}?", text)
     begun = [place + text[found.end():] for place in places.get(found[1], [])] if found else [text]
@@ -87,6 +87,6 @@ def _paths(text: str, places: dict[str, list[str]]) -> list[str]:
 
 
 def read_script(host: Host, path: str) -> list[Write]:
-    """The writes of a file; none where it cannot be read or is no text."""
+    """Return the writes of a file; none if it cannot be read or is not text."""
     text = host.read(path, _SCRIPT_LIMIT).value or ""
     return [] if "\0" in text else list(find_writes(text))

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What sets the sysctls of the facts at boot: the line that wins for each, and lines that nobody reads."""
+"""What sets the facts' sysctls at boot: the effective line of each, and lines that nothing reads."""
 from __future__ import annotations
 
 from .._host.host import Host
@@ -11,16 +11,17 @@ from .._kernel.drop_ins import find_drop_ins
 from .sysctl_files import SYSCTL_CONF, decide, find_sysctl_files, is_pattern, leads_to, parse_settings
 from .tuned_main import Tuned
 
-# TuneD sets the files of these again, of one name that of /run (plugin_sysctl.py, SYSCTL_CONFIG_DIRS).
+# TuneD applies the files of these again; of two with the same name, that of /run (plugin_sysctl.py,
+# SYSCTL_CONFIG_DIRS).
 _TUNED_FOLDERS = ("/run/sysctl.d", "/etc/sysctl.d")
 Files = list[tuple[str, Reading]]
 
 
 def read_sysctl_files(host: Host) -> dict:
-    """`{reader, settings, ignored}`.
+    """Read `{reader, settings, ignored}`.
 
-    `settings` is `[{key, value, file, line}]`, the one that wins for each key, in the order in which they are set.
-    `ignored` are settings of /etc/sysctl.conf that nobody reads and no other file makes: systemd-sysctl reads that
+    `settings` is `[{key, value, file, line}]`, the effective one of each key, in the order in which they are set.
+    `ignored` are settings of /etc/sysctl.conf that nothing reads and no other file repeats: systemd-sysctl reads that
     file only through a link in a sysctl.d folder, which Debian 13 no longer has; `sysctl --system` of procps and TuneD
     read it last.
     """
@@ -49,7 +50,7 @@ def _read_sysctl_files(host: Host) -> dict:
 
 
 def _set_again(host: Host, conf: Reading) -> Files:
-    """The files that TuneD sets after systemd-sysctl, where it is started at boot; it takes no patterns."""
+    """Return the files that TuneD applies after systemd-sysctl, if it is started at boot; it ignores patterns."""
     tuned = Tuned(host)
     if not tuned.at_boot or not tuned.reapplies:
         return []
@@ -58,7 +59,7 @@ def _set_again(host: Host, conf: Reading) -> Files:
 
 
 def _taken_by_tuned(text: str, tuned: Tuned) -> str:
-    """The same lines, without what TuneD does not set: patterns, keys with a hyphen, and what it leaves out."""
+    """Drop the lines that TuneD does not apply: patterns, keys with a hyphen, and excluded keys."""
     lines = text.splitlines()
     for number, key, value in parse_settings(text):
         if value is None or is_pattern(key) or lines[number - 1].lstrip().startswith("-") or not tuned.sets_again(key):
@@ -67,7 +68,7 @@ def _taken_by_tuned(text: str, tuned: Tuned) -> str:
 
 
 def _read_ignored(host: Host, conf: Reading, texts: list[tuple[str, str]], is_read: bool) -> Reading:
-    """Settings of sysctl.conf that take no effect; absent without that file, not told where /run cannot be seen."""
+    """Read the ineffective settings of sysctl.conf; absent without that file, not recorded if /run is not visible."""
     if conf.status == ABSENT:
         return conf
     if not host.is_dir("/run"):
@@ -78,6 +79,6 @@ def _read_ignored(host: Host, conf: Reading, texts: list[tuple[str, str]], is_re
 
 
 def unmade(ignored: list[dict], made: list[dict]) -> list[dict]:
-    """The settings that no other file makes with the same value."""
+    """Return the settings that no other file makes with the same value."""
     values = {setting["key"]: setting["value"] for setting in made}
     return [setting for setting in ignored if values.get(setting["key"]) != setting["value"]]

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Files of sysctls: which are read at boot and in what order, what their lines say, and which line wins."""
+"""Sysctl files: which are read at boot, in which order, their lines, and which line is effective."""
 from __future__ import annotations
 
 import fnmatch
@@ -12,7 +12,7 @@ from .._host.reading import Reading
 from .._kernel.drop_ins import find_drop_ins
 from .._kernel.sysctl import SYSCTLS
 
-# man 5 sysctl.d and man 8 sysctl, --system: of files with one name the first found counts.
+# man 5 sysctl.d and man 8 sysctl, --system: of files with the same name the first one found is effective.
 FOLDERS = ("/etc/sysctl.d", "/run/sysctl.d", "/usr/local/lib/sysctl.d", "/usr/lib/sysctl.d", "/lib/sysctl.d")
 SYSCTL_CONF = "/etc/sysctl.conf"
 _GLOB_SIGNS = frozenset("*?[")
@@ -31,10 +31,10 @@ def leads_to(host: Host, path: str, target: str) -> bool:
 
 
 def parse_settings(text: str) -> list[tuple[int, str, str | None]]:
-    """`(line, key, value)` of one file; the key with slashes, the value None for `-key`, which keeps patterns off it.
+    """Parse `(line, key, value)` of one file; the key with slashes, the value None for `-key` (excluded from patterns).
 
-    A hyphen before a key with a value says that a failure does not matter. As parse_file() of systemd's
-    src/sysctl/sysctl.c reads it: the first separator in a key decides which one it uses.
+    A hyphen before a key with a value means that a failure is ignored. As in parse_file() of systemd's
+    src/sysctl/sysctl.c, the first separator in a key decides which one it uses.
     """
     settings = []
     for number, line in enumerate(text.splitlines(), 1):
@@ -59,9 +59,9 @@ def is_pattern(key: str) -> bool:
 
 
 def decide(files: list[tuple[str, str]], keys: tuple[str, ...] | None = SYSCTLS) -> list[dict]:
-    """The setting that wins for each of `keys`, None for every key that the files name, in the order of setting.
+    """Return the effective setting of each of `keys` (None: every key in the files), in the order of setting.
 
-    A later line wins; a pattern never touches a key that is named in full (man 5 sysctl.d).
+    A later line wins; a pattern never applies to a key that is named in full (man 5 sysctl.d).
     """
     named: dict[str, tuple] = {}
     patterns: list[tuple] = []

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Who sets a sysctl at boot by a file of its own format: sysctl.d, sysctl.conf, a credential.
+"""Sysctls set at boot from files in sysctl's own format: sysctl.d, sysctl.conf, a credential.
 
-systemd-sysctl takes all files in the order of their names, the last line about a key counts, and a pattern never
-touches a key that is named in full, as ours are.
+systemd-sysctl applies all files sorted by name; the last line for a key wins, and a pattern never applies to a key
+that is named in full, like ours.
 Sources: man 5 sysctl.d; man 8 systemd-sysctl (sysctl.extra), sysctl (--system); systemd v252 to v257,
 src/sysctl/sysctl.c; TuneD, tuned/plugins/plugin_sysctl.py.
 """
@@ -62,7 +62,7 @@ def _of_file(path: str, status: str, text: str | None, wins: bool, why: str) -> 
 
 
 def _of_sysctl_conf(host: Host) -> Iterator[Setting]:
-    """/etc/sysctl.conf where no link in a folder sysctl.d leads to it, as since Debian 13."""
+    """Yield the settings of /etc/sysctl.conf if no link in a sysctl.d folder leads to it, as since Debian 13."""
     text = host.read(SYSCTL_CONF)
     if not host.is_dir("/run/systemd/system"):
         wins, why = True, "`sysctl --system` of procps reads it after all others"

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""`w` lines of tmpfiles.d: who writes an attribute or a sysctl when temporary files are made.
+"""`w` lines of tmpfiles.d, which write attributes or sysctls when temporary files are created.
 
-Sources: man 5 tmpfiles.d (w; of two lines with one path the first counts); systemd-tmpfiles-setup.service, which comes
-before basic.target and is not ordered against systemd-sysctl.service.
+Sources: man 5 tmpfiles.d (w; of two lines with the same path the first counts); systemd-tmpfiles-setup.service, ordered
+before basic.target but not relative to systemd-sysctl.service.
 """
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def settings(host: Host) -> Iterator[Setting]:
 
 
 def parse_lines(text: str) -> Iterator[tuple[int, str, str, str]]:
-    """`(line, type, path, argument)` of the lines that write into a file."""
+    """Yield `(line, type, path, argument)` of the lines that write to a file."""
     for number, line in enumerate(text.splitlines(), 1):
         words = line.split(None, 6)
         if len(words) == 7 and words[0].startswith("w"):
@@ -44,7 +44,7 @@ def parse_lines(text: str) -> Iterator[tuple[int, str, str, str]]:
 
 
 def _argument(text: str) -> str:
-    """Quotes and the escapes of C; what cannot be read so stays as it is."""
+    """Decode quotes and C escapes; a text that cannot be decoded stays unchanged."""
     text = text.strip()
     try:
         text = shlex.split(text)[0] if text[:1] in ("'", '"') else text

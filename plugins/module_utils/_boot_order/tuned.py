@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What TuneD sets at boot, as its active profile says.
+"""Values that TuneD sets at boot, from its active profile.
 
-Its sysctls are overridden by the files of /etc/sysctl.d, which it sets again after them, unless reapply_sysctl is off
-or reapply_sysctl_exclude names them. Nothing overrides what it writes to sysfs.
+Its sysctls are overridden by the files of /etc/sysctl.d, which it applies again after them, unless reapply_sysctl is
+off or reapply_sysctl_exclude names them. Nothing overrides what it writes to sysfs.
 Sources: TuneD, man 5 tuned-main.conf; tuned/plugins/plugin_{sysctl,sysfs,vm,cpu,script}.py; tuned.service.
 """
 from __future__ import annotations
@@ -60,7 +60,7 @@ def _of_profile(host: Host, names: list[str], tuned: Tuned) -> Iterator[Setting]
 
 
 def _is_for_this_host(host: Host, unit: Unit) -> bool:
-    """A pattern that cannot be told is taken to fit."""
+    """Whether a unit applies to this host; an undecidable pattern counts as a match."""
     cpuinfo = host.read("/proc/cpuinfo").value or ""
     machine = host.read("/proc/sys/kernel/arch").value or ("aarch64" if "CPU implementer" in cpuinfo else "x86_64")
     return all(_found(unit.keys.get(key, ""), text)
@@ -94,7 +94,7 @@ def _sysctl(option: Option, tuned: Tuned) -> Setting:
     why = ("TuneD sets the files of /etc/sysctl.d again after its profile (reapply_sysctl)" if again else
            "TuneD sets it after systemd-sysctl, and does not set the files of /etc/sysctl.d again (reapply_sysctl"
            + ("_exclude)" if tuned.reapplies else " = 0)"))
-    # `>N` raises it to N, `<N` lowers it: what is in effect depends on what it was.
+    # `>N` raises it to N, `<N` lowers it: the result depends on the value before.
     value = None if (option.value or "")[:1] in ("<", ">") else option.value
     return Setting(SYSCTL, name, value, option.path, option.line, option.name, not again, why)
 
@@ -106,7 +106,7 @@ def _sysfs(option: Option, path: str, value: str | None) -> Setting:
 
 def _vm(host: Host, option: Option) -> Iterator[Setting]:
     if option.name in _VM_FILES:
-        # _set_transparent_hugepages() leaves alone what the command line says.
+        # _set_transparent_hugepages() does not override the command line.
         if option.name == "transparent_hugepage.defrag" or "transparent_hugepage=" not in (
                 host.read("/proc/cmdline").value or ""):
             yield _sysfs(option, _VM_FILES[option.name], option.value)

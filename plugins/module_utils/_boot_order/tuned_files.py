@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""TuneD's active profile with all that it includes.
+"""TuneD's active profile with everything that it includes.
 
 Sources: TuneD 2.20 to 2.27: man 5 tuned.conf; tuned/profiles/{locator,loader,merger,unit}.py.
 """
@@ -15,7 +15,8 @@ from .._host.host import Host
 
 ACTIVE_PROFILE = "/etc/tuned/active_profile"
 POST_LOADED_PROFILE = "/etc/tuned/post_loaded_profile"
-# A user's profile replaces one of the system with its name; up to 2.22 they lay beside the other files.
+# A user's profile replaces the system's of the same name; up to 2.22 they were directly in /etc/tuned and
+# /usr/lib/tuned.
 FOLDERS = ("/etc/tuned/profiles", "/etc/tuned", "/usr/lib/tuned/profiles", "/usr/lib/tuned")
 
 _TRUE = ("True", "true", "1")
@@ -26,13 +27,13 @@ _UNIT_KEYS = frozenset(("type", "enabled", "replace", "prepend", "drop", "priori
 
 
 class Option(NamedTuple):
-    """`value` is None where it holds a function or a variable that only TuneD can expand."""
+    """`value` is None if it contains a function or a variable that only TuneD can expand."""
 
     name: str
     value: str | None
     path: str
     line: int
-    text: str       # as it is written
+    text: str       # as written
 
 
 class Unit(NamedTuple):
@@ -51,7 +52,7 @@ def read_profile_names(host: Host) -> list[str]:
 
 
 def read_units(host: Host, names: list[str]) -> dict[str, Unit]:
-    """The sections of the profiles and of all that they include, a later one over an earlier one."""
+    """Return the merged sections of the profiles and everything that they include; later ones override earlier ones."""
     texts: list[tuple[str, str]] = []
     _load(host, names, texts, set())
     merged: dict[str, Unit] = {}
@@ -65,7 +66,7 @@ def read_units(host: Host, names: list[str]) -> dict[str, Unit]:
 
 
 def _load(host: Host, names: list[str], texts: list[tuple[str, str]], seen: set[str]) -> None:
-    """Adds the profiles in the order in which TuneD merges them: what one includes comes before it."""
+    """Add the profiles in TuneD's merge order: included profiles before those that include them."""
     for name in names:
         path = _find(host, name.lstrip("-"), seen)
         if path is None or len(seen) > _PROFILE_LIMIT:
@@ -79,7 +80,7 @@ def _load(host: Host, names: list[str], texts: list[tuple[str, str]], seen: set[
 
 
 def _find(host: Host, name: str, seen: set[str]) -> str | None:
-    """A profile that includes one of its own name means the next one with it."""
+    """Find a profile's file; a profile that includes its own name means the next one of that name."""
     if not re.fullmatch(r"[\w.-]+", name):
         return None
     paths = (f"{folder}/{name}/tuned.conf" for folder in FOLDERS)
@@ -87,7 +88,7 @@ def _find(host: Host, name: str, seen: set[str]) -> str | None:
 
 
 def parse_profile(path: str, text: str) -> dict[str, Unit]:
-    """The sections of one tuned.conf. Keys are case sensitive; `#` after a blank begins a comment."""
+    """Parse the sections of one tuned.conf. Keys are case-sensitive; `#` after a blank begins a comment."""
     units: dict[str, Unit] = {}
     here = None
     for number, raw in enumerate(text.splitlines(), 1):

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Whether TuneD is started at boot, and what it does to sysctls then.
+"""Whether TuneD is started at boot, and how it then handles sysctls.
 
 Sources: TuneD 2.20 to 2.27: man 5 tuned-main.conf; tuned/plugins/plugin_sysctl.py.
 """
@@ -20,32 +20,32 @@ _BOOLEANS = {**dict.fromkeys(("1", "yes", "true", "on"), True), **dict.fromkeys(
 
 
 class Tuned:
-    """Whether TuneD is started at boot, and what it does to sysctls then."""
+    """Whether TuneD is started at boot, and how it then handles sysctls."""
 
     def __init__(self, host: Host) -> None:
         service, = read_services(host, ("tuned",))
         self.at_boot = service["installed"] and service["enabled"] and not service["masked"]
         self.runs = bool(service["running"])
-        # A value that is none is an error at TuneD's start, and then it sets nothing: it is taken for its default.
+        # An invalid value makes TuneD fail at start and set nothing; it is treated as the default.
         self.reapplies = read_reapplies(host).value is not False
         self.excluded = read_excluded(host)
 
     def sets_again(self, name: str) -> bool:
-        """Whether the sysctl is set from /etc/sysctl.d after TuneD's own."""
+        """Whether the sysctl is set again from /etc/sysctl.d after TuneD's own."""
         return self.reapplies and not is_excluded(self.excluded, name)
 
 
 def read_reapplies(host: Host) -> Reading:
-    """Whether TuneD sets the sysctls of /run and /etc again after those of its profile, which is its default.
+    """Whether TuneD applies the sysctl files of /run and /etc again after its profile, which is the default.
 
-    reapply_sysctl of tuned-main.conf; those of /usr are left out (plugin_sysctl.py, SYSCTL_CONFIG_DIRS).
+    reapply_sysctl of tuned-main.conf; files of /usr are not applied (plugin_sysctl.py, SYSCTL_CONFIG_DIRS).
     """
     text = host.read(MAIN)
     return ok(True) if text.status == ABSENT else text.map(parse_reapplies)
 
 
 def parse_reapplies(text: str) -> bool:
-    """The last line counts, as in any INI file. Raises ValueError for what is no boolean of Python's configparser."""
+    """Parse the last line, as in any INI file. Raises ValueError unless it is a boolean of Python's configparser."""
     told = re.findall(r"^[ \t]*reapply_sysctl[ \t]*[=:][ \t]*(\S+)", text, re.MULTILINE | re.IGNORECASE)
     if not told:
         return True
@@ -55,11 +55,11 @@ def parse_reapplies(text: str) -> bool:
 
 
 def read_excluded(host: Host) -> tuple[str, ...]:
-    """The patterns of sysctls that are not set again (reapply_sysctl_exclude)."""
+    """Read the patterns of sysctls that are not applied again (reapply_sysctl_exclude)."""
     told = re.findall(r"^[ \t]*reapply_sysctl_exclude[ \t]*[=:]([^\n#]*)", host.read(MAIN).value or "", re.MULTILINE)
     return tuple(filter(None, map(str.strip, re.split(r"[,;]", told[-1])))) if told else ()
 
 
 def is_excluded(patterns: tuple[str, ...], name: str) -> bool:
-    """Whether one of `patterns` takes the sysctl `vm/swappiness` out, in either spelling."""
+    """Whether one of `patterns` excludes the sysctl `vm/swappiness`, in either spelling."""
     return any(fnmatch.fnmatchcase(form, pattern) for pattern in patterns for form in (name, name.replace("/", ".")))

@@ -2,9 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Rules of udev that write an attribute or a sysctl, or run a command that does.
+"""udev rules that write an attribute or a sysctl, or run a command that does.
 
-Sources: man 7 udev (ATTR{key}, SYSCTL{kernel parameter}, RUN; files of all folders in the order of their names).
+Sources: man 7 udev (ATTR{key}, SYSCTL{kernel parameter}, RUN; files of all folders sorted by name).
 """
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _rules(text: str) -> Iterator[tuple[int, list[tuple[str, str, str, str]]]]:
         if begun.endswith("\\"):
             begun = begun[:-1]
             continue
-        # Most rules of a host match, name and tag devices: they are not taken apart.
+        # Most rules only match, name and tag devices: they are not parsed.
         if not begun.lstrip().startswith("#") and any(word in begun for word in ("ATTR{", "SYSCTL{", "RUN")):
             yield start, _TOKEN.findall(begun)
         begun = ""
@@ -63,7 +63,7 @@ def _of_rule(path: str, line: int, tokens: list[tuple[str, str, str, str]]) -> I
 
 
 def _patterns(attribute: str, about: list[str]) -> list[str]:
-    """The paths that an attribute may have: which device it is one of the event tells, the rule only its names."""
+    """Return the paths that an attribute may have: only the event identifies the device, a rule just its names."""
     folder, _slash, name = attribute.rpartition("/")
     if folder:
         return [f"*/{folder}/{name}", f"*/{folder}/*/{name}"]
