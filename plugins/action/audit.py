@@ -53,14 +53,14 @@ ARGUMENTS = {
 
 
 class ActionModule(GuardedAction):
-    """Reads a host with host_info, judges it here and writes records and reports as the user who runs Ansible."""
+    """Read a host with host_info, evaluate it on the controller, and write records and reports as the current user."""
 
     _supports_check_mode = True
     _requires_connection = True
 
     def act(self, tmp: str | None, task_vars: dict[str, Any]) -> dict[str, Any]:
-        # A worker is a fork that does one task. To collect garbage it would look at all that ansible-playbook holds,
-        # and so copy it: up to a third of the time of an audit.
+        # A worker is a fork that runs one task. Garbage collection would touch, and thereby copy, all memory of
+        # ansible-playbook: up to a third of an audit's time.
         gc.freeze()
         result = self.begin(tmp, task_vars)
         named = self._take_variables(task_vars)
@@ -103,19 +103,19 @@ class ActionModule(GuardedAction):
         return {**result, "changed": False, **outcome}
 
     def _read(self, options: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
-        """What host_info returns: asked as a script where the way is open for one, else as any module."""
+        """The result of host_info, run as a script over a pipelining connection if possible, else as a module."""
         python = self._known_python(task_vars)
         if python is None or not self._connection.is_pipelining_enabled():
             return self._execute_module(module_name="gpuhost.tuning.host_info", task_vars=task_vars,
                                         module_args={**options, "packed": True})
-        # Isolated: nothing of the environment and no installed package is imported.
+        # Isolated: ignores the environment, imports no installed packages.
         command = f"{self._compute_environment_string()} {python} -I -S -".strip()
         script = piped_reader.script({**options, "timeout": self.seconds})
         done = self._low_level_execute_command(command, in_data=script.encode("ascii"))
         return piped_reader.answer(done["rc"], done["stdout"], done["stderr"])
 
     def _known_python(self, task_vars: dict[str, Any]) -> str | None:
-        """The Python of the host, None where it has to be found first: that is left to Ansible."""
+        """The Python of the host; None if it is not known yet: discovery is left to Ansible."""
         if self._task.delegate_to:
             return None
         configured = C.config.get_config_value("INTERPRETER_PYTHON", variables=task_vars)
@@ -125,7 +125,7 @@ class ActionModule(GuardedAction):
         return python
 
     def _take_variables(self, task_vars: dict[str, Any]) -> dict[str, str]:
-        """Give the task the options that it leaves to variables, and answer which variable gave which."""
+        """Fill in the task's options from variables; returns the variable that each option came from."""
         named = untag(self._task.args.get("variables", {}))
         try:
             found = variables.options(named, task_vars, self._templar.template)
@@ -136,7 +136,7 @@ class ActionModule(GuardedAction):
         return {option: chosen.variable for option, chosen in given.items()}
 
     def _check_role(self, task_vars: dict[str, Any]) -> list[str]:
-        """Warnings about misspelt options of the role that this task is of; its playbook plays it without the role."""
+        """Warnings about misspelt options of this task's role; the playbook runs the task without the role."""
         options = {names[0] for names in untag(self._task.args.get("variables", {})).values()}
         role = self._task._role
         if role is None:
@@ -146,7 +146,7 @@ class ActionModule(GuardedAction):
         return variables.check_role(role.get_name().rpartition(".")[2], known, task_vars, passed)
 
     def _tell_of_experiment(self, audit: Audit, task_vars: dict[str, Any]) -> None:
-        """What is about to be changed may be what an experiment left in the middle."""
+        """Warn if an interrupted experiment left values behind that are about to be changed."""
         def left_behind(run_id: str) -> dict[str, Any]:
             return untag(self._execute_module(
                 module_name="gpuhost.tuning.journal_info", task_vars=task_vars,
@@ -173,10 +173,10 @@ class ActionModule(GuardedAction):
 
 
 def _next_steps(audit: Audit, outcome: dict[str, Any]) -> list[str]:
-    """What the user may do now: the commands for the same hosts."""
+    """Suggested next commands for the same hosts."""
     stage, given = audit.arguments["stage"], audit.arguments
     if audit.document["facts"].get("source"):
-        return []           # a report of a host, not the host
+        return []           # an imported report, not a live host
     planned = sum(finding["fix"]["planned"] for finding in audit.document["findings"])
     if stage == "audit" and planned and audit.document["facts"]["identity"]["kind"] != "container":
         return [f"Next, to see the {count(planned, 'change')} that a tune would make at run time and can undo:",
@@ -190,7 +190,7 @@ def _next_steps(audit: Audit, outcome: dict[str, Any]) -> list[str]:
 
 
 def _keep(audit: Audit) -> list[str]:
-    """The command that makes the run last, where not all of it is persisted."""
+    """The command that persists the run, if not all of it is persisted yet."""
     changed = [change for change in audit.arguments["changes"] if change["outcome"] == "changed"]
     if len(kept_changes(audit.document["facts"]["persisted"], changed)["same"]) == len(changed):
         return []
@@ -198,18 +198,18 @@ def _keep(audit: Audit) -> list[str]:
 
 
 def _note_end(hosts: list[str], host: str, arguments: dict[str, Any], state: str) -> None:
-    """Record how the audit ended, for pipelines; the audits of a tune and of a verify are not the last word there."""
+    """Record for pipelines how the audit ended; audits within a tune or verify do not count as its result."""
     if arguments["stage"] == "audit":
         at = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
         last_run.note(arguments["report_dir"], arguments["run"], hosts, host, state, at, last_run.began())
 
 
 def _note(host: str, hosts: list[str], arguments: dict[str, Any], state: str, reason: str) -> None:
-    """Record that this run ended here, where it is part of a rollout, and that the audit did."""
+    """Record that the audit ended here and, if it is part of a rollout, that the host's run did."""
     with contextlib.suppress(*PROBLEMS):
         _note_end(hosts, host, arguments, last_run.UNREACHABLE if state == rollout.UNREACHABLE else last_run.FAILED)
     if not arguments["run_id"] or arguments["stage"] not in ("before", "after"):
         return
     message = f"{'not audited after its changes: ' if arguments['stage'] == 'after' else ''}{clean(one_line(reason))}"
-    with contextlib.suppress(*PROBLEMS):    # the problem itself may be the folder or the id
+    with contextlib.suppress(*PROBLEMS):    # the folder or the id may be the problem itself
         rollout.note(arguments["report_dir"], arguments["run_id"], host, state, reasons=[message])

@@ -39,7 +39,7 @@ ARGUMENTS = {
 
 
 class ActionModule(GuardedAction):
-    """Asks the audit's facts whether a host may be measured, has it measured, and writes down what came of it."""
+    """Check from the facts whether a host may be measured, measure it, and write the record."""
 
     READS = False
     _supports_check_mode = True
@@ -69,7 +69,7 @@ class ActionModule(GuardedAction):
         if answer.get("skipped"):
             return self._skip(measurement.host, answer.get("msg", "the module skipped it"))
         if answer.get("failed") and "gpus" not in answer:
-            return answer       # as it is: ansible-core shows more of an error than its message
+            return answer       # unchanged: ansible-core shows more of an error than its message
         if self._task.check_mode:
             return self._skip(measurement.host, f"check mode: {answer['msg']}")
         slow = measurement.take(untag(answer))
@@ -87,11 +87,11 @@ class ActionModule(GuardedAction):
             return self._execute_module(module_name="gpuhost.tuning.gpu_bandwidth", task_vars=task_vars,
                                         module_args=measurement.module_arguments(steps))
         except AnsibleConnectionFailure as lost:
-            # Of all things that can end a connection now, a host that hangs is the one somebody has to know about.
+            # Among the possible causes of a lost connection, a hung host must be reported.
             measurement.lost(str(lost))
             raise
 
     def _skip(self, host: str, reason: str) -> dict[str, Any]:
-        # Ansible shows no message of a task that was skipped.
+        # Ansible does not show the message of a skipped task.
         self.console.show(clean(f"{host}: bandwidth was not measured: {reason}"))
         return {"changed": False, "skipped": True, "msg": reason}

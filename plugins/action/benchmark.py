@@ -28,7 +28,7 @@ ARGUMENTS = {
 
 
 class ActionModule(GuardedAction):
-    """Runs the user's benchmark as often as he wants, and keeps the record as the user who runs Ansible."""
+    """Run the user's benchmark a given number of times, and write the record as the user who runs Ansible."""
 
     READS = False
     _supports_check_mode = True
@@ -62,5 +62,5 @@ class ActionModule(GuardedAction):
 
 
 def _loud(task_vars: dict[str, Any]) -> bool:
-    """Whether each run gets a line of its own; those of many hosts would only be in each other's way."""
+    """Whether each run is printed on its own line; with many hosts the lines would be interleaved."""
     return len(task_vars["ansible_play_hosts_all"]) == 1 or Display().verbosity > 0

@@ -26,7 +26,7 @@ ARGUMENTS = {
 
 
 class ActionModule(GuardedAction):
-    """Holds two audits against each other on the controller; asks no host for anything."""
+    """Compare two audits on the controller; no host is contacted."""
 
     READS = False
     _supports_check_mode = True

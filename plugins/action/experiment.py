@@ -43,7 +43,7 @@ ARGUMENTS = {
 
 
 class ActionModule(GuardedAction):
-    """Alternates between before and after on one host, measures in both, and says what the difference is."""
+    """Alternate between before and after on one host, measure in both states, and report the difference."""
 
     READS = False
     _supports_check_mode = True
@@ -75,7 +75,7 @@ class ActionModule(GuardedAction):
 
     def _asker(self, sysroot: str, task_vars: dict[str, Any]) -> Any:
         def ask(module: str, arguments: dict[str, Any], check: bool) -> Mapping[str, Any]:
-            # A setter that is only asked what it would do runs in check mode, whatever the play does.
+            # A preflight call of a setter runs in check mode regardless of the play's mode.
             self._task.check_mode = check
             try:
                 return untag(self._execute_module(module_name=module, task_vars=task_vars,
@@ -101,5 +101,5 @@ def _promise(prepared: Prepared) -> dict[str, Any]:
 
 
 def _loud(task_vars: dict[str, Any]) -> bool:
-    """Whether each run gets a line of its own; those of many hosts would only be in each other's way."""
+    """Whether each run is printed on its own line; with many hosts the lines would be interleaved."""
     return len(task_vars["ansible_play_hosts_all"]) == 1 or Display().verbosity > 0

@@ -25,7 +25,7 @@ ARGUMENTS = {"report_dir": {"type": "str", "default": "reports"}, "tell_rollout"
 
 
 class ActionModule(GuardedAction):
-    """Makes the page of the fleet from what the audits left on the controller; asks no host for anything."""
+    """Write the fleet page from the audits on the controller; no host is contacted."""
 
     READS = False
     _supports_check_mode = True
@@ -42,13 +42,13 @@ class ActionModule(GuardedAction):
             return {**result, "changed": False, **told,
                     **write_fleet(report_dir, arguments["csv"], self._summary(untag(arguments), task_vars))}
         except RecordError as problem:
-            # Returned, not raised: a task may say with failed_when that it is no reason to stop. It is said anyway.
+            # Returned, not raised, so that failed_when of a task can ignore it; the warning is shown in any case.
             Display().warning(f"the fleet page was not written: {problem}")
             return {**result, "failed": True, "msg": str(problem)}
 
     @staticmethod
     def _summary(arguments: dict[str, Any], task_vars: dict[str, Any]) -> Summary | None:
-        """What a workflow may branch on, of the hosts of this play."""
+        """Statistics of this play's hosts on which a workflow can branch."""
         playbook, report_dir, run_id = arguments["stats"], arguments["report_dir"], arguments["run_id"]
         if not playbook:
             return None
@@ -60,7 +60,7 @@ class ActionModule(GuardedAction):
         return lambda rows, page: {"ansible_stats": statistics(playbook, run_id, hosts, states, rows, page)}
 
     def _tell(self, report_dir: str) -> list[str]:
-        """The table of the last rollout, printed and recorded as such; nothing where that was done when it ended."""
+        """Print the table of the last rollout and record that; empty if it was printed when the rollout ended."""
         rollout = next(rollout_state.newest(report_dir), None)
         if rollout is None or rollout.document.get("told_at"):
             return []

@@ -24,7 +24,7 @@ ARGUMENTS = {
 
 
 class ActionModule(GuardedAction):
-    """Makes recorded hosts of files on the controller; asks no host for anything."""
+    """Convert files on the controller into recorded hosts; no host is contacted."""
 
     READS = False
     _supports_check_mode = True
@@ -45,7 +45,7 @@ class ActionModule(GuardedAction):
 
 
 def _lines(host: dict[str, Any]) -> list[str]:
-    """What came of a host's files, for the terminal."""
+    """Terminal lines about the import of a host's files."""
     made = f" of {host['collected_at']}" if host["collected_at"] else ""
     also = f" and {count(len(host['files']) - 1, 'other file')}" if len(host["files"]) > 1 else ""
     return [f"{host['name']}: imported from {host['files'][0]}{also} ({host['kind']}{made})",

@@ -24,7 +24,7 @@ ARGUMENTS = {
 
 
 class ActionModule(GuardedAction):
-    """Chooses what is made to last on a host; the module that writes it is a task of its own."""
+    """Choose the values to persist on a host; a separate task runs the module that writes them."""
 
     _supports_check_mode = True
     _requires_connection = False
@@ -36,7 +36,7 @@ class ActionModule(GuardedAction):
         host = untag(task_vars["inventory_hostname"])
         given = untag(arguments["values"])
         try:
-            # A run that is named says more than values, which may be those that every tune is given.
+            # A named run takes precedence over values, which may be the ones set for every tune.
             if given and not arguments["run_id"]:
                 run_id, values = new_run_id(), desired_values(read_variable(given, "gpuhost_values", {}))
                 origin = f"gpuhost_values ({given})" if isinstance(given, str) else "gpuhost_values"

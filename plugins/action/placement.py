@@ -24,7 +24,7 @@ _HANDED_ON = ("changed", "changes", "msg", "diff", "failed")
 
 
 class ActionModule(GuardedAction):
-    """Hands the proposal of the last audit, or the undo of an earlier run, to guest_placement; records first."""
+    """Pass the last audit's proposal, or the undo of an earlier run, to guest_placement; the record comes first."""
 
     READS = False
     _supports_check_mode = True

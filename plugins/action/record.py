@@ -24,12 +24,12 @@ ARGUMENTS = {
     "writable": {"type": "bool", "default": False},
     "max_bytes": {"type": "int", "default": 64 << 20},
 }
-SPARE = 16 << 20            # bytes of heads and names around the files
+SPARE = 16 << 20            # bytes for headers and names around the files
 FORWARDED = ("sysroot", "anonymise", "writable", "max_bytes")
 
 
 class ActionModule(GuardedAction):
-    """Reads a host with host_record and writes the archive as the user who runs Ansible."""
+    """Read a host with host_record and write the archive as the user who runs Ansible."""
 
     _supports_check_mode = True
     _requires_connection = True

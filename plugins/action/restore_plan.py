@@ -27,7 +27,7 @@ ARGUMENTS = {
 
 
 class ActionModule(GuardedAction):
-    """Plans the restore of a host from its journal; the setters that take the values are tasks of their own."""
+    """Plan the restore of a host from its journal; separate tasks run the setters with the values."""
 
     _supports_check_mode = True
     _requires_connection = True

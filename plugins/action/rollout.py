@@ -31,11 +31,11 @@ ARGUMENTS = {
     "look_again": {"type": "int", "default": 100},
     "max_failed": {"type": "int", "default": 0},
 }
-REGISTERED = "rollout_batch"      # where a playbook keeps what the stage `begin` returns
+REGISTERED = "rollout_batch"      # the playbook's variable with the result of stage `begin`
 
 
 class ActionModule(GuardedAction):
-    """Takes a rollout from batch to batch. Only the stage `again` speaks to a host, and it never fails for one."""
+    """Take a rollout from batch to batch. Only the stage `again` contacts a host, and no host makes it fail."""
 
     READS = False
     _supports_check_mode = True
@@ -74,7 +74,7 @@ class ActionModule(GuardedAction):
             return rollout_state.start(arguments["report_dir"], run_id, hosts, check)
 
     def _require_sound_variables(self, hosts: list[str], task_vars: dict[str, Any]) -> None:
-        """Those of every host of the play, before the first one is changed. Only names of ours are templated."""
+        """Check the variables of all hosts of the play before the first is changed; only gpuhost_* are templated."""
         found: dict[str, list[str]] = {}
         for host in hosts:
             known = task_vars["hostvars"].raw_get(host)
@@ -88,7 +88,7 @@ class ActionModule(GuardedAction):
 
     @staticmethod
     def _under_way(earlier: list[str], task_vars: dict[str, Any]) -> str | None:
-        """Where the rollout is recorded that has come to the batch before this one: what its hosts registered tells."""
+        """The folder of the rollout that ran the previous batch, from its hosts' registered results."""
         for host in reversed(earlier):
             registered = task_vars["hostvars"][host].get(REGISTERED)
             if registered and "folder" in registered:
@@ -130,7 +130,7 @@ class ActionModule(GuardedAction):
 
     def _look_at(self, host: str, rollout: rollout_state.Rollout, entry: dict[str, Any],
                  task_vars: dict[str, Any]) -> tuple[str, list[str]]:
-        """The state of the host to which the task is delegated, and why it is not the one that it was left in."""
+        """The state of the host that the task is delegated to, and why it differs from the state it was left in."""
         changed = entry.get("changed", {})
         try:
             before = host_folder.read_json(rollout.records_of(host).run(rollout.run_id) / "before.json")

@@ -30,7 +30,7 @@ ARGUMENTS = {
 
 
 class ActionModule(GuardedAction):
-    """Holds what the journal says was set against what is, on every device, and writes nothing."""
+    """Compare the values set according to the journal with the current ones, on every device; writes nothing."""
 
     _supports_check_mode = True
     _requires_connection = True
@@ -40,7 +40,7 @@ class ActionModule(GuardedAction):
         check_variables(task_vars, self._templar.template)
         _checked, arguments = self.validate_argument_spec(argument_spec=ARGUMENTS)
         host = untag(task_vars["inventory_hostname"])
-        # The setters are only asked what they would do.
+        # The setters run in check mode only.
         self._task.check_mode = True
         try:
             folder = HostFolder(arguments["report_dir"], host)
@@ -70,13 +70,13 @@ class ActionModule(GuardedAction):
         for kind, values in journal["expected_values"].items():
             options = {"values": values, "on_refusal": "report"}
             if kind == "pcie_maxreadreq":
-                options["allow_busy"] = True    # nothing is written: a GPU at work is verified like any other
+                options["allow_busy"] = True    # nothing is written, so a busy GPU can be verified as well
             changes += take_answer("changes", self._ask(drift.MODULES[kind], options, arguments, task_vars))["changes"]
         return drift.find_drift(journal["expected_values"], changes), None
 
     def _after_reboot(self, boot_id: str | None, folder: HostFolder, arguments: dict[str, Any],
                       task_vars: dict[str, Any]) -> dict[str, Any]:
-        """What the last reboot broke and changed, where the controller has an audit of the boot before."""
+        """What the last reboot broke or changed, if the controller has an audit of the previous boot."""
         document = plan_reboot.previous(folder, boot_id)
         if document is None:
             return {"since": None, "broken": [], "changed": []}

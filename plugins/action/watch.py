@@ -36,7 +36,7 @@ _OF_THE_SCHEDULE = ("gpuhost_watch_schedule", "gpuhost_watch_minutes")
 
 
 class ActionModule(GuardedAction):
-    """Says on the controller what the audits of this run have changed; writes a timer of the user where asked."""
+    """Report on the controller what changed in this run's audits; write a systemd user timer on request."""
 
     READS = False
     _supports_check_mode = True
@@ -99,5 +99,5 @@ def _planned(kind: str, command: list[str], minutes: int) -> dict[str, Any]:
 def _user() -> str:
     try:
         return getpass.getuser()
-    except (KeyError, OSError):     # a uid that nobody knows, as in a container
+    except (KeyError, OSError):     # a uid without a passwd entry, as in a container
         return str(os.getuid())

@@ -49,7 +49,7 @@ class CallbackModule(CallbackBase):
         self._audits: dict[str, Any] = {}
         self._folders: list[str] = []
         self._lost: set[str] = set()
-        # An interrupt ends Ansible without statistics. Workers are forks, and leave without this.
+        # After an interrupt, Ansible calls no statistics hook. Workers are forks; their exit must not run this.
         atexit.register(self._show, os.getpid())
 
     def v2_runner_on_ok(self, result: Any) -> None:
@@ -57,7 +57,7 @@ class CallbackModule(CallbackBase):
 
     def v2_runner_on_failed(self, result: Any, ignore_errors: bool = False) -> None:
         self._see(result)
-        # A task of the rollout fails for all hosts, not for the one it happened to run on.
+        # A rollout task fails for all hosts, not for the one that it happened to run on.
         if not ignore_errors and result.task.action != ROLLOUT:
             self._lose(result, "failed")
 
@@ -100,7 +100,7 @@ class CallbackModule(CallbackBase):
         self._folders, self._audits = [], {}
 
     def _finish(self, rollout: rollout_state.Rollout) -> None:
-        """The page of the fleet once more: only now the gate of the last batch, or the interrupt, is on record."""
+        """Write the fleet page again: the last batch's gate, or the interrupt, has only now been recorded."""
         try:
             rollout.tell()
             write_fleet(str(rollout.folder.parents[1]))

@@ -26,7 +26,7 @@ attributes:
     platforms: linux
 """
 
-    # What only reads.
+    # Plugins that only read.
     INFO_MODULE = r"""
 options: {}
 attributes:
@@ -40,7 +40,7 @@ attributes:
       - It changes nothing.
 """
 
-    # What writes through the journal.
+    # Plugins that write through the journal.
     JOURNALLED = r"""
 options: {}
 attributes:
@@ -56,7 +56,7 @@ attributes:
       - A line for each tunable that changes, C(address = value).
 """
 
-    # What judges or reports on the controller.
+    # Plugins that evaluate or report on the controller.
     CONTROLLER = r"""
 options: {}
 requirements:

@@ -10,7 +10,7 @@ from ..plugin_utils._render import changes as render_changes
 
 
 def change_lines(changes: list[dict[str, Any]], planned: list[dict[str, Any]] | None = None) -> list[str]:
-    """One line a change, those that the plan skipped included."""
+    """One line per change, including those that the plan skipped."""
     skipped = [change for change in untag(planned or []) if change["outcome"] == "skipped"]
     return render_changes.change_lines(untag(changes) + skipped)
 

@@ -17,7 +17,7 @@ from ..plugin_utils._expressions.errors import MissingPackage
 
 def judge(facts: Mapping[str, Any], profile: str = "inference", checks: list[str] | None = None,
           today: str | None = None, **choices: Any) -> list[dict[str, Any]]:
-    """The findings of saved facts, or of the facts in a saved audit.json; `choices` are those of _checks.judge()."""
+    """The findings of saved facts, or of the facts in a saved audit.json; `choices` as in _checks.judge()."""
     try:
         document = untag(facts)
         catalogue = checks_catalogue.load(untag(checks or []))

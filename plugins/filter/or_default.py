@@ -10,7 +10,7 @@ from ..plugin_utils._ansible.untag import untag
 
 
 def or_default(value: Any, default: Any) -> Any:
-    """The value of a variable as it was meant; the default where a survey left it empty."""
+    """The value of a variable, or the default if a survey left it empty."""
     return survey.or_default(untag(value), untag(default))
 
 

@@ -13,7 +13,7 @@ from ..plugin_utils._expressions.expression import compile_expression, evaluate
 
 
 def query(data: Any, expression: str) -> Any:
-    """The answer of a strict jmespath expression over `data`."""
+    """The result of a strict JMESPath expression on `data`."""
     try:
         return evaluate(compile_expression(untag(expression), "gpuhost.tuning.query"), untag(data))
     except (ExpressionError, MissingPackage) as error:
