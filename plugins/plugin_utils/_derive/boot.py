@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The next boot: which loader this host has, where its kernel command line is written, which kernel it takes."""
+"""The next boot: the host's boot loader, where its kernel command line is configured, and which kernel starts."""
 from __future__ import annotations
 
 import re
@@ -11,7 +11,7 @@ from typing import Any
 from .cmdline import configured, ignored_parameters
 from .reading import known, lost, value
 
-# Fedora and its relatives keep one file for each kernel and edit them with grubby(8).
+# Fedora and derivatives keep one file per kernel and edit them with grubby(8).
 _GRUBBY = ("fedora", "rhel", "centos", "rocky", "almalinux", "ol")
 _DEBIAN = ("debian", "ubuntu")
 _RELEASE_OF_ENTRY = re.compile(r"(?:Linux |gnulinux-)(\d+\.\d+[\w.+-]*?)(?:-(?:advanced|recovery)\b|[ >)]|$)")
@@ -20,10 +20,10 @@ _MAJORS = ("A reboot reassigns the device majors of nvidia-uvm and nvidia-caps: 
 
 
 def boot(facts: dict[str, Any]) -> dict[str, Any]:
-    """`derived.boot`: the loader and how to change what it hands the kernel, the kernel that starts next and why.
+    """`derived.boot`: the loader, how to change its kernel command line, the kernel that starts next and why.
 
-    The running command line tells the loader: GRUB puts BOOT_IMAGE= in front (grub-core/loader/i386/linux.c),
-    systemd-boot hands the kernel its initrd= as a path of the EFI partition (src/boot/efi/boot.c).
+    The running command line identifies the loader: GRUB prepends BOOT_IMAGE= (grub-core/loader/i386/linux.c),
+    systemd-boot passes initrd= as a path on the EFI partition (src/boot/efi/boot.c).
     """
     loader = _loader(facts["kernel"]["parameters"]) if facts["kernel"]["cmdline"]["status"] == "ok" else None
     release, because = next_kernel(facts)
@@ -43,7 +43,7 @@ def _loader(parameters: list[dict[str, Any]]) -> str | None:
 
 
 def _place(facts: dict[str, Any], loader: str | None) -> dict[str, str | None]:
-    """The file that the command line is made from, and the sentence that says how to change it."""
+    """The file that the command line is generated from, and a sentence that says how to change it."""
     tool = facts["boot"]["proxmox_boot_tool"]
     if loader == "systemd-boot":
         apply = "proxmox-boot-tool refresh" if tool else "kernel-install add RELEASE IMAGE for each kernel"
@@ -68,12 +68,12 @@ def _risk(facts: dict[str, Any], release: dict[str, Any]) -> str:
 
 
 def next_kernel(facts: dict[str, Any]) -> tuple[dict[str, Any], str]:
-    """The release that starts next as a reading, and why; unparsable where a menu entry names no installed kernel."""
+    """The release that starts next as a reading, and why; unparsable if a menu entry names no installed kernel."""
     boot_facts = facts["boot"]
     installed = [kernel["release"] for kernel in facts["nvidia"]["kernels"] if kernel["bootable"]]
     bootable = installed
     if boot_facts["proxmox_boot_tool"]:
-        # It copies the kernels of Proxmox alone to the EFI partitions (boot_kernel_list()).
+        # It copies only Proxmox kernels to the EFI partitions (boot_kernel_list()).
         bootable = [release for release in installed if release.endswith("-pve")] or installed
     for pin, why in (("pinned_once", "pinned for the next boot"), ("pinned", "pinned")):
         release = value(boot_facts[pin])
@@ -98,7 +98,7 @@ def next_kernel(facts: dict[str, Any]) -> tuple[dict[str, Any], str]:
 
 
 def _of_entry(entry: str, bootable: list[str]) -> tuple[dict[str, Any], str]:
-    """The kernel of a menu entry: a release in its title or id, or the first entry, which is the newest kernel."""
+    """The kernel of a menu entry: the release in its title or id; the first entry is the newest kernel."""
     if not bootable:
         return lost("absent"), "no kernel is installed here (/lib/modules with /boot/vmlinuz)"
     if entry == "0":
@@ -112,15 +112,15 @@ def _of_entry(entry: str, bootable: list[str]) -> tuple[dict[str, Any], str]:
 
 
 def _newest(bootable: list[str], chosen: str | None = None) -> str:
-    """`; the newest that is installed is 6.17.13-2-pve` where another one was chosen."""
+    """`; the newest that is installed is 6.17.13-2-pve` if another one was chosen."""
     newest = max(bootable, key=version_key, default=None)
     return f"; the newest installed is {newest}" if newest not in (None, chosen) else ""
 
 
 def gone_kernel(facts: dict[str, Any]) -> str | None:
-    """The kernel that was chosen for the next boot and is not installed any more; None where there is none.
+    """The kernel that was chosen for the next boot but is no longer installed; None if there is none.
 
-    A menu entry of GRUB has its release in its id or title, as 10_linux writes them.
+    A GRUB menu entry has the release in its id or title, as written by 10_linux.
     """
     bootable = [kernel["release"] for kernel in facts["nvidia"]["kernels"] if kernel["bootable"]]
     if not bootable:
@@ -137,5 +137,5 @@ def gone_kernel(facts: dict[str, Any]) -> str | None:
 
 
 def version_key(release: str) -> list[tuple[int, str]]:
-    """Releases in the order of `sort -V`, by which update-grub and proxmox-boot-tool take the newest."""
+    """A sort key in the order of `sort -V`, by which update-grub and proxmox-boot-tool pick the newest release."""
     return [(int(digits or -1), text) for digits, text in re.findall(r"(\d+)|(\D+)", release)]

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The kernel command line: what on it has no effect, and what is configured and not on it."""
+"""The kernel command line: parameters without effect, and configured parameters that are not active yet."""
 from __future__ import annotations
 
 import difflib
@@ -10,10 +10,10 @@ from typing import Any
 
 from .reading import hidden, known, lost, value
 
-# How a boot looks or finds its root: nothing that anybody tunes.
+# Parameters that concern the boot's appearance or find the root file system: not tuning.
 _OF_THE_BOOT = ("root", "rootflags", "rootfstype", "boot", "ro", "rw", "quiet", "splash", "resume", "BOOT_IMAGE",
                 "initrd", "vt.handoff")
-# Words that these take (drivers/cpufreq/amd-pstate.c, kernel/sched/core.c, mm/huge_memory.c); others are ignored.
+# Accepted values (drivers/cpufreq/amd-pstate.c, kernel/sched/core.c, mm/huge_memory.c); others are ignored.
 _CHOICES = {
     "amd_pstate": ("disable", "passive", "active", "guided"),
     "numa_balancing": ("enable", "disable"),
@@ -39,16 +39,16 @@ _NO_OPTION = {
 }
 
 
-# Guides for every platform write them, and the IOMMU that they ask for is on, or is that of another vendor.
+# Guides for all platforms recommend them; the IOMMU they enable is on already, or is another vendor's.
 _HARMLESS = ("amd_iommu=on", "iommu=on", "intel_iommu=on")
 
 
 def ignored_parameters(facts: dict[str, Any]) -> dict[str, Any]:
-    """A reading of `[{parameter, why, harmless}]`: what on the running command line does nothing, or not what it
-    seems to do. It is harmless where what was meant is so anyway.
+    """A reading of `[{parameter, why, harmless}]`: parameters of the running command line that do nothing, or not what
+    they seem to do. One is harmless if its intended effect is there anyway.
 
-    Words that are meant for user space are not among them, nor those that the kernel wrongly calls unknown: what
-    arch/x86/kernel/cpu/bugs.c looks for with cmdline_find_option(), as spectre_v2=, has effect all the same.
+    Excludes parameters meant for user space and those that the kernel wrongly reports as unknown: options that
+    arch/x86/kernel/cpu/bugs.c reads with cmdline_find_option(), such as spectre_v2=, do have an effect.
     """
     kernel = facts["kernel"]
     status = hidden((kernel["cmdline"], kernel["unknown_parameters"]))
@@ -85,7 +85,7 @@ def _no_effect(name: str, message: str | None, vendor: str | None) -> str | None
 
 
 def _of_x86_alone(name: str, message: str | None, cpu: dict[str, Any]) -> str | None:
-    """What kernels for other processors do not know. Those of x86 name a vendor in /proc/cpuinfo, the others do not."""
+    """Why a parameter is unknown to this kernel, if it is x86 only. Only x86 names a vendor in /proc/cpuinfo."""
     if name != "iommu" or cpu["vendor"] is not None or cpu["model_name"] is None:
         return None
     instead = {"pt": "1", "nopt": "0"}.get(message or "")
@@ -93,7 +93,7 @@ def _of_x86_alone(name: str, message: str | None, cpu: dict[str, Any]) -> str | 
 
 
 def _overruled(parameters: list[dict[str, Any]]) -> dict[str, str]:
-    """Parameters that a later or a stronger one takes the effect from."""
+    """Parameters that are overridden by a later or a stronger one."""
     found, last = {}, {entry["name"]: entry["value"] for entry in parameters}
     for entry in parameters:
         name, message = entry["name"], entry["value"]
@@ -106,7 +106,7 @@ def _overruled(parameters: list[dict[str, Any]]) -> dict[str, str]:
 
 
 def _unknown(word: str) -> str | None:
-    """Why a word is a mistake that the kernel does not know; None where it may be meant for user space."""
+    """Why a word is a mistake that the kernel does not know; None if it may be meant for user space."""
     name = word.partition("=")[0]
     if name in ("amd_iommu", "intel_iommu", "pci"):
         return "the kernel reports an unknown option"
@@ -119,9 +119,9 @@ def _unknown(word: str) -> str | None:
 
 
 def configured(facts: dict[str, Any], loader: str | None) -> dict[str, Any]:
-    """What is written down for the command line and does not run: `{waiting, elsewhere, says}`.
+    """Parameters that are configured but not active: `{waiting, elsewhere, says}`.
 
-    `waiting` is in the file that this boot loader reads, for the next boot; `elsewhere` in that of another loader.
+    `waiting` are in the file that this boot loader reads, for the next boot; `elsewhere` in that of another loader.
     """
     grub = ("/etc/default/grub", facts["boot"]["grub"]["cmdline"])
     entry = ("/etc/kernel/cmdline", facts["boot"]["cmdline_file"])
@@ -133,14 +133,14 @@ def configured(facts: dict[str, Any], loader: str | None) -> dict[str, Any]:
     waiting = _missing(value(own[1]), running)
     elsewhere = [word for word in _missing(value(other[1]), running) if word not in waiting]
     if own[1]["status"] == "absent" and not elsewhere:
-        return lost("absent")       # a file that is not there says nothing of what is configured
+        return lost("absent")       # a missing file does not tell what is configured
     says = ([f"{' '.join(waiting)} in {own[0]} takes effect at the next boot"] if waiting else []) + (
         [f"{' '.join(elsewhere)} in {other[0]} is never used"] if elsewhere else [])
     return known({"waiting": waiting, "elsewhere": elsewhere, "says": "; ".join(says)})
 
 
 def _missing(line: str | None, running: set[str]) -> list[str]:
-    """The words of a configured line that the running one lacks; what a shell would compute is left out."""
+    """The words of a configured line that the running one lacks, without those that a shell would expand."""
     words = [word for word in (line or "").split() if not set(word) & set("$`\"'\\")]
     return [word for word in dict.fromkeys(words) if word.partition("=")[0] not in _OF_THE_BOOT
             and _folded(*_cut(word)) not in running]
@@ -156,6 +156,6 @@ def _folded(name: str, message: str | None) -> str:
 
 
 def pci_options(kernel: dict[str, Any]) -> list[str]:
-    """The options of all `pci=` parameters, as pci_setup() in drivers/pci/pci.c cuts them."""
+    """The options of all `pci=` parameters, split like pci_setup() in drivers/pci/pci.c."""
     return [option for entry in kernel["parameters"] if entry["name"] == "pci" and entry["value"]
             for option in entry["value"].split(",")]

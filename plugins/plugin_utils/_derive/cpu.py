@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The CPUs compared with what they could do and with each other: limits left behind, odd ones, open vulnerabilities."""
+"""CPU frequency limits below the hardware's, policies that differ from the others, and open vulnerabilities."""
 from __future__ import annotations
 
 from collections import Counter
@@ -12,7 +12,7 @@ from ...module_utils._kernel.cpulist import format_cpulist, parse_cpulist
 from .._render.text import count
 from .reading import hidden, known, lost, value
 
-_TOLERANCE = 0.98       # of the highest clock: drivers round
+_TOLERANCE = 0.98       # of the highest clock, because drivers round
 _CLOCKS_SHOWN = 3
 _SETTINGS = {"driver": "driver", "governor": "governor", "epp": "energy performance preference", "boost": "boost"}
 _RANGE = ("hardware_min_khz", "hardware_max_khz")
@@ -20,10 +20,10 @@ _CLOCKS = {"min_khz": "lowest clock (kHz)", "bios_limit_khz": "limit of the firm
 
 
 def frequency_limits(frequency: dict[str, Any]) -> list[dict[str, Any]]:
-    """`{name, cpus, max_khz, ceiling_khz}` of every policy whose highest clock is limited, and one for all others.
+    """`{name, cpus, max_khz, ceiling_khz}` for every policy with a limited clock, and one entry for all others.
 
-    max_khz and ceiling_khz are readings; `cpus` of the one for all others says how far they go. The ceiling is
-    cpuinfo_max_freq, except under acpi-cpufreq: there it includes boost, of which scaling_max_freq knows nothing
+    max_khz and ceiling_khz are readings; `cpus` of the entry for all others is a sentence about their limits. The
+    ceiling is cpuinfo_max_freq, except under acpi-cpufreq: there it includes boost, which scaling_max_freq does not
     (acpi_cpufreq_cpu_init(), get_max_boost_ratio()), and bios_limit is the fastest state that the firmware allows.
     """
     limited, free = [], []
@@ -44,7 +44,7 @@ def frequency_limits(frequency: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _how_far(policies: list[dict[str, Any]]) -> str:
-    """`20 policies may go up to 2808000 kHz (10) and 3900000 kHz (10)`: kinds of cores differ, and single cores too."""
+    """`20 policies may go up to 2808000 kHz (10) and 3900000 kHz (10)`: core types and single cores may differ."""
     clocks = sorted(Counter(policy["max_khz"]["value"] for policy in policies).items())
     if len(clocks) == 1:
         limits = f"{clocks[0][0]} kHz"
@@ -64,17 +64,17 @@ def _ceiling(policy: dict[str, Any], highest: dict[str, Any] | None) -> dict[str
 
 
 def _highest(policies: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """The greatest of all limits that are set, as a reading; None where none is set."""
+    """The highest of all limits that are set, as a reading; None if none is set."""
     status = hidden(policy["max_khz"] for policy in policies)
     return lost(status) if status else max((policy["max_khz"] for policy in policies if policy["max_khz"]["value"]),
                                            key=lambda reading: reading["value"], default=None)
 
 
 def odd_policies(policies: list[dict[str, Any]], kinds: list[dict[str, Any]]) -> dict[str, Any]:
-    """A reading of sentences: in what some policies differ from most of the others.
+    """A reading of sentences: how some policies differ from the majority.
 
-    Clocks are compared among cores of one kind with the same limits of the hardware: a processor with two kinds of
-    cores has two lowest clocks, and a core that was made faster than its twins has a limit of its own.
+    Clocks are compared among cores of one type with the same hardware limits: a processor with two core types has two
+    lowest clocks, and a favoured core has its own limit.
     """
     status = hidden(policy[fact] for policy in policies for fact in (*_SETTINGS, *_CLOCKS, *_RANGE))
     if status:
@@ -86,7 +86,7 @@ def odd_policies(policies: list[dict[str, Any]], kinds: list[dict[str, Any]]) ->
 
 
 def _of_one_kind(policies: list[dict[str, Any]], kinds: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
-    """The policies of each kind of core and range of clocks."""
+    """The policies grouped by core type and hardware clock range."""
     kind_of = {cpu: kind["name"] for kind in kinds for cpu in parse_cpulist(kind["cpus"])}
     groups: dict[tuple, list[dict[str, Any]]] = {}
     for policy in policies:
@@ -106,7 +106,7 @@ def _differences(policies: list[dict[str, Any]], fact: str, name: str) -> list[s
 
 
 def _cpus(policies: list[dict[str, Any]], fact: str, seen: Any) -> str:
-    """`CPUs 5-9,15-19`; the policies by name where it is not known which CPUs they govern."""
+    """`CPUs 5-9,15-19`; the policies' names if their CPUs are not known."""
     having = [policy for policy in policies if value(policy[fact]) == seen]
     cpus = [cpu for policy in having for cpu in parse_cpulist(policy["cpus"])]
     return f"CPUs {format_cpulist(cpus)}" if cpus else ", ".join(policy["policy"] for policy in having)
@@ -117,9 +117,9 @@ def _shown(seen: Any) -> str:
 
 
 def open_vulnerabilities(reading: dict[str, Any]) -> dict[str, Any]:
-    """A reading of those that the kernel calls vulnerable, `name: what it says`.
+    """A reading of the vulnerabilities that the kernel reports as open, `name: text`.
 
-    itlb_multihit says "Processor vulnerable" where there is no KVM, through which alone it can be used.
+    itlb_multihit reads "Processor vulnerable" on hosts without KVM, although it is exploitable only through KVM.
     """
     if reading["status"] != "ok":
         return reading

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Why a processor has the frequency driver it has, and the switches it offers."""
+"""Why a host uses its CPU frequency driver, and the boost switches that the driver offers."""
 from __future__ import annotations
 
 import re
@@ -25,11 +25,11 @@ def kernel_version(release: str | None) -> tuple[int, int] | None:
 
 
 def scaling_driver(cpu: dict[str, Any], kernel: dict[str, Any]) -> dict[str, str | None]:
-    """The driver, and where it is the generic acpi-cpufreq the cause and what would change it.
+    """The driver; for the generic acpi-cpufreq also why it is used and what would change that.
 
-    `generic_only` says why the processor has no driver of its own that could take the place. drivers/cpufreq/
-    amd-pstate.c, amd_pstate_init(): up to 6.4 the driver loads only with its parameter, from 6.5 on by itself except
-    on machines whose firmware calls itself a server, from 6.13 on also there from family 1Ah on.
+    `generic_only` says why no vendor driver supports the processor. drivers/cpufreq/amd-pstate.c, amd_pstate_init():
+    up to 6.4 the driver loads only with its parameter; since 6.5 by default, except on machines whose firmware reports
+    a server profile; since 6.13 also on those from family 1Ah on.
     """
     drivers = cpu["frequency"]["drivers"]
     found = {"name": ", ".join(drivers) or None, "cause": None, "reason": None, "generic_only": generic_only(cpu)}
@@ -41,9 +41,9 @@ def scaling_driver(cpu: dict[str, Any], kernel: dict[str, Any]) -> dict[str, str
 
 
 def generic_only(cpu: dict[str, Any]) -> str | None:
-    """Why acpi-cpufreq is the driver that the processor has; None where there is another one, or it is not known.
+    """Why acpi-cpufreq is the only driver for the processor; None if there is another one, or if that is not known.
 
-    amd_cppc_supported() in drivers/cpufreq/amd-pstate.c rules out family 17h below model 30h, and nothing older has
+    amd_cppc_supported() in drivers/cpufreq/amd-pstate.c excludes family 17h below model 30h, and nothing older has
     CPPC; intel_pstate_cpu_ids in drivers/cpufreq/intel_pstate.c begins with Sandy Bridge (family 6, model 2Ah).
     """
     vendor, family, model = cpu["vendor"], cpu["family"], cpu["model"]
@@ -61,7 +61,8 @@ def generic_only(cpu: dict[str, Any]) -> str | None:
 
 
 def has_die_controllers(cpu: dict[str, Any]) -> bool:
-    """EPYC 7001: each of the four dies of a processor has its own memory, and no setting joins their NUMA nodes."""
+    """Whether this is an EPYC 7001: each of its four dies has its own memory controller, and no setting merges their
+    NUMA nodes."""
     return cpu["vendor"] == "AuthenticAMD" and cpu["family"] == _ZEN_FAMILY and (cpu["model"] or 0) < _FIRST_CPPC_MODEL
 
 
@@ -97,12 +98,11 @@ def _intel_cause(cpu: dict[str, Any], _kernel: dict[str, Any], parameters: dict[
 
 
 def boost_switches(frequency: dict[str, Any]) -> list[dict[str, Any]]:
-    """Every switch that decides about boost: `{name, file, reads, boosts, on}`,
-    the file below /sys/devices/system/cpu.
+    """The switches that control boost: `{name, file, reads, boosts, on}`, the file below /sys/devices/system/cpu.
 
-    `on` is the text that enables boost: no_turbo has the opposite sense. The switch of a policy is listed only where
-    it is off although the global one is on (store_local_boost() in drivers/cpufreq/cpufreq.c); a missing file says
-    nothing. A switch of cores that have nothing above their nominal level decides nothing.
+    `on` is the text that enables boost: no_turbo has the opposite sense. A policy's switch is listed only if it is off
+    while the global one is on (store_local_boost() in drivers/cpufreq/cpufreq.c); a missing file tells nothing. The
+    switches of cores without performance levels above the nominal one have no effect and are left out.
     """
     switches = []
     boost, no_turbo, policies = value(frequency["boost"]), value(frequency["no_turbo"]), frequency["policies"]
@@ -117,9 +117,9 @@ def boost_switches(frequency: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def nothing_to_boost(policies: list[dict[str, Any]]) -> dict[str, Any]:
-    """A reading: whether CPPC says of every policy that its cores have next to nothing above the nominal level.
+    """A reading: whether by CPPC no policy has a performance level more than 5 % above the nominal one.
 
-    Five percent: firmware gives single cores two or three percent more than others (GB10), servers have 20 to 60.
+    Firmware gives single cores two or three percent more than others (GB10); servers have 20 to 60.
     """
     status = hidden(policy["headroom"] for policy in policies)
     if status:

@@ -2,22 +2,22 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Idle states that take long to leave, and where their switches are: CPUs of one host may have different tables."""
+"""Idle states with a long exit latency, and their switches; CPUs of one host may have different state tables."""
 from __future__ import annotations
 
 from typing import Any
 
 from ...module_utils._kernel.cpulist import parse_cpulist
 
-_DEEP_US = 100      # the latency to which AMD's guide for low-latency networking keeps: its C2 takes longer
+_DEEP_US = 100      # the limit of AMD's guide for low-latency networking; its C2 exceeds it
 _CPU = "/sys/devices/system/cpu"
 
 
 def deep_states(states: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The states that take longer than 100 us to leave, each with `subject`, `files` and `persist`.
+    """The states with an exit latency above 100 us, each with `subject`, `files` and `persist`.
 
-    The number of a state says nothing where tables differ: state1 of a large core may be another than that of a small
-    one. Then the subject has the name of the state, and the switches are those of its own CPUs.
+    If the tables differ, state numbers are ambiguous: state1 of a large core may not be that of a small one. Then the
+    subject has the state's name, and the switches are those of its own CPUs.
     """
     everybody = {cpu for state in states for cpu in parse_cpulist(state["cpus"])}
     numbers = [state["state"] for state in states]

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What follows from the facts of a host by arithmetic and comparison: it is computed here, on the controller.
+"""Derived values: what follows from a host's facts by arithmetic and comparison, computed on the controller.
 
-Readings that are not ok become None in the derived values. A check that needs to tell unreadable from absent asks
-the fact itself before it uses what was derived from it.
+Readings that are not ok become None in the derived values. A check that needs to tell unreadable from absent reads
+the fact itself before it uses a value derived from it.
 """
 from __future__ import annotations
 
@@ -73,10 +73,10 @@ _VGA = "0300"       # PCI_CLASS_DISPLAY_VGA, include/linux/pci_ids.h
 
 
 def derive(facts: dict[str, Any], nodes: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """The facts with `derived` added to them and to every GPU; the facts given stay as they are.
+    """The facts with `derived` added to them and to every GPU; the argument is not modified.
 
-    `nodes` are the facts of other nodes of the cluster, by their names. What rests on a fact that a recording does not
-    have is a reading `not_recorded` as well.
+    `nodes` are the facts of other cluster nodes, by name. A value that depends on a fact missing from a recording is a
+    reading `not_recorded` too.
     """
     of_others = dict(nodes or {})
     given, others = with_gaps(facts), with_gaps(of_others)
@@ -91,7 +91,7 @@ def _derive(facts: dict[str, Any], nodes: Mapping[str, Any]) -> dict[str, Any]:
     unusable = recorded(lambda: unusable_gpus(facts["gpus"], facts["nvidia"]))
     gpus = recorded(lambda: [partial({**gpu, "derived": _of_gpu(gpu, facts, ports, unusable)})
                              for gpu in facts["gpus"]])
-    groups = recorded(lambda: compare_alike(gpus))        # first: it adds to every GPU what the others may ask
+    groups = recorded(lambda: compare_alike(gpus))        # first: it adds keys to every GPU that the others read
     given = recorded(lambda: gpu_containers(facts, gpus, nodes))
     settings = _of_settings(facts)
     return {**facts, "gpus": gpus, "derived": {
@@ -125,7 +125,7 @@ def _aspm_links(gpus: list[dict[str, Any]]) -> list[str]:
 
 
 def _between_devices(facts: dict[str, Any], gpus: list[dict[str, Any]], settings: dict[str, Any]) -> dict[str, Any]:
-    """Transfers that do not pass the memory of the host, and how what stands in their way is taken out of it."""
+    """Transfers that bypass host memory (between GPUs, and with RDMA devices), and how to remove their obstacles."""
     def clear(paths: dict[str, Any]) -> dict[str, Any]:
         return {**paths, "clear": recorded(lambda: clear_for(paths["redirect_ports"], settings["boot"]))}
 
@@ -235,7 +235,7 @@ def _of_gpu(gpu: dict[str, Any], facts: dict[str, Any], ports: dict[str, dict],
 
 
 def is_compute(gpu: dict[str, Any], ports: dict[str, dict]) -> bool:
-    """Whether a GPU is a card, not the display inside an AMD processor: AMD's cards have a switch of AMD on board."""
+    """Whether a GPU is a card, not an AMD processor's integrated graphics: AMD's cards have an AMD switch on board."""
     if gpu["vendor"] != _AMD or not gpu["class"].startswith(_VGA):
         return True
     nearest = ports.get(gpu["path"][0]) if gpu["path"] else None
@@ -243,5 +243,5 @@ def is_compute(gpu: dict[str, Any], ports: dict[str, dict]) -> bool:
 
 
 def _is_counted(gpu: dict[str, Any]) -> bool:
-    """Whether the GPU serves from this host, or should."""
+    """Whether the GPU serves this host, or should."""
     return serves(gpu) and gpu["derived"]["spare"] is None

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Memory errors as a rate, and what Linux can see of the settings of the firmware."""
+"""Memory error rates, and firmware settings as far as Linux can see them."""
 from __future__ import annotations
 
 from typing import Any
@@ -16,9 +16,9 @@ UNSEEN = ("determinism", "cTDP and PPT", "APBDIS and fabric C-states", "xGMI wid
 
 
 def memory_errors(ras: dict[str, Any]) -> dict[str, Any]:
-    """Readings: uncorrectable errors that were counted, the most correctable ones a day, and where they are.
+    """Readings: counted uncorrectable errors, the highest rate of correctable ones per day, and their location.
 
-    The time counted is at least a day: three errors in the first hour are no rate of 72 a day.
+    The time is at least a day: three errors in the first hour are not a rate of 72 a day.
     """
     controllers = ras["controllers"]
     counters = [one[name] for one in value(controllers) or [] for name in ("correctable", "uncorrectable", "seconds")]
@@ -34,13 +34,13 @@ def memory_errors(ras: dict[str, Any]) -> dict[str, Any]:
 
 
 def _counted(controller: dict[str, Any]) -> list[tuple[str, int]]:
-    """Correctable errors by module; of the controller as a whole where no module counted any."""
+    """Correctable errors by module; of the whole controller if no module counted any."""
     modules = [(module["module"], module["correctable"]) for module in controller["modules"] if module["correctable"]]
     return modules or [(controller["controller"], value(controller["correctable"]) or 0)]
 
 
 def firmware_settings(facts: dict[str, Any]) -> dict[str, Any]:
-    """What can be told of the BIOS: `{hinders, seen, unseen}`; what is in `unseen` only the BMC or Redfish knows."""
+    """BIOS settings as seen by Linux: `{hinders, seen, unseen}`; only the BMC or Redfish knows those in `unseen`."""
     cpu, frequency = facts["cpu"], facts["cpu"]["frequency"]
     hidden_cppc = cpu["flags"]["cppc"] and not cpu["acpi_cppc"]
     deepest = max((state for state in cpu["idle"]["states"] if state["latency_us"] is not None),
@@ -59,7 +59,7 @@ def firmware_settings(facts: dict[str, Any]) -> dict[str, Any]:
     ]
     hinders = known(["CPPC is off: the processor supports it but the firmware does not provide it (_CPC)"]
                     if hidden_cppc else [])
-    # Without folders of CPUs a processor that is described cannot be told from one that is not.
+    # Without the CPU directories in sysfs a processor with CPPC cannot be told from one without.
     told = any(not entry.endswith("unknown") for entry in seen) and (not hidden_cppc or cpu["online"] is not None)
     return {"hinders": hinders if told and (cpu["vendor"] or cpu["model_name"]) else lost("absent"),
             "seen": ", ".join(seen), "unseen": ", ".join(UNSEEN)}

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Which settings others would set again: files at boot, and services that tune."""
+"""Settings that something else sets as well: sysctl files at boot, and tuning services."""
 from __future__ import annotations
 
 import posixpath
@@ -12,10 +12,10 @@ from typing import Any
 from ...module_utils._boot_order.tuned_main import is_excluded
 from .reading import value
 
-OWN_FILE = "/etc/sysctl.d/90-local.conf"       # for what is written by hand
-_PERSISTED = "/etc/sysctl.d/90-gpuhost.conf"    # of persist.yml alone
+OWN_FILE = "/etc/sysctl.d/90-local.conf"       # for settings made by hand
+_PERSISTED = "/etc/sysctl.d/90-gpuhost.conf"    # written by persist.yml only
 
-# What each service sets that is judged here. One that acts at boot and ends is active when it is enabled.
+# Checked settings that each service sets. A service that only acts at boot counts as active if it is enabled.
 _TUNERS = {
     "tuned": "governors, sysctls and huge pages according to its profile",
     "power-profiles-daemon": "the energy preference, and on some machines boost",
@@ -31,12 +31,12 @@ _TUNERS = {
     "powertop": "the power management of devices, and the watchdog of the kernel",
 }
 _ACT_ONCE = ("tlp", "cpufrequtils", "cpupower", "ondemand", "saptune", "sapconf", "laptop-mode", "powertop")
-# tuned sets these files again after its profile; a file of /usr is not among them.
+# tuned reapplies sysctl files in these directories after its profile, but none in /usr.
 _REAPPLIED = ("/etc/", "/run/")
 _TUNED_REAPPLIES = ("governors, huge pages and other sysfs files according to its profile, and sysctls that no file "
                     "in /etc/sysctl.d sets")
 
-# The value at run time is not what was written: the kernel, or whoever starts guests, adds to it.
+# The running value is not the written one: the kernel, or whatever starts guests, adds to it.
 _ADDED_TO = ("vm.nr_hugepages", "vm.min_free_kbytes")
 _PAIRS = {"vm.dirty_ratio": "vm.dirty_bytes", "vm.dirty_background_ratio": "vm.dirty_background_bytes"}
 _HEXADECIMAL = re.compile(r"0[xX][0-9a-fA-F]+")
@@ -46,9 +46,9 @@ _ALIAS = {**_PAIRS, **{alias: ratio for ratio, alias in _PAIRS.items()}}
 def boot_sysctls(facts: dict[str, Any]) -> list[dict[str, Any]]:
     """Every key that a file sets at boot, with that value and the running one: `{key, value, runs, file, line}`.
 
-    Of both texts as many words as the shorter one has, for the kernel takes no more, and leaves alone what it is not
-    given. Left out is what tells nothing: a key that this kernel lacks, one to which the kernel adds, one whose other
-    face a later line sets, and the watchdog of a virtual machine, which may be without the counter it needs.
+    Both values are cut to the words of the shorter one: the kernel takes no more, and keeps those it is not given.
+    Left out are keys that this kernel lacks, keys to which the kernel adds, keys whose ratio/bytes alias a later line
+    sets, and the watchdog of a virtual machine, which may lack the counter it needs.
     """
     settings = value(facts["managers"]["sysctl"]["settings"]) or []
     found = []
@@ -66,19 +66,19 @@ def boot_sysctls(facts: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _words(text: str) -> list[str]:
-    """The words, hexadecimal numbers as the kernel prints them."""
+    """The words, hexadecimal numbers converted to decimal, as the kernel prints them."""
     return [str(int(word, 16)) if _HEXADECIMAL.fullmatch(word) else word for word in text.split()]
 
 
 def _tells_nothing(key: str, wanted: str, kind: str) -> bool:
     if key == "kernel.nmi_watchdog":
         return kind != "bare_metal"
-    # A zero to the face in bytes is an error and changes nothing (dirty_bytes_handler() in mm/page-writeback.c).
+    # Writing 0 to the bytes alias is an error and changes nothing (dirty_bytes_handler() in mm/page-writeback.c).
     return key in _ADDED_TO or (key in _PAIRS.values() and wanted == "0")
 
 
 def sysctl_places(facts: dict[str, Any]) -> dict[str, str]:
-    """For every sysctl of the facts the comment that says where to make it last, in view of what sets it now."""
+    """For every sysctl of the facts, a comment that says which file to persist it in, given what sets it now."""
     settings = {setting["key"]: setting for setting in value(facts["managers"]["sysctl"]["settings"]) or []}
     return {key: _place(settings.get(key)) for key in facts["sysctl"]}
 
@@ -97,7 +97,7 @@ def _place(setting: dict[str, Any] | None) -> str:
 
 
 def tuning_services(facts: dict[str, Any]) -> list[dict[str, Any]]:
-    """The services that are installed and set what is judged here: `{service, active, state, sets}`."""
+    """The installed services that set something checked here: `{service, active, state, sets}`."""
     return [{"service": service["service"], "active": _active(service), "state": _state(service, facts),
              "sets": _sets(service["service"], facts)}
             for service in facts["managers"]["services"]
@@ -110,7 +110,7 @@ def _sets(name: str, facts: dict[str, Any]) -> str:
 
 
 def tuned_decides(facts: dict[str, Any], setting: dict[str, Any]) -> bool:
-    """Whether a profile of tuned, which runs, may have set a key after that file did."""
+    """Whether tuned is running and its profile may have set a key after that file did."""
     runs = any(service["service"] == "tuned" and service["running"] for service in facts["managers"]["services"])
     again = (value(facts["managers"]["tuned_reapplies"]) and setting["file"].startswith(_REAPPLIED)
              and not is_excluded(facts["managers"]["tuned_excludes"], setting["key"].replace(".", "/")))

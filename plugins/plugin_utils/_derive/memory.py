@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The host's memory without that of GPUs, the huge page that programs get, shares that were set aside."""
+"""Host memory without GPU memory, the huge page size that programs get, and shares of memory set aside."""
 from __future__ import annotations
 
 from typing import Any
@@ -17,16 +17,16 @@ _X86_PMD_KIB = 2048
 
 
 def of_gpus(node: dict[str, Any], cpu: dict[str, Any]) -> bool:
-    """Whether a NUMA node is the memory of a GPU, which Linux counts as the host's where both are coherent.
+    """Whether a NUMA node is GPU memory, which Linux counts as host memory on coherent systems.
 
-    The NVIDIA driver says so. Where its word is missing, a node without CPUs of a Grace processor is one all the same:
-    it has no other memory that could be a node of its own. A node of CXL or HBM of other processors is the host's.
+    The NVIDIA driver reports it. If that is missing, a node without CPUs on a Grace processor counts as one: Grace has
+    no other memory that could be a separate node. CXL or HBM nodes of other processors are host memory.
     """
     return not node["cpus"] and (node.get("gpu") is not None or cpu["model_name"] == _GRACE)
 
 
 def gpu_memory_kib(facts: dict[str, Any]) -> int:
-    """KiB of MemTotal that belong to GPUs. To processors of x86 none is coherent, whatever a recording lacks."""
+    """KiB of MemTotal that belong to GPUs; on x86 always none, since no GPU memory is coherent there."""
     try:
         return sum(value(node["memory_kib"]) or 0 for node in facts["numa"]["nodes"] if of_gpus(node, facts["cpu"]))
     except NotRecorded:
@@ -36,15 +36,15 @@ def gpu_memory_kib(facts: dict[str, Any]) -> int:
 
 
 def host_memory_kib(facts: dict[str, Any]) -> int | None:
-    """MemTotal without the memory of GPUs; None where it is not known."""
+    """MemTotal without GPU memory, in KiB; None if not known."""
     total = value(facts["memory"]["total_kib"])
     return None if total is None else max(total - gpu_memory_kib(facts), 0)
 
 
 def usual_huge_page(thp: dict[str, Any]) -> dict[str, Any]:
-    """The huge page that programs get: `{kib, size, choice}`, its size and its own choice readings.
+    """The huge page that programs get: `{kib, size, choice}`, readings of its size and its own setting.
 
-    2 MiB where the kernel is too old to say so; the choice is absent before kernel 6.8.
+    2 MiB if the kernel is too old to report it; the setting is absent before kernel 6.8.
     """
     status = hidden((thp["pmd_kib"],))
     if status:
@@ -55,10 +55,10 @@ def usual_huge_page(thp: dict[str, Any]) -> dict[str, Any]:
 
 
 def memory_shares(memory: dict[str, Any], sysctl: dict[str, Any], total: int | None) -> dict[str, float | None]:
-    """Percent of the host's memory, `total` KiB: what ZFS's cache may take, what the kernel keeps free, what lies in
-    unused huge pages.
+    """Percent of the host's memory (`total` KiB): the limit of ZFS's cache, what the kernel keeps free, and unused huge
+    pages.
 
-    A huge page is unused that is free and promised to nobody. None where one of the two numbers is not known.
+    A huge page is unused if it is free and not reserved. None if one of the two numbers is not known.
     """
     arc, free = value(memory["arc"]["limit"]), value(sysctl["vm.min_free_kbytes"])
     pools = value(memory["hugepages"])

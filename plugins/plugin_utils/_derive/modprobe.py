@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What is written in modprobe.d compared with what runs: options that are not in force, modules that are barred."""
+"""modprobe.d compared with the running modules: options not in effect, and blacklisted modules that are loaded."""
 from __future__ import annotations
 
 import re
@@ -15,17 +15,17 @@ _OPTION = re.compile(r'(\w+)=((?:[^\s"]|"[^"]*")*)')
 _NUMBER = re.compile(r"-?(0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*)", re.ASCII)
 _TRUTH = {"y": "1", "n": "0"}       # param_set_bool(), kernel/params.c
 _PREFIX = "NVreg_"
-# nv-reg.h: the one parameter that /proc/driver/nvidia/params prints by another name.
+# nv-reg.h: the only parameter that /proc/driver/nvidia/params prints under another name.
 _PRINTED_AS = {"RestrictProfilingToAdminUsers": "RmProfilingAdminOnly"}
 _NOTHING = re.compile(r"(/usr)?/s?bin/(false|true)\b.*|:")
 _COMMAND_LINE = "the kernel command line"
-# Keys that make the driver ignore what it found out about transfers between GPUs (nvrm_registry.h).
+# Keys that override the driver's own detection of transfers between GPUs (nvrm_registry.h).
 _P2P_KEYS = ("ForceP2P", "RMForceP2PType", "RMPcieP2PType", "RMForceStaticBar1", "PeerMappingOverride")
 
 
 def modprobe(facts: dict[str, Any]) -> dict[str, Any]:
-    """`derived.modprobe`: how many options are set, those that are not in force, barred modules that are loaded all the
-    same, and the sentence that says so where nvidia itself is barred; sentences name file and time."""
+    """`derived.modprobe`: the number of options, those not in effect, blacklisted modules that are loaded anyway, and a
+    sentence if nvidia itself is blacklisted; sentences name file and time."""
     nvidia = facts["nvidia"]
     lines = [*(value(nvidia["modprobe"]) or []), *_of_command_line(facts["kernel"]["parameters"])]
     wanted = {(line["module"], name): (text, line) for line in lines if line["keyword"] == "options"
@@ -46,7 +46,7 @@ def modprobe(facts: dict[str, Any]) -> dict[str, Any]:
 
 
 def _of_command_line(parameters: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """modprobe takes module.option= and modprobe.blacklist= of the kernel command line too, behind the files."""
+    """The options on the kernel command line: modprobe reads module.option= and modprobe.blacklist= after its files."""
     found = []
     for entry in parameters:
         module, dot, option = entry["name"].partition(".")
@@ -69,7 +69,7 @@ def _place(line: dict[str, Any]) -> str:
 
 
 def _because(line: dict[str, Any], initramfs: dict[str, Any] | None) -> str:
-    """What the two times tell. ISO 8601 in UTC sorts like time."""
+    """The reason by comparing the times of file and initramfs, which are ISO 8601 in UTC and sort as text."""
     if initramfs is None or line["modified"] is None:
         return ""
     made = f"{initramfs['path']} ({initramfs['modified']})"
@@ -80,7 +80,7 @@ def _because(line: dict[str, Any], initramfs: dict[str, Any] | None) -> str:
 
 def _not_live(module: str, name: str, wanted: str, line: dict[str, Any], nvidia: dict[str, Any],
               initramfs: dict[str, Any] | None) -> str | None:
-    """The sentence for an option with another value than the running one; None where they agree or it is not known."""
+    """The sentence for an option that differs from the running value; None if they agree or it is not known."""
     runs = _running(module, name, nvidia)
     if runs is None or _plain(runs) == _plain(wanted):
         return None
@@ -98,7 +98,7 @@ def _running(module: str, name: str, nvidia: dict[str, Any]) -> str | None:
 
 
 def _plain(text: str) -> str:
-    """`438` for `0666` and `0x1b6`, `1` for `Y`; the kernel takes numbers in C's notations (kstrtouint(), base 0)."""
+    """`438` for `0666` and `0x1b6`, `1` for `Y`; the kernel accepts numbers in C notation (kstrtouint(), base 0)."""
     text = text.strip().replace('"', "")
     if not _NUMBER.fullmatch(text):
         return _TRUTH.get(text.lower(), text)
@@ -108,8 +108,7 @@ def _plain(text: str) -> str:
 
 
 def _registry(nvidia: dict[str, Any]) -> list[str]:
-    """What is odd about the running RegistryDwords, `Key=1;Other=0x2`, of which the driver passes over what it does not
-    know."""
+    """What is wrong with the running RegistryDwords, `Key=1;Other=0x2`; the driver ignores unknown ones."""
     names = {one["name"] for one in value(nvidia["parameters"]) or []}
     keys = registry_keys(nvidia["parameters"])
     message = [f"{key} is a module parameter, not a registry key, so it has no effect here: use {_PREFIX}{key}"

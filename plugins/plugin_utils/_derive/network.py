@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""RDMA devices in their slots, and how many packets were lost before the kernel looked at them."""
+"""PCIe links of RDMA devices, and packets dropped because a CPU's receive queue was full."""
 from __future__ import annotations
 
 from typing import Any
@@ -12,10 +12,10 @@ from .reading import value
 
 
 def rdma_cards(facts: dict[str, Any], gpus: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The RDMA devices whose registers decide something: with hardware, no virtual function, not a guest's, and no
-    function that manages NVSwitches.
+    """The RDMA devices whose PCIe registers are checked: hardware, no virtual function, not a guest's, and not a
+    management function of NVSwitches.
 
-    `expected_width`: lanes that both ends of the link have, None where the port above is not known.
+    `expected_width`: lanes that both ends of the link have, None if the port above is not known.
     """
     found = []
     for device in facts["rdma"]["devices"]:
@@ -27,13 +27,13 @@ def rdma_cards(facts: dict[str, Any], gpus: list[dict[str, Any]]) -> list[dict[s
 
 
 def expected_width(device: dict[str, Any]) -> int | None:
-    """Lanes that both ends of an RDMA device's link have, None where one is not known."""
+    """Lanes that both ends of an RDMA device's link have, None if one is not known."""
     own, above = (((value(device[end]) or {}).get("link") or {}).get("max_width") for end in ("pcie", "port"))
     return min(own, above) if own and above else None
 
 
 def dropped_per_million(network: dict[str, Any]) -> float | None:
-    """Packets that found a CPU's queue full, of a million that came; None if not known."""
+    """Packets dropped because a CPU's queue was full, per million received; None if not known."""
     backlog = value(network["backlog"])
     if backlog is None:
         return None

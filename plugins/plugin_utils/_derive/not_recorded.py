@@ -2,11 +2,11 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Facts that a recording does not have, `{status: not_recorded, value: null, why}`: what rests on one is none either.
+"""Facts missing from a recording, `{status: not_recorded, value: null, why}`, and the values derived from them.
 
-Such a reading may stand for any fact, a plain one among them, a list or a whole section. While facts are derived it is
-a Gap: whoever uses it, as if it were nothing or an empty list, gets NotRecorded, and settle() puts a gap where that was
-asked for.
+Such a reading may replace any fact, also a plain one, a list or a whole section. While values are derived it is a Gap:
+any use of it raises NotRecorded instead of treating it as nothing or an empty list, and settle() then puts a gap in
+place of the derived value.
 """
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ STATUS = "not_recorded"
 
 
 class NotRecorded(Exception):
-    """What is derived rests on a fact that a recording does not have; the message is the reason."""
+    """A derived value depends on a fact that a recording lacks; the message is the reason."""
 
 
 class Gap:
@@ -41,7 +41,7 @@ class Gap:
 
 
 class Partial(dict):
-    """A mapping with a Gap in it: whoever asks for that entry gets NotRecorded, also who only compares it with None."""
+    """A mapping with a Gap in it: reading that entry raises NotRecorded, even to compare it with None."""
 
     def __getitem__(self, key: Any) -> Any:
         return whole(dict.__getitem__(self, key))
@@ -57,14 +57,14 @@ class Partial(dict):
 
 
 def whole(thing: Any) -> Any:
-    """The thing itself; raises NotRecorded for a Gap."""
+    """The argument itself; raises NotRecorded for a Gap."""
     if isinstance(thing, Gap):
         raise NotRecorded(thing.why)
     return thing
 
 
 def partial(entries: dict[str, Any]) -> dict[str, Any]:
-    """The mapping as one that guards its gaps, where it has any."""
+    """The mapping, as a Partial if it has gaps."""
     return Partial(entries) if any(isinstance(value, Gap) for value in dict.values(entries)) else entries
 
 
@@ -74,7 +74,7 @@ def is_gap(thing: Any) -> bool:
 
 
 def with_gaps(thing: Any) -> Any:
-    """Facts with a Gap for every reading that is not recorded; parts without one are the very same objects."""
+    """Facts with a Gap for every reading `not_recorded`; parts without one are not copied."""
     if isinstance(thing, dict):
         if is_gap(thing):
             return Gap(thing.get("why") or STATUS)
@@ -88,7 +88,7 @@ def with_gaps(thing: Any) -> Any:
 
 
 def without_gaps(thing: Any) -> Any:
-    """The restore: plain JSON types."""
+    """The reverse of with_gaps(): plain JSON types."""
     if isinstance(thing, Gap):
         return {"status": STATUS, "value": None, "why": thing.why}
     if isinstance(thing, dict):
@@ -101,7 +101,7 @@ def without_gaps(thing: Any) -> Any:
 
 
 def recorded(ask: Callable[[], Any]) -> Any:
-    """What `ask` answers, or a Gap where that rests on one."""
+    """What `ask` returns, or a Gap if that depends on one."""
     try:
         return ask()
     except NotRecorded as why:
@@ -109,16 +109,16 @@ def recorded(ask: Callable[[], Any]) -> Any:
 
 
 def settle(asked: dict[str, Callable[[], Any]]) -> dict[str, Any]:
-    """recorded() of each entry by itself."""
+    """recorded() of each entry separately."""
     return partial({name: recorded(ask) for name, ask in asked.items()})
 
 
 def several(names: Iterable[str], ask: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """The mapping that `ask` answers, or these names with a Gap each."""
+    """The mapping that `ask` returns, or these names with a Gap each."""
     found = recorded(ask)
     return dict.fromkeys(names, found) if isinstance(found, Gap) else found
 
 
 def shown(fact: Any, otherwise: Any) -> Any:
-    """A plain fact for show: `otherwise` in its place where it is not recorded."""
+    """A plain fact for display, `otherwise` if it is not recorded."""
     return otherwise if is_gap(fact) else fact

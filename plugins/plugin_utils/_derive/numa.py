@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""How memory and interrupts lie to sockets, nodes and GPUs."""
+"""NUMA layout: nodes and memory by socket, and interrupts relative to their GPUs."""
 from __future__ import annotations
 
 from typing import Any
@@ -11,14 +11,14 @@ from ...module_utils._kernel.cpulist import parse_cpulist
 from .._render.text import count
 from .reading import hidden, known, lost, value
 
-_EVEN = 0.75        # of the largest node: the kernel keeps a few percent of the first one for itself
+_EVEN = 0.75        # of the largest node: the kernel reserves a few percent of the first one
 
 
 def numa(nodes: list[dict[str, Any]], cpu: dict[str, Any]) -> dict[str, Any]:
-    """`derived.numa`: readings of nodes for each socket and what that is called, nodes without memory, uneven ones.
+    """`derived.numa`: readings of nodes per socket and the mode's name, nodes without memory, and uneven nodes.
 
-    Nodes without CPUs (CXL, HBM, GPUs) are no part of it. AMD calls the number NPS or, with a node for each L3 cache,
-    L3 as NUMA; Intel calls it SNC.
+    Nodes without CPUs (CXL, HBM, GPUs) do not count. AMD calls the mode NPS or, with one node per L3 cache, L3 as NUMA;
+    Intel calls it SNC.
     """
     with_cpus = [node for node in nodes if node["cpus"]]
     sockets = cpu["sockets"]
@@ -31,7 +31,7 @@ def numa(nodes: list[dict[str, Any]], cpu: dict[str, Any]) -> dict[str, Any]:
     if sockets and with_cpus and len(with_cpus) % sockets == 0:
         found["per_socket"] = known(len(with_cpus) // sockets)
     sizes = {node["node"]: value(node["memory_kib"]) for node in with_cpus}
-    if with_cpus and None not in sizes.values():        # a node whose meminfo is missing is not one without memory
+    if with_cpus and None not in sizes.values():        # a node without meminfo is not a node without memory
         filled = {name: size for name, size in sizes.items() if size}
         found["without_memory"] = known([f"{name} (CPUs {_cpus(with_cpus, name)})" for name in sizes
                                          if name not in filled])
@@ -50,10 +50,10 @@ def _uneven(sizes: dict[str, int]) -> list[str]:
 
 
 def remote_interrupts(gpu: dict[str, Any]) -> dict[str, Any]:
-    """A reading of `[{irq, cpus, command, undo}]`: interrupts of a GPU that CPUs of another node take.
+    """A reading of `[{irq, cpus, command, undo}]`: interrupts of a GPU that are handled by CPUs of another node.
 
-    What counts is the CPU that takes them now (effective_affinity_list); where the kernel does not show it, the set
-    that is allowed to. An interrupt that may go to near and far CPUs alike is not called remote.
+    The CPU that handles them now counts (effective_affinity_list); if the kernel does not show it, the set of allowed
+    CPUs. An interrupt that may go to both near and far CPUs does not count as remote.
     """
     facts = [gpu["local_cpus"], *(entry[name] for entry in gpu["interrupts"] for name in ("affinity", "effective"))]
     status = hidden(facts) or (None if gpu["local_cpus"]["status"] == "ok" else "absent")
@@ -61,11 +61,11 @@ def remote_interrupts(gpu: dict[str, Any]) -> dict[str, Any]:
         return lost(status)
     told = [entry for entry in gpu["interrupts"] if value(entry["effective"]) or value(entry["affinity"])]
     if gpu["interrupts"] and not told:
-        return lost("absent")       # of no interrupt it is known where it goes
+        return lost("absent")       # the CPU of no interrupt is known
     near, found = set(parse_cpulist(gpu["local_cpus"]["value"])), []
     for entry in gpu["interrupts"]:
         cpus = value(entry["effective"]) or value(entry["affinity"])
-        # A node without CPUs, or whose CPUs are all offline, has none to take an interrupt.
+        # A node without online CPUs cannot handle an interrupt.
         if cpus and near and near.isdisjoint(parse_cpulist(cpus)):
             file = f"/proc/irq/{entry['irq']}/smp_affinity_list"
             allowed = value(entry["affinity"])

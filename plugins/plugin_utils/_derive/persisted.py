@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The outcome of each persisted value: in effect, overruled by whom, its file edited or missing, not there, failed."""
+"""The state of each persisted value: in effect, overruled, file edited or missing, tunable absent, failed."""
 from __future__ import annotations
 
 from typing import Any
@@ -23,10 +23,10 @@ _NOT_THERE = {"absent": "this host does not have it now", "gone": "the device re
 
 
 def persisted_lines(section: dict[str, Any]) -> list[dict[str, Any]]:
-    """`[{address, state, wanted, found, reason, by}]`: a line for each value, then one for each file not as written.
+    """`[{address, state, wanted, found, reason, by}]`: one entry per value, then one per file that was modified.
 
-    `section` is the facts' `persisted`. `by` is `path, line n` of who overrules, None where nobody is known. The
-    address of a file is its path. Nothing is persisted: no lines.
+    `section` is the facts' `persisted`. `by` is `path, line n` of what overrules the value, None if not known. The
+    address of a file is its path. Empty if nothing is persisted.
     """
     ledger = section["ledger"]
     if ledger["status"] == "absent":
@@ -42,7 +42,7 @@ def persisted_lines(section: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def older_version(section: dict[str, Any]) -> str | None:
-    """A sentence where an older version of the collection wrote the files, else None."""
+    """A sentence if an older version of the collection wrote the files, else None."""
     ledger = value(section["ledger"])
     if ledger is None or _numbers(ledger["version"]) >= _numbers(ledger["collection"]):
         return None
@@ -83,7 +83,7 @@ def _judge(item: dict[str, Any], section: dict[str, Any]) -> dict[str, Any]:
 
 def _why_not(item: dict[str, Any], section: dict[str, Any],
              winner: dict[str, Any] | None) -> tuple[str, str, str | None]:
-    """State, reason and who of a value that is not in effect."""
+    """State, reason and `by` of a value that is not in effect."""
     status = item["now"]["status"]
     if status in _NOT_THERE:
         return DEVICE_ABSENT, _NOT_THERE[status], None
@@ -114,7 +114,7 @@ def _lost_file(kind: str, section: dict[str, Any]) -> tuple[str, str, None] | No
 
 
 def _own_words(item: dict[str, Any], section: dict[str, Any]) -> str | None:
-    """What gpuhost-boot said of a value that it could not set at this boot; None where it did, or need not have run."""
+    """The message of gpuhost-boot if it could not set a value in this boot; None if it did or did not have to run."""
     boot = value(section["boot"])
     if boot is None or not section["this_boot"]:
         return f"{UNIT} has not run since boot: see systemctl status {UNIT}" if section["rebooted"] else None
@@ -147,5 +147,5 @@ def _file_line(path: str, state: str, reason: str) -> dict[str, Any]:
 
 
 def _numbers(version: str) -> tuple[int, ...]:
-    """`1.10.2` as (1, 10, 2); a pre-release as the version before it comes."""
+    """`1.10.2` as (1, 10, 2); a pre-release suffix is ignored."""
     return tuple(int(part) for part in version.partition("-")[0].split(".") if part.isdigit())

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The ports of RDMA devices against others of their kind: what is down among what is up, and what is slow among equals.
+"""RDMA ports compared with others of their kind, to find ports that are down or slow.
 
-Linux does not show how fast a card was sold, or whether a second port is meant to be used. Ports are compared with
-those of the same model, on the same function and with the same lanes to the host.
+Linux does not show a card's rated speed, or whether a second port is meant to be used. Ports are compared with those of
+the same model, on the same function and with the same lanes to the host.
 """
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SWITCHED_OFF = 3
 
 
 def rdma_ports(facts: dict[str, Any], cards: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """One entry a port of the devices that `cards`, what rdma_cards() answered, has; see the schema."""
+    """One entry per port of `cards`, the result of rdma_cards(); see the schema."""
     judged = {card["name"] for card in cards}
     ports = [_port(device, port) for device in facts["rdma"]["devices"] if device["name"] in judged
              for port in device["ports"]]
@@ -52,7 +52,7 @@ def _port(device: dict[str, Any], port: dict[str, Any]) -> dict[str, Any]:
 
 
 def _gbps(text: str) -> float:
-    """200, and 2.5 where a rate is no whole number."""
+    """The rate in Gb/s: a whole number such as 200, or 2.5."""
     return float(text) if "." in text else int(text)
 
 
@@ -62,11 +62,11 @@ def _number(reading: dict[str, Any]) -> int | None:
 
 
 def _beside(port: dict[str, Any], alike: list[dict[str, Any]]) -> dict[str, Any]:
-    """Whether the port's state can be judged, what it should be, and how many of its kind are up."""
+    """Whether the port's state can be checked, what it should be, and how many of its kind are up."""
     up = sum(1 for one in alike if one["number"] in _ACTIVE)
     down = port["number"] in _DOWN
     words = f"{up} of {len(alike)} similar ports are up"
-    # The subnet manager makes a port of InfiniBand active; without one it stays where the link left it.
+    # The subnet manager activates an InfiniBand port; without one the port stays in its link state.
     waits = port["infiniband"] and port["number"] in _CONFIGURING
     return {"up": up, "like": words, "judged": not down or up > 0, "waits_for_manager": waits,
             "missed": waits or (down and not port["switched_off"] and 2 * up > len(alike))}
@@ -75,8 +75,8 @@ def _beside(port: dict[str, Any], alike: list[dict[str, Any]]) -> dict[str, Any]
 def _rate(port: dict[str, Any], alike: list[dict[str, Any]]) -> dict[str, Any]:
     """`gbps` and `expected_gbps`, readings that are absent while the port is not up, and `slow` in words.
 
-    What most others of the kind run at is expected, of as many the faster. An InfiniBand port that trained to one lane
-    or to the first generation is slow whatever the others do: a bad cable does that to a card made in this century.
+    Expected is the rate of most others of the kind; in a tie, the faster one. An InfiniBand port that trained to one
+    lane or to the first generation is slow whatever the others do: on current cards a bad cable is the cause.
     """
     if port["gbps"] is None:
         status = port["rate"]["status"] if port["rate"]["status"] != "ok" else "absent"

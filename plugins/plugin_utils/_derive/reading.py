@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Readings in facts that are JSON already, and derived values that are readings themselves."""
+"""Access to readings in facts (plain JSON), and creation of derived values that are readings."""
 from __future__ import annotations
 
 from collections.abc import Iterable
@@ -10,7 +10,7 @@ from typing import Any
 
 
 def value(reading: dict[str, Any]) -> Any:
-    """The value of `{status, value}`, None where the status is not ok."""
+    """The value of `{status, value}`, None if the status is not ok."""
     return reading["value"] if reading["status"] == "ok" else None
 
 
@@ -20,10 +20,10 @@ def known(derived: Any) -> dict[str, Any]:
 
 
 def lost(status: str, why: str | None = None) -> dict[str, Any]:
-    """A derived value that cannot be had: an expression that uses it is unknown with that status, or that sentence."""
+    """A derived value that is not available: an expression that uses it is unknown, with this status or sentence."""
     return {"status": status, "value": None} if why is None else {"status": status, "value": None, "why": why}
 
 
 def hidden(readings: Iterable[dict[str, Any]]) -> str | None:
-    """The status of the first reading that is there and was not told: neither ok nor absent; None without one."""
+    """The status of the first reading that is neither ok nor absent; None if there is none."""
     return next((reading["status"] for reading in readings if reading["status"] not in ("ok", "absent")), None)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What was audited: a machine, a virtual one or a container; and whether all of it was asked at once."""
+"""What was audited (a machine, a virtual machine or a container), and whether all of it was read at once."""
 from __future__ import annotations
 
 from typing import Any
@@ -21,5 +21,5 @@ def virtual(identity: dict[str, Any]) -> str | None:
 
 
 def is_one_moment(source: dict[str, Any] | None) -> bool:
-    """Whether what the host was asked for was asked at once: by us, and not by the script of a report."""
+    """Whether all facts were read at once: by this collection, not by the script of a report."""
     return source is None or source["kind"] == "recording"

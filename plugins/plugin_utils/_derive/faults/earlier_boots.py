@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What the driver reported in the boots before this one, in sentences: none of it counts as something of this boot."""
+"""Driver errors of earlier boots, in sentences; they do not count for this boot."""
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The fabric of NVSwitches between the GPUs of a host: which kind it has, which daemons it needs, what is wrong.
+"""The NVSwitch fabric between the GPUs of a host: its kind, the daemons it needs, and its problems.
 
-Until a GPU is registered with its fabric CUDA answers 802, "system not yet initialized" (NVIDIA, Fabric Manager for
-NVIDIA NVSwitch Systems).
+Until a GPU is registered with its fabric, CUDA returns error 802, "system not yet initialized" (NVIDIA, Fabric Manager
+for NVIDIA NVSwitch Systems).
 """
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from typing import Any
 
 from ..reading import known, lost, value
 
-# NVSwitches that are PCI devices of this host; HGX with NVLink 5, where only functions that manage them are; a tray of
-# a rack, whose NVSwitches are elsewhere.
+# NVSwitches are PCI devices of this host; HGX with NVLink 5, where only their management functions are PCI devices; a
+# compute tray of a rack, whose NVSwitches are elsewhere.
 NVSWITCH, BASEBOARD, RACK = "nvswitch", "nvlink5", "rack"
 _BASEBOARD_MODEL, _RACK_MODEL = re.compile(r"\bB[123]\d0\b"), re.compile(r"\bGB[23]00\b")
 # PCI devices of NVIDIA (pci.ids): B200 and B300, GB200 and GB300
@@ -27,22 +27,22 @@ _NEEDED = {NVSWITCH: (_FABRIC_MANAGER,), BASEBOARD: (_FABRIC_MANAGER, _SUBNET_MA
 COMPLETED, SUCCESS = "Completed", "Success"
 _NVIDIA, _MELLANOX = "10de", "15b3"
 _SWITCH_DRIVER = "nvidia-nvswitch"      # of the module nvidia
-_NARROW = 2         # lanes; a card that carries data has eight or sixteen
+_NARROW = 2         # lanes; a network card has eight or sixteen
 
 
 def fabric(facts: dict[str, Any], for_host: list[dict[str, Any]]) -> dict[str, Any]:
     """`{kind, up, services, gpus}`; `for_host` are the NVIDIA GPUs that are not given to a guest.
 
-    `up`: every GPU says that it is registered; None where none says anything about a fabric. `services` are the
-    daemons that the kind needs on this host, none inside a virtual machine. `gpus` are those that say how far they
-    are registered, or would if nvidia-smi answered.
+    `up`: every GPU reports that it is registered; None if none reports a fabric state. `services` are the daemons that
+    the kind needs on this host, none inside a virtual machine. `gpus` are those that report a registration state, or
+    would if nvidia-smi answered.
     """
     kind = fabric_kind(facts, for_host)
     mine = {gpu["bdf"] for gpu in for_host}
     told = [gpu["fabric_state"] for gpu in facts["nvidia"]["smi"]["gpus"] if gpu["fabric_state"] and gpu["bdf"] in mine]
     up = all(state == COMPLETED for state in told) if told else None
     needed = () if kind is None or facts["identity"]["kind"] == "vm" else _NEEDED[kind]
-    if kind == RACK and not told:       # a board whose GPUs are joined without NVSwitches has the same GPUs
+    if kind == RACK and not told:       # boards that link GPUs without NVSwitches use the same GPUs
         needed = ()
     return {"kind": kind, "up": up,
             "services": [_service(service, kind, up) for service in facts["nvidia"]["fabric"]["services"]
@@ -60,8 +60,10 @@ def _registration(gpu: dict[str, Any]) -> dict[str, Any]:
 
 
 def fabric_kind(facts: dict[str, Any], for_host: list[dict[str, Any]]) -> str | None:
-    """NVSwitches that are passed through are their guest's. Those that the host keeps are the host's to set up, also
-    where every GPU behind them is a guest's.
+    """The kind of fabric that this host manages; None if there is none.
+
+    NVSwitches that are passed through belong to their guest. Those that the host keeps are set up by the host, even if
+    all GPUs behind them are passed through.
     """
     drivers = {switch["driver"] for switch in facts["nvidia"]["fabric"]["switches"]}
     if _SWITCH_DRIVER in drivers or (for_host and drivers - {"vfio-pci"}):
@@ -77,7 +79,7 @@ def _is_baseboard(gpu: dict[str, Any]) -> bool:
 
 
 def _service(service: dict[str, Any], kind: str, up: bool | None) -> dict[str, Any]:
-    """`problems` is a reading: empty where the daemon does what it has to, now and after the next boot."""
+    """One daemon; `problems` is a reading, empty if it does its work now and will after the next boot."""
     problems, broken = [], False
     name, running = service["service"], service["running"]
     starts_itself = name == _SUBNET_MANAGER         # the fabric manager's unit starts it
@@ -93,7 +95,7 @@ def _service(service: dict[str, Any], kind: str, up: bool | None) -> dict[str, A
 
 
 def fabric_problems(seen: dict[str, Any] | None) -> list[str] | None:
-    """What nvidia-smi says is wrong with the fabric of one GPU, None where it says nothing about one."""
+    """The problems nvidia-smi reports for one GPU's fabric, None if it reports no fabric."""
     if seen is None or seen["fabric_state"] is None:
         return None
     found = []
@@ -105,18 +107,18 @@ def fabric_problems(seen: dict[str, Any] | None) -> list[str] | None:
 
 
 def fabric_broken(seen: dict[str, Any] | None) -> bool:
-    """Whether CUDA cannot start on the GPU, apart from a fabric that works and is slower than it should be."""
+    """Whether CUDA cannot start on the GPU; a fabric that works but is slower than it should be does not count."""
     if seen is None or seen["fabric_state"] is None:
         return False
     return seen["fabric_state"] != COMPLETED or seen["fabric_status"] not in (None, SUCCESS)
 
 
 def manages_nvswitches(device: dict[str, Any], facts: dict[str, Any], gpus: list[dict[str, Any]]) -> bool:
-    """Whether an RDMA device of a host with a BASEBOARD is a function that manages NVSwitches, and no network card.
+    """Whether an RDMA device of a host with a BASEBOARD is a management function of NVSwitches, not a network card.
 
-    NVIDIA's own scripts look for SW_MNG in its vital product data. To read that writes to the device and can take
-    seconds, so it is told apart by what it lacks: it has no network interface, and either two lanes or neighbours that
-    do have one.
+    NVIDIA's own scripts look for SW_MNG in its vital product data. Reading that writes to the device and can take
+    seconds, so the function is recognised otherwise: it has no network interface, and either two lanes or neighbours
+    that do have one.
     """
     if device["vendor"] != _MELLANOX or device["netdevs"] or device["virtual_function"] or not any(
             _is_baseboard(gpu) for gpu in gpus):

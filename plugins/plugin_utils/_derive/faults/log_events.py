@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What went wrong by the kernel log, in sentences and by subject."""
+"""Errors in the kernel log, in sentences and by subject."""
 from __future__ import annotations
 
 import re
@@ -19,11 +19,11 @@ _OF_AMDGPU = {"amdgpu_uncorrectable": "uncorrectable errors of memory or a cache
               "amdgpu_reset": "it was reset because it hung", "amdgpu_init": "its initialisation failed"}
 _LXC = re.compile(r"/lxc(?:\.payload)?[./]([^/.]+)")
 _BEGINNING = 5.0    # seconds; the first line of a boot is at 0
-FLOOD = 1.0         # corrected errors a second; a sound link has some a day
+FLOOD = 1.0         # corrected errors a second; a healthy link has a few a day
 
 
 def log_reach(kernel: dict[str, Any]) -> str:
-    """What was looked through, in words: the log of a long boot has lost its beginning."""
+    """The part of the log that was searched, in words: after a long uptime its beginning is lost."""
     log = value(kernel["log"])
     if log is None or log["first_seconds"] is None:
         return "the kernel log, as far back as it reaches"
@@ -40,7 +40,9 @@ def _since_boot(seconds: float) -> str:
 
 
 def iommu_faults(facts: dict[str, Any], gpus: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """`[{bdf, of_host, faults}]`: every GPU, and what else was stopped by the IOMMU; `of_host`: a GPU of no guest."""
+    """`[{bdf, of_host, faults}]` for every GPU and every other device that the IOMMU blocked.
+
+    `of_host`: the GPU is not given to a guest."""
     found = {gpu["bdf"]: {"bdf": gpu["bdf"], "of_host": gpu["derived"]["for_host"], "faults": []} for gpu in gpus}
     slots = {bdf.rpartition(".")[0]: bdf for bdf in found}
     for event in _events(facts, "iommu_fault"):
@@ -52,7 +54,7 @@ def iommu_faults(facts: dict[str, Any], gpus: list[dict[str, Any]]) -> list[dict
 
 
 def oom_kills(facts: dict[str, Any]) -> list[str]:
-    """A sentence for the host and for each control group whose limit was met."""
+    """One sentence for the host and one for each control group that reached its limit."""
     return [f"{_whose(event)}: {_counted(event)}, first {event['detail']}"
             for event in _events(facts, "oom_host", "oom_cgroup")]
 
@@ -66,7 +68,7 @@ def _whose(event: dict[str, Any]) -> str:
 
 
 def lockups(facts: dict[str, Any]) -> dict[str, list[str]]:
-    """`{gpu_driver, other}`: CPUs and tasks that did not go on, by whose code they were in."""
+    """`{gpu_driver, other}`: CPUs and tasks that hung, by the code they were in."""
     found: dict[str, list[str]] = {"gpu_driver": [], "other": []}
     for event in _events(facts, *_LOCKUPS):
         module = event["detail"]
@@ -78,7 +80,7 @@ def lockups(facts: dict[str, Any]) -> dict[str, list[str]]:
 
 
 def amdgpu_errors(facts: dict[str, Any]) -> list[dict[str, Any]]:
-    """`[{bdf, errors}]` of every GPU of AMD, and of an address whose GPU is no longer there."""
+    """`[{bdf, errors}]` for every AMD GPU, and for addresses whose GPU is no longer there."""
     found = {gpu["bdf"]: [] for gpu in facts["gpus"] if gpu["vendor"] == _AMD}
     for event in _events(facts, *_OF_AMDGPU):
         found.setdefault(event["subject"], []).append(
@@ -91,7 +93,7 @@ def nvme_errors(facts: dict[str, Any]) -> list[str]:
 
 
 def mismatches(nvidia: dict[str, Any]) -> list[str]:
-    """Parts of NVIDIA's driver that the log says do not fit, unless the driver of what was refused is loaded since."""
+    """Version mismatches between parts of NVIDIA's driver in the log, unless the matching driver was loaded since."""
     loaded = value(nvidia["driver_version"])
     return [_mismatch(entry, loaded) for entry in value(nvidia["mismatches"]) or []
             if entry["client_version"] is None or entry["client_version"] != loaded]
@@ -106,10 +108,10 @@ def _mismatch(entry: dict[str, Any], loaded: str | None) -> str:
 
 
 def resets_required(nvidia: dict[str, Any]) -> dict[str, list[str]]:
-    """`{now, history}`: the lines in which the driver wants a reset.
+    """`{now, history}`: the lines in which the driver asks for a reset.
 
-    Where nvidia-smi tells for every GPU that nothing is to be done, a reset has happened since. A reboot that the
-    driver of unified memory wants is no question of one GPU: nothing but a reboot answers it.
+    If nvidia-smi reports for every GPU that no action is needed, a reset has happened since. A reboot that the unified
+    memory driver asks for does not concern a single GPU: only a reboot settles it.
     """
     lines = value(nvidia["reset_required"]) or []
     if not lines:
@@ -121,11 +123,11 @@ def resets_required(nvidia: dict[str, Any]) -> dict[str, list[str]]:
 
 
 def corrected_errors(facts: dict[str, Any], gpus: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """`[{bdf, told, per_second, problems}]` of PCIe errors that were corrected: every GPU with the ports above it, and
-    other devices that the log names.
+    """`[{bdf, told, per_second, problems}]` of corrected PCIe errors: every GPU with the ports above it, and other
+    devices that the log names.
 
-    A rate is that of the counters since boot or that of the log, whichever is more; `told` is whether there is one.
-    Where the kernel held back messages there were more than ten in five seconds (DEFAULT_RATELIMIT_BURST).
+    The rate is that of the counters since boot or that of the log, whichever is higher; `told` is whether there is one.
+    If the kernel suppressed messages, there were more than ten in five seconds (DEFAULT_RATELIMIT_BURST).
     """
     uptime = value(facts["kernel"]["uptime_seconds"])
     ports = {port["bdf"]: port for port in facts["ports"]}
@@ -163,7 +165,7 @@ def _counted_rate(device: dict[str, Any], uptime: float | None) -> float | None:
 
 
 def _rate(event: dict[str, Any]) -> float:
-    """Lines a second between the first and the last one; fewer than ten are no rate."""
+    """Lines a second between the first and the last one; fewer than ten give no rate."""
     first, last = event["first_seconds"], event["last_seconds"]
     if event["count"] < 10 or first is None or last is None:
         return 0.0

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The errors that NVIDIA's driver and its NVSwitches logged, each GPU's and each switch's in sentences."""
+"""Logged errors of NVIDIA GPUs (Xid) and NVSwitches (SXid), in sentences for each device."""
 from __future__ import annotations
 
 import functools
@@ -13,11 +13,11 @@ from ..reading import value
 from .xid_catalogue import ACTION_CHANGED, GPU, PROGRAM, meaning, recovery_action
 
 _KEYS = {"P0": "broken", "P1": "follow_up", "P2": "noted"}
-NOTHING = "None"        # nvidia-smi's and the driver's word for: no action
+NOTHING = "None"        # printed by nvidia-smi and the driver for: no action
 
 
 def is_harm(xid: dict[str, Any]) -> bool:
-    """Whether one entry of `nvidia.xids` says that the GPU is of no use, or its results in doubt, until it is reset."""
+    """Whether an entry of `nvidia.xids` means that the GPU is unusable, or its results doubtful, until a reset."""
     said = meaning(xid["xid"], xid["text"])
     return said.about == GPU and said.priority == "P0"
 
@@ -25,10 +25,10 @@ def is_harm(xid: dict[str, Any]) -> bool:
 def xids_by_device(facts: dict[str, Any]) -> list[dict[str, Any]]:
     """`[{bdf, broken, follow_up, noted, program, history, earlier_boots}]`: the Xids of every NVIDIA GPU, in sentences.
 
-    `broken` (P0), `follow_up` (P1) and `noted` (P2) go by NVIDIA's catalog; `program` is for the program to fix;
-    `history` was dealt with in this boot: the driver said later that nothing is to be done any more, or named an
-    action and nvidia-smi says now that none is. The driver names a GPU without its function. An address without a
-    GPU is listed too: it may have left the bus.
+    `broken` (P0), `follow_up` (P1) and `noted` (P2) follow NVIDIA's catalog; `program` are application errors;
+    `history` was resolved in this boot: the driver later reported that no action is needed, or it named an action and
+    nvidia-smi now reports none. The driver names a GPU without its function. An address without a GPU is listed too:
+    the GPU may have fallen off the bus.
     """
     own = {gpu["bdf"].rpartition(".")[0]: gpu["bdf"] for gpu in facts["gpus"]
            if gpu["vendor"] == "10de" and not gpu["virtual_function"]}
@@ -49,7 +49,7 @@ def xids_by_device(facts: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _sentences(xids: list[dict], action: Callable[[], str | None]) -> dict[str, list[str]]:
-    """`action` answers what nvidia-smi asks for now, None where it does not tell."""
+    """The sentences of one device by key; `action` returns nvidia-smi's current recovery action, None if unknown."""
     over = _dealt_with(xids, action)
     classes: dict[str, list[dict]] = {name: [] for name in (*_KEYS.values(), "program", "history")}
     for position, xid in enumerate(xids):
@@ -64,8 +64,8 @@ def _sentences(xids: list[dict], action: Callable[[], str | None]) -> dict[str, 
 def _dealt_with(xids: list[dict], action: Callable[[], str | None]) -> int:
     """How many of the first entries are history.
 
-    Only a driver that reports its recovery action can take it back: without an Xid 154 an error stands, whatever
-    nvidia-smi says.
+    Only a driver that reports recovery actions can withdraw one: without an Xid 154 an error stands, whatever
+    nvidia-smi reports.
     """
     changes = [(position, said) for position, xid in enumerate(xids) if xid["xid"] == ACTION_CHANGED
                and (said := recovery_action(xid["text"])) is not None]
@@ -78,7 +78,7 @@ def _dealt_with(xids: list[dict], action: Callable[[], str | None]) -> int:
 
 
 def _counted(xids: Iterable[dict]) -> Iterable[str]:
-    """One sentence for each meaning, by number, with how often it was said."""
+    """One sentence for each number and meaning, with the number of occurrences."""
     counts: dict[tuple[int, str], int] = {}
     for xid in xids:
         said = meaning(xid["xid"], xid["text"])
@@ -92,7 +92,7 @@ def _times(times: int) -> str:
 
 
 def sxids_by_switch(facts: dict[str, Any]) -> list[dict[str, Any]]:
-    """`[{bdf, fatal, other}]`: the SXids of this boot of every NVSwitch, in sentences; switches without one too."""
+    """`[{bdf, fatal, other}]`: this boot's SXids of every NVSwitch, in sentences; switches without any are listed."""
     found: dict[str, dict[str, dict]] = {bdf: {} for bdf in facts["pcie"]["nvswitches"]}
     for sxid in value(facts["nvidia"]["sxids"]) or []:
         entries = found.setdefault(sxid["bdf"], {})
@@ -105,5 +105,5 @@ def sxids_by_switch(facts: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _said(text: str) -> str:
-    """`Link 30 LTSSM Fault Up` of the line."""
+    """The message within the line, such as `Link 30 LTSSM Fault Up`."""
     return text.split(", ", 2)[-1]

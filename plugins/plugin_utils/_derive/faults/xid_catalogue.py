@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""NVIDIA's catalog of Xid errors, as catalogue/nvidia/xid.yml has it: what a number means and what is to be done."""
+"""NVIDIA's catalog of Xid errors (catalogue/nvidia/xid.yml): the meaning of each number and what to do."""
 from __future__ import annotations
 
 import pathlib
@@ -32,7 +32,7 @@ _REASON_SHIFT, _REASON_MASK = 20, 0x3F      # of IntrInfo
 
 
 class Meaning(NamedTuple):
-    """What one Xid line says: `about` is PROGRAM or GPU, `priority` one of P0, P1, P2, `todo` what is to be done."""
+    """The meaning of an Xid line: `about` is PROGRAM or GPU, `priority` one of P0, P1, P2, `todo` what to do."""
 
     about: str
     priority: str
@@ -58,7 +58,7 @@ def meaning(number: int, text: str) -> Meaning:
 
 
 def recovery_action(text: str) -> str | None:
-    """What Xid 154 says is to be done now, `None` for nothing more; None where the line does not say."""
+    """The recovery action in an Xid 154 line, the string `None` for no action; None if the line has none."""
     found = _ACTION.search(text)
     return found[1].strip() if found else None
 
@@ -77,7 +77,7 @@ def _of_bucket(about: str, bucket: str, words: str) -> Meaning:
 
 
 def _link_error(number: int, text: str, entry: dict[str, Any]) -> Meaning:
-    """An error of NVLink 5 by its rule, else by the word of the line."""
+    """The meaning of an NVLink 5 error by its rule, else by the line's own severity."""
     said = _CLASS.search(text)
     fatal = None if said is None else said[1].lower() == "fatal"
     word = "" if fatal is None else ", fatal" if fatal else ", non-fatal"
@@ -86,7 +86,7 @@ def _link_error(number: int, text: str, entry: dict[str, Any]) -> Meaning:
 
 
 def _rule(number: int, text: str) -> str | None:
-    """The bucket of the rule that fits best: of several bits that are set the one with the worst priority."""
+    """The bucket of the best matching rule; if several bits are set, the one with the worst priority."""
     line = _NVLINK5.search(text)
     if line is None:
         return None

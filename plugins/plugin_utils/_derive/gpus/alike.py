@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Identical GPUs compared with each other: the majority is the reference, no golden file is needed."""
+"""Comparison of identical GPUs with each other: the majority is the reference, no golden file is needed."""
 from __future__ import annotations
 
 from collections import Counter
@@ -28,16 +28,16 @@ _NAMES = {**_REGISTERS, **_LINK, "slot_speed_gts": "link speed its slot allows",
 
 
 def compare_alike(gpus: list[dict]) -> list[dict]:
-    """The groups of GPUs with one vendor and device; `same_model` and `differs` are added to every GPU.
+    """The groups of GPUs with the same vendor and device; adds `same_model` and `differs` to every GPU.
 
-    A group's `differs` names each fact on which its members do not agree, the value most of them have (None where
-    none is in the majority) and the odd ones. GPUs that belong to guests, sleep or are gone are not compared.
-    Raises NotRecorded where the model of one is not recorded.
+    A group's `differs` has each fact that differs between its members, the majority's value (None without a majority)
+    and the GPUs that deviate. GPUs that belong to guests, sleep or are gone are not compared. Raises NotRecorded if the
+    model of one is not recorded.
     """
     members: dict[str, list[dict]] = {}
     keys = [recorded(lambda gpu=gpu: f"{gpu['vendor']}:{gpu['device']}") for gpu in gpus]
     gap = next((key for key in keys if isinstance(key, Gap)), None)
-    if gap is not None:     # it may be alike to any other
+    if gap is not None:     # it may be identical to any other
         for gpu in gpus:
             gpu["derived"].update(same_model=gap, differs=gap)
         raise NotRecorded(gap.why)
@@ -89,7 +89,7 @@ def _fact(fact: str, gpu: dict) -> Any:
 
 
 def _width(derived: dict[str, Any]) -> int | None:
-    """The lanes of a link, None where some may be saved at rest: twins that work have all of theirs then."""
+    """The lanes of a link, None if an idle GPU may have reduced them: busy ones of the same model use all of theirs."""
     whole = derived["seen_width"] == derived["expected_width"]
     return derived["seen_width"] if derived["width_sure"] or whole else None
 

@@ -2,9 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""GPUs that reach the memory of their processor by another way than PCI Express, whose link there carries little.
+"""GPUs that access their processor's memory not over PCI Express: their PCIe link carries little data.
 
-By their PCI device ids (the PCI ID Repository) or, where the driver tells it, their model.
+They are recognised by PCI device id (the PCI ID Repository) or, if the driver reports it, by model.
 """
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from ..not_recorded import NotRecorded
 # GH200 in three sizes of memory, GB200, GB300.
 _C2C_IDS = ("2342", "2345", "2348", "2941", "31c2")
 _C2C = re.compile(r"\b(GH200|GB200|GB300)\b")
-# GB20B: GB10 of the DGX Spark and its relatives.
+# GB20B: GB10 of the DGX Spark and similar systems.
 _SOC_IDS = ("2e03", "2e06", "2e12", "2e13")
 _SOC = re.compile(r"\b(GB10|Orin|Thor)\b")
-# Generations, and blocks of ids of Blackwell, that are cards whatever their model is: GB202 to GB207.
+# Always cards, whatever the model: these generations, and the Blackwell id blocks of GB202 to GB207.
 _OF_CARDS = ("maxwell", "pascal", "volta", "turing", "ampere", "ada")
 _BLOCKS_OF_CARDS = ((0x2B80, 0x2DFF), (0x2F00, 0x2F7F))
 
@@ -29,7 +29,7 @@ def joined_by_c2c(gpu: dict[str, Any]) -> bool:
 
 
 def _model(gpu: dict[str, Any]) -> str:
-    """The model; where a recording does not tell it, nothing for a GPU that the id alone tells to be a card."""
+    """The model; if a recording lacks it, an empty value for a GPU that is a card by its id alone."""
     try:
         return gpu["model"] or ""
     except NotRecorded:
@@ -39,7 +39,7 @@ def _model(gpu: dict[str, Any]) -> str:
 
 
 def _is_card(gpu: dict[str, Any]) -> bool:
-    """Whether it is one whatever its model is."""
+    """Whether the GPU is a card whatever its model."""
     if gpu["generation"] in _OF_CARDS:
         return True
     number = int(gpu["device"] or "0", 16)
@@ -47,7 +47,7 @@ def _is_card(gpu: dict[str, Any]) -> bool:
 
 
 def coherent(gpu: dict[str, Any]) -> str | None:
-    """Why nothing of a GPU's PCI Express link is judged; None for a card, whose data takes that link."""
+    """Why a GPU's PCI Express link is not checked; None for a card, whose data uses that link."""
     if gpu["vendor"] != "10de":
         return None
     if joined_by_c2c(gpu):

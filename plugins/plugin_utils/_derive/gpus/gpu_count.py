@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""How many NVIDIA GPUs the bus, the driver and nvidia-smi have, and which of them nobody can use."""
+"""The number of NVIDIA GPUs by PCI bus, driver and nvidia-smi, and which of them are unusable."""
 from __future__ import annotations
 
 import re
@@ -14,15 +14,15 @@ from ..not_recorded import Gap, recorded
 from ..reading import known, lost, value
 
 _NVIDIA, _DRIVER = "10de", "nvidia"
-# What is another for each GPU in lines about the same failure: address, instance and minor number.
+# The parts of a log line that vary between GPUs with the same failure: address, instance and minor number.
 _OF_ONE_GPU = re.compile(r"[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]|GPU\d+|minor number \d+")
 
 
 def unusable_gpus(gpus: list[dict[str, Any]], nvidia: dict[str, Any]) -> dict[str, str]:
-    """What is wrong with a GPU that the nvidia driver is bound to and nobody can use, by its address.
+    """What is wrong with each GPU that is bound to the nvidia driver but unusable, by address.
 
-    The words are the end of a sentence, "0000:01:00.0 is ...". A GPU that the driver was told to exclude is out of use
-    on purpose.
+    The text is the end of a sentence, "0000:01:00.0 is ...". A GPU that the driver is configured to exclude is out of
+    use on purpose.
     """
     failures = {failure["bdf"]: failure for failure in value(nvidia["init_failures"]) or []}
     listed = recorded(lambda: value(nvidia["proc_gpus"]))
@@ -33,7 +33,8 @@ def unusable_gpus(gpus: list[dict[str, Any]], nvidia: dict[str, Any]) -> dict[st
 
 
 def _why_unusable(gpu: dict[str, Any], nvidia: dict[str, Any], failure: dict | None) -> str | None:
-    """A recording may have neither nvidia-smi's answer nor who uses the GPU: then the kernel log alone tells."""
+    """Why a GPU is unusable. If a recording has neither nvidia-smi's output nor the GPU's users, the kernel log alone
+    decides."""
     smi = recorded(lambda: nvidia["smi"])
     if isinstance(smi, Gap):
         return None if failure is None else (
@@ -46,8 +47,8 @@ def _why_unusable(gpu: dict[str, Any], nvidia: dict[str, Any], failure: dict | N
 def gpu_count(gpus: list[dict[str, Any]], nvidia: dict[str, Any], unusable: dict[str, str]) -> dict[str, Any]:
     """`derived.gpu_count`: schemas/facts/derived.json explains the keys.
 
-    `missing` is a reading: where one of the counts is not known it is lost, with the reason as its status, unless a
-    GPU is missing all the same. A host without nvidia-smi is counted by the bus and the driver alone.
+    `missing` is a reading: if one of the counts is not known it is lost, with the reason as its status, unless a GPU is
+    known to be missing anyway. On a host without nvidia-smi only bus and driver are counted.
     """
     own = [gpu for gpu in gpus if gpu["vendor"] == _NVIDIA and not gpu["virtual_function"]]
     bound = [gpu["bdf"] for gpu in own if _is_bound(gpu)]
@@ -59,7 +60,7 @@ def gpu_count(gpus: list[dict[str, Any]], nvidia: dict[str, Any], unusable: dict
     missing += [f"{bdf} is listed by the driver but no longer on the bus" for bdf in driver or []
                 if bdf not in {gpu["bdf"] for gpu in gpus}]
     if isinstance(listed, Gap) or isinstance(smi, Gap):
-        # A GPU that is missing is missing, whatever else is not recorded; that none is cannot be told.
+        # A missing GPU is certain, whatever else is not recorded; that none is missing is not.
         return {"bus": len(own), "bound": len(bound), "elsewhere": _elsewhere(own),
                 "driver": None if driver is None else len(driver), "smi": None,
                 "missing": known(missing) if missing else (listed if isinstance(listed, Gap) else smi)}
@@ -77,7 +78,7 @@ def _is_bound(gpu: dict[str, Any]) -> bool:
 
 
 def _grouped(unusable: dict[str, str]) -> list[str]:
-    """One sentence for all GPUs of which the same is said; the log is quoted for the first of them."""
+    """One sentence for all GPUs with the same failure; the log is quoted for the first of them."""
     groups: dict[str, list[str]] = {}
     for bdf, words in unusable.items():
         groups.setdefault(_OF_ONE_GPU.sub("", words), []).append(bdf)
@@ -86,7 +87,7 @@ def _grouped(unusable: dict[str, str]) -> list[str]:
 
 
 def _unknown(nvidia: dict[str, Any]) -> str | None:
-    """Which of the counts is not known, None where all are. That nvidia-smi is not installed hides nothing."""
+    """Which of the counts is not known, None if all are. A missing nvidia-smi does not count as unknown."""
     if nvidia["proc_gpus"]["status"] != "ok":
         return nvidia["proc_gpus"]["status"]
     state, reason = nvidia["smi"]["state"], nvidia["smi"]["reason"]
@@ -96,7 +97,7 @@ def _unknown(nvidia: dict[str, Any]) -> str | None:
 
 
 def _elsewhere(own: list[dict[str, Any]]) -> str | None:
-    """The GPUs on the bus that the nvidia driver does not have, by reason: `2 passed through (vfio-pci): ...`."""
+    """The GPUs on the bus that are not bound to the nvidia driver, by reason: `2 passed through (vfio-pci): ...`."""
     groups: dict[str, list[str]] = {}
     for gpu in own:
         if not _is_bound(gpu):

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What the NVIDIA driver of a host needs, decided from what the host has."""
+"""The NVIDIA driver of a host: supported modules and branch, device nodes, library versions, nvidia_peermem."""
 from __future__ import annotations
 
 import re
@@ -15,7 +15,7 @@ from ..not_recorded import Gap, recorded, whole
 from ..reading import known, lost, value
 from .coherent import joined_by_c2c
 
-# The kernel exports dma-buf of RDMA from 5.12 on (include/rdma/ib_umem.h, ib_umem_dmabuf_get).
+# RDMA supports dma-buf since kernel 5.12 (include/rdma/ib_umem.h, ib_umem_dmabuf_get).
 _FIRST_DMABUF_KERNEL = (5, 12)
 # nvmlErrorString() of NVML_ERROR_LIB_RM_VERSION_MISMATCH
 _MISMATCH = "Driver/library version mismatch"
@@ -24,13 +24,14 @@ _UVM = "/dev/nvidia-uvm"
 _NODE = re.compile(r"/dev/nvidia(\d+|ctl|-modeset|-uvm|-uvm-tools|-caps/.+|-nvswitch.+)")
 _BEFORE_GSP = ("maxwell", "pascal", "volta")
 _OPEN_ONLY = ("blackwell", "rubin")
-# NVIDIA, Unix graphics feature deprecation schedule: the last branch that knows a generation.
+# NVIDIA, Unix graphics feature deprecation schedule: the last branch that supports a generation.
 _LAST_BRANCH = {"maxwell": 580, "pascal": 580, "volta": 580}
 
 
 def driver_flavours(gpu: dict[str, Any]) -> list[str]:
-    """Which kernel modules NVIDIA supports on a GPU: the open ones need a GSP (Turing), and Blackwell and later, like
-    Grace Hopper, need the open ones.
+    """The kernel modules that NVIDIA supports on a GPU.
+
+    The open ones need a GSP (Turing and later); Grace Hopper, Blackwell and later need the open ones.
     """
     if gpu["generation"] in _BEFORE_GSP:
         return ["proprietary"]
@@ -42,22 +43,22 @@ def is_grace_hopper(gpu: dict[str, Any]) -> bool:
 
 
 def last_branch(gpu: dict[str, Any]) -> int | None:
-    """The last branch of the driver that knows the GPU's generation; None where the current ones do."""
+    """The last driver branch that supports the GPU's generation; None if current ones do."""
     return _LAST_BRANCH.get(gpu["generation"]) if gpu["vendor"] == "10de" else None
 
 
 def driver_branch(nvidia: dict[str, Any]) -> dict[str, Any]:
-    """A reading of the loaded driver's branch: 580 of 580.95.05."""
+    """A reading of the loaded driver's branch: 580 for 580.95.05."""
     version = nvidia["driver_version"]
     number = re.match(r"(\d{3,4})\.", value(version) or "")
     return known(int(number[1])) if number else version if version["status"] != "ok" else lost("unparsable")
 
 
 def missing_nodes(facts: dict[str, Any]) -> list[dict[str, Any]]:
-    """Device nodes that containers are given but the host has not: `{path, containers, running}`.
+    """Device nodes that containers are given but that the host lacks: `{path, containers, running}`.
 
-    A container does not start without a node that is not optional. One that computes needs /dev/nvidia-uvm too, and
-    cannot load the module that makes it.
+    A container does not start without a node that is not optional. CUDA in a container also needs /dev/nvidia-uvm, and
+    a container cannot load the module that creates it.
     """
     there = {node["path"] for node in value(facts["nvidia"]["nodes"]) or [] if node["type"] == "c"}
     wanted: dict[str, list[dict]] = {}
@@ -73,12 +74,12 @@ def missing_nodes(facts: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def library_mismatch(nvidia: dict[str, Any]) -> str | None:
-    """The versions in words where the loaded driver and user space differ: all that is started now fails."""
+    """The versions in words if loaded driver and user space differ: programs that start now fail."""
     loaded = value(nvidia["driver_version"])
     found = recorded(lambda: _other_libraries(nvidia, loaded))
     if loaded is not None and not isinstance(found, Gap) and found:
         return f"the loaded driver is {loaded}, {' and '.join(found)}"
-    # The library may lie where nobody looks for it: nvidia-smi found one and says the same.
+    # The library may be in an unusual place: nvidia-smi found one and reports the mismatch.
     message = nvidia["smi"]["reason"] or ""
     if _MISMATCH in message:
         return f"the loaded driver is {loaded or 'another'}, nvidia-smi reports: {message}"
@@ -97,7 +98,7 @@ def _other_libraries(nvidia: dict[str, Any], loaded: str | None) -> list[str]:
 
 
 def hung(nvidia: dict[str, Any], bdf: str | None = None) -> str | None:
-    """Why one GPU, or without `bdf` the driver of all, is left alone: it hung while it was measured in this boot."""
+    """Why one GPU (without `bdf`: any) is not touched: it hung during a measurement in this boot."""
     for mark in value(nvidia["hung"]) or []:
         if bdf in (None, mark["bdf"]):
             return (f"{mark['bdf']} hung at {mark['since']} during a measurement (run {mark['run_id']}, "
@@ -106,10 +107,10 @@ def hung(nvidia: dict[str, Any], bdf: str | None = None) -> str | None:
 
 
 def peermem(facts: dict[str, Any], gpus: list[dict[str, Any]]) -> dict[str, str]:
-    """Whether nvidia_peermem is of use here: not_needed, loaded, missing or blocked, with the reason.
+    """The state of nvidia_peermem: not_needed, loaded, missing or blocked, with the reason.
 
-    kernel-open/nvidia-peermem/nvidia-peermem.c: built on a kernel without ib_register_peer_memory_client the module
-    is a stub whose init returns -EINVAL and logs nothing, so loading it is not tried where it cannot work.
+    kernel-open/nvidia-peermem/nvidia-peermem.c: built on a kernel without ib_register_peer_memory_client, the module
+    is a stub whose init returns -EINVAL and logs nothing, so it is not loaded where it cannot work.
     """
     nvidia = facts["nvidia"]
     devices = [device["name"] for device in facts["rdma"]["devices"] if not manages_nvswitches(device, facts, gpus)]

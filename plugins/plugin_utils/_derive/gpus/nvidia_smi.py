@@ -2,14 +2,14 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What follows from nvidia-smi's answer about one GPU: what slows it, what is wrong with its memory, what waits."""
+"""Values derived from nvidia-smi's output for one GPU: slowdowns, memory errors, pending changes."""
 from __future__ import annotations
 
 from typing import Any
 
 from ..not_recorded import recorded, settle, whole
 
-# nvmlClocksEventReason* of nvml.h. A cap at the power limit and idle clocks are the normal work of a GPU.
+# nvmlClocksEventReason* of nvml.h. The power cap and idle clocks are normal operation.
 _SLOWDOWNS = {
     "hw_thermal_slowdown": "thermal: the hardware halves the clocks or more",
     "hw_power_brake_slowdown": "power brake: requested by a power supply or the chassis",
@@ -22,7 +22,8 @@ _REPAIRS = {"channel": "the repair of a memory channel is pending until a reset"
 
 
 def smi_facts(gpu: dict[str, Any], smi: dict[str, Any], idle: bool | None) -> dict[str, Any]:
-    """The derived values of one GPU that come from nvidia-smi; None where it did not answer or has no such thing."""
+    """The derived values of one GPU that come from nvidia-smi; None if it did not answer or the GPU lacks the feature.
+    """
     answer = recorded(lambda: _answer(gpu["bdf"], smi))
     seen = recorded(lambda: answer["value"])
     slowdowns = recorded(lambda: seen and _slowdowns(seen["clock_reasons"], whole(idle)))
@@ -37,7 +38,7 @@ def smi_facts(gpu: dict[str, Any], smi: dict[str, Any], idle: bool | None) -> di
 
 
 def _answer(bdf: str, smi: dict[str, Any]) -> dict[str, Any]:
-    """A reading whose status, where it is not ok, is the reason in words."""
+    """A reading; if it is not ok, its status is the reason in words."""
     seen = next((one for one in smi["gpus"] if one["bdf"] == bdf), None)
     if seen is not None:
         return {"status": "ok", "value": seen}
@@ -47,9 +48,9 @@ def _answer(bdf: str, smi: dict[str, Any]) -> dict[str, Any]:
 
 
 def _slowdowns(reasons: list[str] | None, idle: bool | None) -> list[str] | None:
-    """Reasons of slow clocks that are no normal work, by name.
+    """The names of abnormal reasons for reduced clocks.
 
-    hw_slowdown sums up the two that are more precise; alone it counts only under load, for old GPUs set it at rest.
+    hw_slowdown combines two more specific reasons; alone it counts only under load, because old GPUs set it when idle.
     """
     if reasons is None:
         return None
@@ -80,5 +81,5 @@ def _pending_modes(seen: dict[str, Any]) -> list[str] | None:
 
 
 def _recovery(seen: dict[str, Any]) -> str | None:
-    """What the driver asks for, `None` (a word of nvidia-smi) where nothing is wrong."""
+    """The recovery action that the driver asks for; the string `None` (nvidia-smi's) if nothing is wrong."""
     return seen["trouble"] or seen["recovery_action"]

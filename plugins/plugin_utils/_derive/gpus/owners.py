@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Whose a GPU is: this host's, a guest's, or that of nobody yet."""
+"""The owner of a GPU: this host, a guest, or none yet."""
 from __future__ import annotations
 
 from collections.abc import Iterable
@@ -14,14 +14,16 @@ from ..reading import value
 
 
 def is_for_host(gpu: dict[str, Any]) -> bool:
-    """Whether the host and its containers may compute on the GPU; one that is gone or asleep is theirs all the same."""
+    """Whether the GPU belongs to the host and its containers; one that is gone or asleep still does."""
     return (not is_held_for_others(gpu["driver"]) and gpu["state"] != "passed_through"
             and not _claims(gpu))
 
 
 def _claims(gpu: dict[str, Any]) -> list | None:
-    """The VMs that name the GPU. Where a recording does not have their configurations, a GPU with the driver of its
-    vendor is the host's for now, whoever may name it. Raises NotRecorded for any other."""
+    """The VMs that name the GPU.
+
+    If a recording lacks the VM configurations, a GPU bound to its vendor's driver counts as the host's; for any other
+    this raises NotRecorded."""
     try:
         return value(gpu["claimed_by"])
     except NotRecorded:
@@ -31,12 +33,13 @@ def _claims(gpu: dict[str, Any]) -> list | None:
 
 
 def serves(gpu: dict[str, Any]) -> bool:
-    """Whether this host and its containers have the GPU; a virtual function is a share of one and no GPU more."""
+    """Whether the GPU serves this host and its containers; a virtual function is a share of a GPU and does not count.
+    """
     return is_for_host(gpu) and not gpu["virtual_function"]
 
 
 def left_alone(gpu: dict[str, Any]) -> str | None:
-    """Why a GPU's registers are not this host's to judge or to change; None where they are."""
+    """Why a GPU's registers must not be checked or changed from this host; None if they may be."""
     if gpu["state"] == "asleep":
         return "the GPU is suspended, and reading its registers would wake it"
     claims = _claims(gpu)
@@ -52,8 +55,8 @@ def left_alone(gpu: dict[str, Any]) -> str | None:
 
 
 def spare(gpu: dict[str, Any], gpus: Iterable[dict[str, Any]]) -> str | None:
-    """Why nothing is wrong with a GPU without a driver: the host gives away all its GPUs of this vendor, and this one
-    waits for a guest. None for any other GPU."""
+    """Why it is no fault that a GPU has no driver: the host assigns its GPUs of this vendor to guests, and this one is
+    spare. None for any other GPU."""
     others = [other for other in gpus if other["vendor"] == gpu["vendor"] and other["bdf"] != gpu["bdf"]
               and not other["virtual_function"]]
     given = [other for other in others if not is_for_host(other)]
@@ -65,8 +68,8 @@ def spare(gpu: dict[str, Any], gpus: Iterable[dict[str, Any]]) -> str | None:
 
 
 def write_obstacle(gpu: dict[str, Any], unusable: str | None) -> str | None:
-    """Why no register of the GPU is written although the host may judge it: it is not with the driver of its vendor,
-    or did not start."""
+    """Why no register of the GPU is written although it is checked: it is not bound to its vendor's driver, or did not
+    start."""
     if unusable is not None:
         return f"the GPU is not usable: it is {unusable.partition(';')[0]}"
     return why_not_driven(gpu["vendor"], gpu["driver"])

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Which VMs of this node name a GPU, as far as that can be told, and which of them start by themselves.
+"""Which VMs of this node name a GPU, and which of them start at boot.
 
-Two VMs may name one GPU as long as one of them runs: the second one does not start (qemu-server, PVE/QemuServer/PCI.pm,
-reserve_pci_usage()). A mediated device is a share of a GPU, a mapping with several devices gives one that is free.
+Two VMs may name the same GPU, but only one can run: the second does not start (qemu-server, PVE/QemuServer/PCI.pm,
+reserve_pci_usage()). A mediated device is a share of a GPU; a mapping with several devices gives a free one.
 """
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from .ha import managed
 
 
 def claims(gpu: dict[str, Any], facts: dict[str, Any]) -> dict[str, Any]:
-    """`{claims, rivals}`: readings of who names the GPU, and of the VMs that take it whole: `[{vm, key, starts}]`.
+    """`{claims, rivals}`: readings of the VMs that name the GPU and of those that take all of it:
+    `[{vm, key, starts}]`.
 
-    Where they are not ok, `why` names the VM whose devices cannot be told.
+    If they are not ok, `why` names the VM whose devices are not known.
     """
     vms, claimed = value(facts["guests"]["vms"]), gpu["claimed_by"]
     if vms is None:
@@ -36,7 +37,7 @@ def claims(gpu: dict[str, Any], facts: dict[str, Any]) -> dict[str, Any]:
 
 
 def untold_devices(vm: dict[str, Any]) -> str | None:
-    """The sentence about a device of a VM that cannot be told; None where all can."""
+    """A sentence about a VM's device that could not be determined; None if all could."""
     named = next((named for named in vm["hostpci"] if named["bdfs"] is None), None)
     return None if named is None else _untold(vm["id"], named)
 

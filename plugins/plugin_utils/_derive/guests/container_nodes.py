@@ -4,8 +4,8 @@
 # Private to this collection: it may change at any time.
 """Device nodes inside running containers, compared with those of the host.
 
-A node is opened by its numbers. One that was made in another boot leads to whichever driver has its major now, or to
-none; a mount with create=file leaves a plain file where the host had no node when the container started.
+A node is opened by its numbers. One created in another boot leads to the driver that has its major now, or to none; a
+mount with create=file leaves a plain file if the host had no node when the container started.
 """
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .containers import CONTROL, UVM
 _GPU = re.compile(r"/dev/nvidia\d+")
 _JUDGED = re.compile(r"/dev/(nvidia.+|kfd)")
 _KFD = "/dev/kfd"
-# The name under which a driver has its major in /proc/devices, by the path of the node (nv-chardev-numbers.h, uvm.c).
+# Names of the drivers' majors in /proc/devices, by path of the node (nv-chardev-numbers.h, uvm.c).
 _OWNERS = ((re.compile(r"/dev/nvidia-uvm.*"), "nvidia-uvm"), (re.compile(r"/dev/nvidia-caps/.+"), "nvidia-caps"),
            (re.compile(r"/dev/nvidia(\d+|ctl|-modeset)"), "nvidia"))
 
@@ -58,7 +58,7 @@ def _judge(entry: Mapping[str, Any], devices: list[dict[str, Any]], host: _Host,
 
 
 def _difference(node: Mapping[str, Any], source: Mapping[str, Any] | None, host: _Host) -> str | None:
-    """What is wrong with one node inside, None where it is a node of the host."""
+    """What is wrong with a node inside the container, None if it matches the host's."""
     path = node["path"]
     if node["type"] == "file":
         return f"{path} is a regular file in it, not a device node"
@@ -71,7 +71,7 @@ def _difference(node: Mapping[str, Any], source: Mapping[str, Any] | None, host:
 
 
 def _without_twin(node: Mapping[str, Any], host: _Host) -> str | None:
-    """The host has no such node: then the major is that of the driver, or the node is of another boot."""
+    """What is wrong with a node that the host lacks: unless it has the driver's major, it is from another boot."""
     owner = next((name for pattern, name in _OWNERS if pattern.fullmatch(node["path"])), None)
     if owner is None or host.majors.get(owner) == node["major"]:
         return None
@@ -80,13 +80,13 @@ def _without_twin(node: Mapping[str, Any], host: _Host) -> str | None:
 
 
 def _is_other_gpu(node: Mapping[str, Any], host: _Host) -> bool:
-    """A container may have GPU 3 of the host as its /dev/nvidia0."""
+    """Whether the node is another GPU of the host: a container may have GPU 3 as its /dev/nvidia0."""
     return _GPU.fullmatch(node["path"]) is not None and any(
         _numbers(node) == _numbers(one) for path, one in host.nodes.items() if _GPU.fullmatch(path))
 
 
 def _loses_compute(wrong: set[str], inside: set[str]) -> bool:
-    """Without nvidiactl, nvidia-uvm or any GPU CUDA does not start; /dev/kfd is all that ROCm has."""
+    """Whether compute fails: CUDA needs nvidiactl, nvidia-uvm and a GPU; ROCm needs /dev/kfd."""
     if wrong & {CONTROL, UVM, _KFD}:
         return True
     gpus = {path for path in wrong | inside if _GPU.fullmatch(path)}

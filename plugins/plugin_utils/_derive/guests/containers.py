@@ -2,9 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What holds of a container's device rules and library mounts, now and after the next boot.
+"""Whether a container's device rules and library mounts work, now and after the next boot.
 
-A node is opened by its numbers: whether a rule allows them is asked of what the nodes have now. Sources:
+A node is opened by its numbers, so rules are checked against the nodes' current numbers. Sources:
 Documentation/admin-guide/cgroup-v2.rst (device controller); include/linux/fs.h, CHRDEV_MAJOR_DYN_*; pve-container,
 src/PVE/LXC.pm: update_lxc_config(), which looks devN up at each start; lxc, src/lxc/cgroups/cgroup2_devices.c.
 """
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from ..reading import value
 
-# Majors that the kernel hands out in the order in which drivers ask. 195 is NVIDIA's own and no such number.
+# Majors that the kernel allocates in the order in which drivers load. 195 is NVIDIA's own and fixed.
 DYNAMIC_MAJORS = frozenset((*range(234, 255), *range(384, 512)))
 UVM, CONTROL = "/dev/nvidia-uvm", "/dev/nvidiactl"
 _CONTROL_NUMBERS = (195, 255)       # nv-chardev-numbers.h
@@ -27,7 +27,7 @@ _NVIDIA = re.compile(r"/dev/nvidia(\d+|ctl|-modeset|-uvm|-uvm-tools|-caps/.+)")
 
 
 class Host(NamedTuple):
-    """What of the host decides about its containers."""
+    """The host's facts that its containers depend on."""
 
     nodes: dict[str, dict]          # by path
     uvm_major: int | None
@@ -42,15 +42,15 @@ def of_host(facts: Mapping[str, Any]) -> Host:
 
 
 def judge_devices(container: dict[str, Any], host: Host) -> dict[str, Any]:
-    """The keys of `gpu_containers` that are about devices and libraries; schemas/facts/derived.json explains them."""
+    """The device and library keys of `gpu_containers`; schemas/facts/derived.json explains them."""
     blocked = _blocked(container, host)
     unowned, foreign, moved = _stale(container, host)
-    # Without a GPU, nvidiactl or nvidia-uvm CUDA fails. The others serve displays, profilers and MIG: they are told
-    # along, and alone they are no reason for alarm.
+    # Without a GPU, nvidiactl or nvidia-uvm CUDA fails. The other nodes serve displays, profilers and MIG: they are
+    # listed as well, but alone they are no failure.
     lost = any(_GPU.fullmatch(path) or path in (UVM, CONTROL) for path in blocked)
     return {
         "blocked": list(blocked.values()) if lost else [],
-        # A major of another driver of GPUs is only told where a node is out of reach: it was meant for that one.
+        # A major of another GPU driver is only listed if a node is blocked: the rule was meant for that node.
         "stale": unowned + foreign + (moved if lost else []), "foreign": bool(foreign),
         "overbroad": _overbroad(container),
         "libraries": [f"{_name(library)} is of version {library['version']}" for library in container["libraries"]
@@ -60,7 +60,7 @@ def judge_devices(container: dict[str, Any], host: Host) -> dict[str, Any]:
 
 
 def reboot_risks(container: dict[str, Any], host: Host, by_itself: bool) -> list[str]:
-    """What another kernel, another driver or just the next boot would break; `by_itself`: it starts with the host."""
+    """What another kernel or driver, or just the next boot, would break; `by_itself`: it starts with the host."""
     risks = [f"{rule['value']} is {', '.join(rule['owners'])} only until the next boot" for rule in container["allow"]
              if _counts_on(container, rule, host)]
     risks += [f"{_name(library)} will be missing after a driver update"
@@ -72,25 +72,25 @@ def reboot_risks(container: dict[str, Any], host: Host, by_itself: bool) -> list
 
 
 def computes(container: dict[str, Any]) -> bool:
-    """Whether it is given a GPU of NVIDIA's driver, which CUDA cannot use without /dev/nvidia-uvm."""
+    """Whether it is given a GPU of NVIDIA's driver, so that CUDA needs /dev/nvidia-uvm."""
     return any(_GPU.fullmatch(path) for path in container["gpu_devices"])
 
 
 def passed_on(container: Mapping[str, Any]) -> list[str]:
-    """The paths that devN hands to it, without which it does not start."""
+    """The paths passed by devN; the container does not start without them."""
     return [device["path"] for device in container["devices"] if _is_passed_on(device)]
 
 
 def rules_counted_on(container: Mapping[str, Any], facts: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Its rules by a number that the kernel hands out, through which alone it has a node."""
+    """Its rules by a dynamic major that alone give it access to a node."""
     host = of_host(facts)
     return [rule for rule in container["allow"] if _counts_on(container, rule, host)]
 
 
-# -- may it open what it is given ------------------------------------------------------------------------------------
+# -- access to the given nodes ---------------------------------------------------------------------------------------
 
 def _blocked(container: dict[str, Any], host: Host) -> dict[str, str]:
-    """A sentence for each node, by its path, that the container needs and may not open."""
+    """A sentence for each node, by path, that the container needs but may not open."""
     if container["hook"] or container["allows_everything"]:
         return {}
     by_number = _passed_on(container, host)
@@ -110,7 +110,7 @@ def _blocked(container: dict[str, Any], host: Host) -> dict[str, str]:
 
 
 def _not_given(container: dict[str, Any], host: Host, by_number: set[tuple]) -> list[str]:
-    """Of the nodes that CUDA needs beside the GPU's: those it has by no path and cannot make, or not open, itself."""
+    """The nodes that CUDA needs besides the GPU's which the container is not given and cannot create or open."""
     paths = {device["path"] for device in container["devices"]}
     wanted = [(CONTROL, _CONTROL_NUMBERS), (UVM, (host.uvm_major, 0))]
     return [path for path, (major, minor) in wanted if major is not None and path not in paths and "/dev" not in paths
@@ -133,7 +133,7 @@ def _is_passed_on(device: dict[str, Any]) -> bool:
 
 
 def _passed_on(container: Mapping[str, Any], host: Host) -> set[tuple]:
-    """The numbers that devN allows: those which the nodes had when the container was started."""
+    """The numbers that devN allows: those the nodes had when the container was started."""
     return {_numbers(host.nodes[device["path"]]) for device in container["devices"]
             if _is_passed_on(device) and device["writable"] and device["path"] in host.nodes}
 
@@ -142,11 +142,11 @@ def _numbers(node: dict[str, Any]) -> tuple[str, int, int]:
     return node["type"], node["major"], node["minor"]
 
 
-# -- rules that say something else than was meant ----------------------------------------------------------------------
+# -- rules with a wrong number -----------------------------------------------------------------------------------------
 
 def _stale(container: dict[str, Any], host: Host) -> tuple[list[str], list[str], list[str]]:
-    """Rules of which the container is given nothing: by a number that nobody has, that a driver of something else has,
-    and that another driver of GPUs has."""
+    """Rules that give the container nothing: by a major without a driver, of an unrelated driver, and of another GPU
+    driver."""
     given = {node["major"] for device in container["devices"] for node in _nodes_at(device["path"], host)}
     unowned, foreign, moved = [], [], []
     for rule in container["allow"]:
@@ -183,7 +183,7 @@ def _overbroad(container: dict[str, Any]) -> list[str]:
 # -- the next boot ----------------------------------------------------------------------------------------------------
 
 def _counts_on(container: Mapping[str, Any], rule: dict[str, Any], host: Host) -> bool:
-    """Whether the container has a node by this number alone, and the number is one that the kernel reassigns."""
+    """Whether only this rule gives access to a node, and its major is one that the kernel reassigns."""
     if rule.get("path") or rule["kind"] != "c" or rule["major"] not in DYNAMIC_MAJORS:
         return False        # a path is looked up at each start
     if not (_of_gpus(rule["owners"]) and _opens(rule)):
@@ -195,7 +195,7 @@ def _counts_on(container: Mapping[str, Any], rule: dict[str, Any], host: Host) -
 
 
 def _late_node(container: dict[str, Any], host: Host, by_itself: bool) -> list[str]:
-    """The node of nvidia_uvm has to be there before the container is started."""
+    """Why nvidia_uvm's node may not exist yet when the container starts; empty if it does."""
     if not host.node_makers:
         return [f"nothing creates {UVM} at boot: no unit and no udev rule runs nvidia-modprobe"]
     if by_itself and not any(maker["ordered"] for maker in host.node_makers):
@@ -208,7 +208,7 @@ def _name(library: dict[str, Any]) -> str:
 
 
 def _device_line(container: dict[str, Any]) -> str | None:
-    """The command that gives it the same devices by devN; None where it has them so already."""
+    """The command that gives it the same devices by devN; None if it has them so already."""
     passed_on = {device["path"] for device in container["devices"] if _is_passed_on(device) and device["writable"]}
     paths = {path for path in (*container["gpu_devices"], *(device["path"] for device in container["devices"]))
              if _NVIDIA.fullmatch(path)}

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Which guests an instruction about the IOMMU, ACS or a reboot concerns."""
+"""The guests that are affected by an instruction about the IOMMU, ACS or a reboot."""
 from __future__ import annotations
 
 from typing import Any
@@ -11,9 +11,9 @@ from ..reading import value
 
 
 def isolated_guests(guests: dict[str, Any], gpus: list[dict]) -> list[str] | None:
-    """The guests that are kept apart from the rest by ACS and an IOMMU, because a PCI device is theirs.
+    """The guests that are isolated by ACS and an IOMMU because they are given a PCI device.
 
-    A VM that is stopped counts: its device is handed out at its next start. None where the VMs cannot be read.
+    A stopped VM counts: it gets its device at the next start. None if the VMs cannot be read.
     """
     vms = value(guests["vms"])
     if vms is None:
@@ -24,8 +24,8 @@ def isolated_guests(guests: dict[str, Any], gpus: list[dict]) -> list[str] | Non
 
 
 def stopped_by_reboot(guests: dict[str, Any], given: list[dict[str, Any]]) -> str:
-    """Who stops when the host restarts, and which containers may come up without their GPUs: sentences without the
-    last full stop. `given` are the containers that are given GPUs, as derived."""
+    """Which guests a restart of the host stops, and which containers may come up without their GPUs: sentences without
+    the last full stop. `given` are the containers that are given GPUs, as derived."""
     containers, vms = value(guests["containers"]), value(guests["vms"])
     if containers is None or vms is None:
         return "The guests that a reboot stops are not known: their configuration could not be read"

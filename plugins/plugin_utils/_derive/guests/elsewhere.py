@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Whether another node of the cluster has the CPUs and NUMA nodes that a VM is bound to.
+"""Whether another cluster node has the CPUs and NUMA nodes that a VM is bound to.
 
-qemu-server dies for a host node that does not exist (PVE/QemuServer/Memory.pm, print_numa_hostnodes()); memory that is
-bound to one (MPOL_BIND) comes from no other.
+qemu-server fails for a host node that does not exist (PVE/QemuServer/Memory.pm, print_numa_hostnodes()); memory bound
+to a node (MPOL_BIND) comes from no other.
 """
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from ..reading import value
 
 
 def place_on(configured: Mapping[str, Any], peer: Mapping[str, Any]) -> list[str]:
-    """Sentences about what a VM is bound to and the other node lacks. `configured`: of the facts `placement.guests`."""
+    """Sentences about what a VM is bound to but the other node lacks; `configured`: of the facts' `placement.guests`.
+    """
     there = {node["id"]: node for node in peer["numa"]["nodes"]}
     found = []
     cpus = set(parse_cpulist(value(configured["cpus"]) or ""))

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Guests of a Proxmox VE node that use its GPUs: which GPUs they get, where they run, and what of it does not hold."""
+"""Guests of a Proxmox VE node that use its GPUs: which GPUs they get, where they run, and what does not work."""
 from __future__ import annotations
 
 import re
@@ -21,7 +21,7 @@ _SHM_OF_A_GPU_MIB = 1024
 
 
 def gpu_containers(facts: dict[str, Any], gpus: list[dict[str, Any]], peers: ha.Peers) -> list[dict[str, Any]]:
-    """The containers that are given GPUs, by whatever path or rule; schemas/facts/derived.json explains the keys."""
+    """The containers that are given GPUs, by any path or rule; schemas/facts/derived.json explains the keys."""
     containers = value(facts["guests"]["containers"]) or []
     if not containers:
         return []
@@ -73,7 +73,7 @@ def _guest(guest: dict[str, Any], subject: str, gpus: list[dict[str, Any]]) -> d
 
 
 def _devices(vm: dict[str, Any]) -> dict[str, Any]:
-    """A reading of what keeps the VM from starting; where nothing does, a device that cannot be told still may."""
+    """A reading of what keeps the VM from starting; lost if nothing known does but a device is not known."""
     problems, untold = _problems(vm), untold_devices(vm)
     return lost("unparsable", untold) if untold and not problems else known(problems)
 
@@ -89,7 +89,6 @@ def _problems(vm: dict[str, Any]) -> list[str]:
 
 
 def size_mib(text: str | None) -> int | None:
-    """The size of a tmpfs in MiB; None for one that is not given, or in percent (Documentation/filesystems/tmpfs.rst).
-    """
+    """The size of a tmpfs in MiB; None if it is not given or is a percentage (Documentation/filesystems/tmpfs.rst)."""
     size = _SIZE.fullmatch(text or "")
     return None if size is None else (int(size[1]) << _SHIFTS[size[2].lower()]) // _MIB

@@ -2,9 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Guests that the cluster moves by itself: whether they would find their GPUs on the other nodes too.
+"""Guests that the HA manager may move: whether they would have their GPUs on the other nodes too.
 
-`peers` are the facts of other nodes of the cluster by their names, as their last audits have them. Sources:
+`peers` are the facts of other cluster nodes by name, from their last audits. Sources:
 `man ha-manager` (groups, rules of node affinity, states); Proxmox VE Administration Guide, Resource Mapping.
 """
 from __future__ import annotations
@@ -17,30 +17,30 @@ from ..reading import value
 from .containers import passed_on, rules_counted_on
 from .elsewhere import place_on
 
-# The manager neither starts nor moves what is in one of these.
+# The manager neither starts nor moves guests in these states.
 _LEFT_ALONE = ("ignored", "disabled")
 Peers = Mapping[str, Mapping[str, Any]]
 
 
 def managed(facts: Mapping[str, Any], subject: str) -> dict[str, Any] | None:
-    """`{state, nodes}` of a guest that the HA manager keeps, `nodes` being where else it may come to."""
+    """`{state, nodes}` of a guest managed by HA; `nodes` are the other nodes it may move to."""
     guests = facts["guests"]
     entry = next((entry for entry in value(guests["ha"]) or [] if entry["guest"] == subject), None)
     if entry is None or entry["state"] in _LEFT_ALONE:
         return None
-    # A group or a rule that is not strict is a preference: when its nodes fail, any other is taken.
+    # A group or rule that is not strict is a preference: if its nodes fail, any other is used.
     nodes = entry["nodes"] if entry["nodes"] is not None and entry["strict"] else guests["cluster_nodes"]
     return {"state": entry["state"], "nodes": [node for node in nodes if node != guests["node"]]}
 
 
 def container_elsewhere(container: Mapping[str, Any], facts: Mapping[str, Any], nodes: list[str],
                         peers: Peers) -> dict[str, Any]:
-    """What would not hold for a container on other nodes, as a reading."""
+    """What would not work for a container on other nodes, as a reading."""
     return _answer(nodes, peers, lambda node: _container_on(container, facts, peers[node]))
 
 
 def vm_elsewhere(vm: Mapping[str, Any], facts: Mapping[str, Any], nodes: list[str], peers: Peers) -> dict[str, Any]:
-    """The same for a VM. A mapping is known for all of the cluster, an address is one of each node's own."""
+    """The same for a VM. A mapping covers the whole cluster; an address means a different device on each node."""
     by_mapping = {mapping["name"]: mapping["nodes"] for mapping in facts["guests"]["mappings"]}
     mapped = [named for named in vm["hostpci"] if named["mapping"]]
     found = [f"{node}: {named['key']}: the mapping {named['mapping']} has no device there" for node in nodes
@@ -56,7 +56,7 @@ def vm_elsewhere(vm: Mapping[str, Any], facts: Mapping[str, Any], nodes: list[st
 
 
 def _answer(nodes: list[str], peers: Peers, judge: Any) -> dict[str, Any]:
-    """Problems by node; unreadable where there are none and a node was not audited."""
+    """A reading of problems by node; unreadable if there are none but a node was not audited."""
     found = [f"{node}: {problem}" for node in nodes if node in peers for problem in judge(node)]
     unseen = [node for node in nodes if node not in peers]
     if unseen and not found:
@@ -80,7 +80,7 @@ def _container_on(container: Mapping[str, Any], facts: Mapping[str, Any], peer: 
 
 
 def _vm_on(vm: Mapping[str, Any], facts: Mapping[str, Any], peer: Mapping[str, Any]) -> list[str]:
-    """A VM that names addresses gets whatever lies there on the other node."""
+    """The problems of a VM on another node: named by address, it gets whatever device is there."""
     there = {gpu["bdf"]: _model(gpu) for gpu in peer["gpus"]}
     named_here = [(named["key"], gpu) for named in vm["hostpci"] if named["mapping"] is None for gpu in facts["gpus"]
                   if any(covers(bdf, gpu["bdf"]) for bdf in named["bdfs"] or [])]

@@ -2,12 +2,12 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""How redirection by ACS is taken off ports: a command for this boot, and a kernel parameter where one does it whole.
+"""How to disable ACS redirection on ports: a command for this boot, and a kernel parameter if one covers it.
 
-pci=disable_acs_redir= is in kernels from 4.19 on, pci=config_acs= from 6.11 on; both take devices separated by
-semicolons. Kernels from 6.11 on read neither right (commit 47c8846a49ba) until "PCI/ACS: Fix 'pci=config_acs='
-parameter" (6.15, and 6.12.23, 6.13.11, 6.14.2). Flags are one digit a bit, the lowest last: `00xx` clears completion
-and request redirect and leaves translation blocking and source validation (admin-guide/kernel-parameters.txt).
+pci=disable_acs_redir= exists since kernel 4.19, pci=config_acs= since 6.11; both take devices separated by semicolons.
+Kernels from 6.11 on parse both wrongly (commit 47c8846a49ba) until "PCI/ACS: Fix 'pci=config_acs=' parameter" (6.15,
+and 6.12.23, 6.13.11, 6.14.2). Flags are one digit per bit, the lowest last: `00xx` clears completion and request
+redirect and leaves translation blocking and source validation unchanged (admin-guide/kernel-parameters.txt).
 """
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _FIRST = (4, 19)
 
 
 def clear_redirection(ports: list[str], release: str | None, loader: str | None, edit: str) -> str | None:
-    """The instruction in words, None without a port; `edit` says how this host's kernel command line is changed.
+    """The instruction in words, None without ports; `edit` says how to change this host's kernel command line.
 
     `release` is the kernel that starts next.
     """

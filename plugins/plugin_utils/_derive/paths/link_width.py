@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The lanes of a GPU's link: how many it shows, how many both ends have, and how sure it is that some are missing.
+"""The lanes of a GPU's link: current width, what both ends support, and how certain it is that lanes are missing.
 
-A GPU at rest may save lanes as it saves speed (NVIDIA, nvidia-smi manual: PCIe Generation and Link Width may be reduced
-when the GPU is not in use), so that a narrow link means more under load, or where every one of several looks shows it.
+An idle GPU may reduce lanes as well as speed (NVIDIA, nvidia-smi manual: PCIe Generation and Link Width may be reduced
+when the GPU is not in use), so a narrow link is certain only under load, or if each of several samples shows it.
 """
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WIDTH_FACTS = ("seen_width", "width_sure", "width_ends", "width_seen_how")
 def width_facts(gpu: dict[str, Any], above: list[dict], idle: bool | None, load: str | None) -> dict[str, Any]:
     """`{seen_width, width_sure, width_ends, width_seen_how}`; `above` are the ports above the GPU, the nearest first.
 
-    Under load the fewest lanes of all looks count, else the most: a link that has reached a width can do it.
+    Under load the narrowest of all samples counts, else the widest: a link that has reached a width supports it.
     """
     own, samples = _link(gpu), gpu["link_samples"]
     if own is None:

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""`derived.nic_paths`: how RDMA devices reach the memory of GPUs below the same switch, and what stands in the way.
+"""`derived.nic_paths`: how RDMA devices reach the memory of GPUs below the same switch, and the obstacles.
 
-What passes between a network card and a GPU goes over PCI Express also where NVLink joins the GPUs, and where they are
-in MIG mode. Pairs without a common port meet in the root complex whatever is set, so they are not among these.
+Transfers between a network card and a GPU use PCI Express even if the GPUs have NVLink or are in MIG mode. Pairs
+without a common port go through the root complex whatever the settings, so they are left out.
 """
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .translation import translates, translation_is_wanted
 
 
 def nic_paths(facts: dict[str, Any], gpus: list[dict[str, Any]]) -> dict[str, Any]:
-    """The pairs, the ports between them that redirect, and what happens to their transfers at worst."""
+    """The pairs, the redirecting ports between them, and the worst outcome for their transfers."""
     ports = {port["bdf"]: port for port in facts["ports"]}
     wanted = translation_is_wanted(facts)
     pairs = [_pair(gpu, nic, ports, wanted) for gpu in gpus if _is_reached(gpu) for nic in _nics(facts)
@@ -39,10 +39,10 @@ def _is_reached(gpu: dict[str, Any]) -> bool:
 
 
 def _nics(facts: dict[str, Any]) -> list[dict[str, Any]]:
-    """RDMA devices of this host with hardware of their own; virtual functions are made for guests."""
+    """Physical RDMA devices of this host; virtual functions are meant for guests."""
     given = [bdf for vm in value(facts["guests"]["vms"]) or [] for named in vm["hostpci"]
              for bdf in named["bdfs"] or []]
-    # Facts that an earlier release saved do not say what is above an RDMA device.
+    # Facts saved by an earlier release lack the ports above an RDMA device.
     return [device for device in facts["rdma"]["devices"] if device.get("above")
             and not device["virtual_function"] and not any(covers(bdf, device["bdf"]) for bdf in given)]
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""How the NVIDIA GPUs of a host reach each other, and what stands in the way of peer-to-peer transfers."""
+"""How the NVIDIA GPUs of a host reach each other, and obstacles to peer-to-peer transfers."""
 from __future__ import annotations
 
 import re
@@ -15,16 +15,16 @@ from ..reading import value
 from .pcie import redirects
 from .translation import translates, translation_is_wanted
 
-# Boards whose GPUs are joined by NVLink and switches of it: SXM modules and what succeeded them. The cards of the same
-# generations are called PCIe or NVL. On boards of the Blackwell generation the switches are no PCI devices.
+# Boards whose GPUs are connected by NVLink and NVSwitches: SXM modules and their successors. Cards of the same
+# generations are called PCIe or NVL. On Blackwell boards the switches are not PCI devices.
 _ON_A_BOARD = re.compile(r"\b(?:SXM\d?|HBM3e?|GH200|H200|H20|G?B[23]00)\b(?!.*\b(?:NVL|PCIe)\b)")
 
 
 def peer_to_peer(gpus: list[dict], facts: dict[str, Any]) -> dict[str, Any]:
-    """`gpus` are those that the nvidia driver of this host serves, `facts` those of that host.
+    """The peer-to-peer paths between `gpus`, those that this host's nvidia driver serves.
 
-    A pair is at risk where the IOMMU translates the addresses of either GPU *and* a port between the two redirects:
-    then transfers go through the IOMMU and may hang. None where a port's ACS or a group's type could not be read.
+    A pair is at risk if the IOMMU translates the addresses of either GPU *and* a port between the two redirects: then
+    transfers go through the IOMMU and may hang. None if a port's ACS or a group's type could not be read.
     """
     ports, known = {port["bdf"]: port for port in facts["ports"]}, places(facts)
     wanted = translation_is_wanted(facts)
@@ -42,7 +42,7 @@ def peer_to_peer(gpus: list[dict], facts: dict[str, Any]) -> dict[str, Any]:
 
 
 def worst(translated: bool | None, at_risk: bool | None, detour: bool | None) -> str | None:
-    """What happens to a transfer between two devices; None where a missing answer could make it worse."""
+    """The outcome for a transfer between two devices; None if an unknown value could make it worse."""
     if at_risk:
         return "translated and redirected"
     if at_risk is None or translated is None:
@@ -67,8 +67,8 @@ def _pair(one: dict, other: dict, ports: dict[str, dict], known: Places, transla
 
 
 def _follows(related: str, redirected: bool | None, translated: bool | None, at_risk: bool | None) -> str:
-    """What becomes of a transfer between the two. Redirection without translation costs only those who share a switch:
-    transfers of the others go up to the root anyway."""
+    """The outcome for a transfer between two GPUs. Redirection without translation slows only pairs that share a
+    switch: other transfers go through the root anyway."""
     if at_risk:
         return "may_hang"
     if at_risk is None or translated is None:
@@ -102,7 +102,7 @@ def _bus(bdf: str) -> str:
 
 
 def any_of(answers: Iterable[bool | None]) -> bool | None:
-    """Three-valued or: None where the unknown ones decide."""
+    """Three-valued or: None if the unknown ones decide."""
     answers = list(answers)
     return True if True in answers else None if None in answers else False
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What the path of a GPU up to its root port allows, and which port on it decides."""
+"""The PCIe path of a GPU up to its root port: what it supports and which port limits it."""
 from __future__ import annotations
 
 from typing import Any, Callable, NamedTuple
@@ -13,17 +13,17 @@ from .aer import AER_FACTS, aer_facts
 from .device_link import FOLLOWS_THE_SLOT, as_the_device_can, knows_its_best, reaches
 from .link_width import WIDTH_FACTS, width_facts
 
-# Payload bits a transferred bit carries, as PCIE_SPEED2MBS_ENC() in drivers/pci/pci.h.
+# Payload bits per transferred bit, as PCIE_SPEED2MBS_ENC() in drivers/pci/pci.h.
 _ENCODING = {2.5: 8 / 10, 5.0: 8 / 10, 8.0: 128 / 130, 16.0: 128 / 130, 32.0: 128 / 130, 64.0: 1.0}
 _SPEED_FACTS = ("speed_state", "seen_speed_gts", "speed_floor_gts", "speed_note")
 _NARROWEST_FACTS = ("gpu_gbps", "path_gbps", "bottleneck")
 SLOWEST_GTS = 2.5
-BUSY_PERCENT = 10           # below it, utilisation is a display or a monitoring tool
+BUSY_PERCENT = 10           # utilisation below it is a display or a monitoring tool
 FIRST_IDLE_PSTATE = 5       # P0 to P4 are used under load
 
 
 class Hop(NamedTuple):
-    """One PCIe link on the path: what both ends can do, and the end that can do less."""
+    """One PCIe link on the path: the speed and width that both ends support, and the end that supports less."""
 
     speed_gts: float
     width: int
@@ -35,7 +35,7 @@ class Hop(NamedTuple):
 
 
 def bandwidth(speed_gts: float, width: int) -> float:
-    """Gigabytes a second and direction that a link carries, packet headers included."""
+    """The bandwidth of a link in gigabytes per second and direction, packet headers included."""
     return round(speed_gts * _ENCODING.get(speed_gts, 1.0) * width / 8, 1)
 
 
@@ -43,15 +43,15 @@ def path_facts(gpu: dict[str, Any], ports: dict[str, dict], smi: dict[str, Any],
                one_moment: Callable[[], bool] = lambda: True) -> dict[str, Any]:
     """The derived values of one GPU that come from its registers and those of the ports above it.
 
-    `one_moment`: registers and nvidia-smi were asked at once. In reports of others nvidia-smi comes later and wakes the
-    GPU: its word on the load says nothing about the registers then.
+    `one_moment`: registers and nvidia-smi were read at the same time. In other tools' reports nvidia-smi runs later and
+    wakes the GPU, so the load it shows does not apply to the registers.
     """
     above = recorded(lambda: [ports[bdf] for bdf in gpu["path"] if bdf in ports])
     idle, load = _both(lambda: _load(gpu["bdf"], smi))
     idle_then, load_then = _both(lambda: (whole(idle), whole(load)) if one_moment() else (None, None))
     slot = recorded(lambda: _link(above[0]) if above else None)
     own = recorded(lambda: as_the_device_can(_link(gpu), gpu, smi))
-    if isinstance(own, Gap):        # what the slot allows decides, whatever more the device can do
+    if isinstance(own, Gap):        # the slot decides, even if the device can do more
         own_or_less = recorded(lambda: _link(gpu) if reaches(_link(gpu), slot) else whole(own))
     else:
         own_or_less = own
@@ -83,7 +83,7 @@ def _both(ask: Callable[[], tuple[Any, Any]]) -> tuple[Any, Any]:
 
 
 def _window(gpu: dict[str, Any]) -> int | None:
-    """Bytes that the BAR to its memory should have: the memory, or the largest supported size if it is not known."""
+    """The wanted size of the memory BAR in bytes: all memory, or the largest supported size if that is not known."""
     memory_mib = value(gpu["memory_mib"])
     if memory_mib is not None:
         return memory_mib << 20
@@ -91,7 +91,7 @@ def _window(gpu: dict[str, Any]) -> int | None:
 
 
 def redirects(port: dict[str, Any]) -> bool | None:
-    """Whether ACS sends peer-to-peer requests or completions of this port up to the root; None if unreadable."""
+    """Whether ACS redirects peer-to-peer requests or completions of this port to the root; None if unreadable."""
     if port["acs"]["status"] != "ok":
         return None
     control = port["acs"]["value"]
@@ -99,14 +99,14 @@ def redirects(port: dict[str, Any]) -> bool | None:
 
 
 def saves_power(device: dict[str, Any]) -> bool:
-    """Whether ASPM may put the link of a device to rest; False where its registers are unread."""
+    """Whether ASPM may put a device's link into a low-power state; False if its registers were not read."""
     registers = value(device["pcie"])
     link = registers and registers["link"]
     return bool(link) and link["aspm"] != "disabled"
 
 
 def _link(device: dict[str, Any]) -> dict[str, Any] | None:
-    """A device's link where both of its limits could be read."""
+    """A device's link if both of its limits could be read."""
     registers = value(device["pcie"])
     link = registers and registers["link"]
     return link if link and link["max_width"] and link["max_speed_gts"] else None
@@ -129,7 +129,7 @@ def _payload(above: list[dict]) -> dict[str, Any]:
 
 
 def _load(bdf: str, smi: dict[str, Any]) -> tuple[bool | None, str | None]:
-    """Whether the GPU idles, None where nvidia-smi cannot tell, and its words for it."""
+    """Whether the GPU is idle (None if nvidia-smi cannot tell), and the load in words."""
     seen = next((gpu for gpu in smi["gpus"] if gpu["bdf"] == bdf), None)
     if seen is None:
         return None, None
@@ -145,9 +145,9 @@ def _load(bdf: str, smi: dict[str, Any]) -> tuple[bool | None, str | None]:
 
 def _speed(own: dict | None, slot: dict | None, ends: Hop | None, idle: bool | None, load: str | None,
            samples: dict | None) -> dict[str, Any]:
-    """The least speed that the link must show now, and why: a link at rest may be at its lowest.
+    """The minimum speed that the link must show now, and why: an idle link may be at its lowest speed.
 
-    Of several looks the fastest counts, for a link that has reached a speed can do it; under load the slowest does.
+    Of several samples the fastest counts, because a link that has reached a speed supports it; under load the slowest.
     """
     if not ends:
         return _speed_is(None, None, None, None)
@@ -177,7 +177,7 @@ def _seen_speed(now: float | None, busy: bool, samples: dict | None) -> float | 
 
 
 def _looks(samples: dict | None) -> str:
-    """What several looks showed, as the end of a sentence."""
+    """What several samples showed, as the end of a sentence."""
     if not samples or samples["min_speed_gts"] is None:
         return ""
     return (f"; {samples['min_speed_gts']:g} to {samples['max_speed_gts']:g} GT/s in {samples['looks']} samples, with "
@@ -189,10 +189,10 @@ def _speed_is(state: str | None, seen: float | None, floor: float | None, note: 
 
 
 def _narrowest(gpu: dict[str, Any], own: dict | None, above: list[dict], smi: dict[str, Any]) -> dict[str, Any]:
-    """The link with the least bandwidth on the path; a bottleneck where that is less than the GPU itself can take.
+    """The link with the least bandwidth on the path; a bottleneck if that is less than the GPU itself supports.
 
-    For the GPU's own link the capability counts: whether it trained to it is another check. Links further up have
-    no check of their own, so the width they trained to counts.
+    For the GPU's own link the capability counts: another check covers the trained state. Links further up have no check
+    of their own, so the trained width counts.
     """
     hops = links(gpu, above)
     if not own or not hops:
@@ -207,7 +207,7 @@ def _narrowest(gpu: dict[str, Any], own: dict | None, above: list[dict], smi: di
 
 
 def links(gpu: dict[str, Any], above: list[dict]) -> list[Hop]:
-    """The links from the GPU up through the ports `above`, those that could be read."""
+    """The readable links from the GPU up through the ports `above`."""
     return [hop for lower, upper in zip([gpu, *above], above) if (hop := _hop(lower, upper, lower is gpu))]
 
 

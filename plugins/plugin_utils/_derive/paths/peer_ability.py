@@ -2,11 +2,11 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Whether the driver lets a GPU transfer to and from others at all: MIG mode, GeForce cards, registry keys.
+"""Whether the driver allows a GPU peer-to-peer transfers at all: MIG mode, GeForce cards, registry keys.
 
 Sources: NVIDIA, Multi-Instance GPU User Guide (instances have no peer-to-peer transfers, neither over PCIe nor NVLink);
-NVIDIA, open-gpu-kernel-modules, src/nvidia/interface/nvrm_registry.h (ForceP2P, PeerMappingOverride); the open modules
-are also built from sources that were changed to offer GeForce cards what stock ones do not (tinygrad, aikitoria).
+NVIDIA, open-gpu-kernel-modules, src/nvidia/interface/nvrm_registry.h (ForceP2P, PeerMappingOverride). Patched builds of
+the open modules enable peer-to-peer on GeForce cards, which stock ones do not (tinygrad, aikitoria).
 """
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..reading import value
 ASK = "nvidia-smi topo -p2p r"
 _NVIDIA, _MIG_ON = "10de", "Enabled"
 _READ, _WRITE = 0, 4                # shifts of the two fields of ForceP2P
-_FIELD, _OFF, _ON = 0x3, 0, 1       # the third choice, 2, leaves it to the driver
+_FIELD, _OFF, _ON = 0x3, 0, 1       # the third value, 2, leaves it to the driver
 _MIG = "GPUs in MIG mode have no peer-to-peer"
 _SWITCHED_OFF = "the registry key ForceP2P disables peer-to-peer"
 _STOCK = "NVIDIA's modules do not support peer-to-peer between GeForce RTX cards"
@@ -27,15 +27,15 @@ _NOT_TOLD = ("the open modules support peer-to-peer between GeForce RTX cards on
 
 
 class Ability(NamedTuple):
-    """`able` is None if not known; `reason` says why it is not True, but for GPUs that sleep, are given away
-    or not with the driver: that is said elsewhere."""
+    """Whether a GPU can transfer peer-to-peer: `able` is None if not known; `reason` says why it is not True, except
+    for GPUs that sleep, are given to a guest or are not bound to the driver, which is reported elsewhere."""
 
     able: bool | None
     reason: str | None
 
 
 def ability(gpu: dict[str, Any], nvidia: dict[str, Any], served: bool) -> Ability:
-    """`served`: the GPU is this host's, not given to a guest and no virtual function."""
+    """The Ability of a GPU; `served`: it belongs to this host, is not given to a guest and is no virtual function."""
     if (gpu["vendor"], gpu["driver"], gpu["state"]) != (_NVIDIA, "nvidia", "ok") or not served:
         return Ability(False, None)
     seen = next((one for one in nvidia["smi"]["gpus"] if one["bdf"] == gpu["bdf"]), None)
@@ -52,7 +52,7 @@ def ability(gpu: dict[str, Any], nvidia: dict[str, Any], served: bool) -> Abilit
 
 
 def forced_by_keys(parameters: dict[str, Any], bdf: str = "") -> bool | None:
-    """What the registry keys in force say of a GPU's transfers with others; None where they leave it to the driver."""
+    """Whether active registry keys force a GPU's peer transfers on or off; None if they leave it to the driver."""
     keys = {**registry_keys(parameters), **keys_of_device(parameters, bdf)}
     override, force = (_number(keys.get(name)) for name in ("PeerMappingOverride", "ForceP2P"))
     fields = [] if force is None else [force >> shift & _FIELD for shift in (_READ, _WRITE)]
@@ -67,7 +67,7 @@ def registry_keys(parameters: dict[str, Any]) -> dict[str, str]:
 
 
 def keys_of_device(parameters: dict[str, Any], bdf: str) -> dict[str, str]:
-    """Those of RegistryDwordsPerDevice, `pci=0000:41:00.0;Key=1;pci=...`, for one GPU (nv-reg.h)."""
+    """The keys for one GPU in RegistryDwordsPerDevice, `pci=0000:41:00.0;Key=1;pci=...` (nv-reg.h)."""
     found, here = {}, False
     for key, text in _pairs(parameters, "RegistryDwordsPerDevice"):
         if key == "pci":

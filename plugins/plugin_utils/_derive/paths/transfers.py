@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""`derived.p2p`: what becomes of transfers between the GPUs of a host, where it can be told that there are any."""
+"""`derived.p2p`: the outcome of transfers between the GPUs of a host, if there can be any."""
 from __future__ import annotations
 
 from typing import Any
@@ -17,10 +17,10 @@ _NVLINK = "the GPUs are connected by NVLink: transfers between them are not affe
 
 
 def transfers(facts: dict[str, Any], gpus: list[dict[str, Any]]) -> dict[str, Any]:
-    """What peer_to_peer() says of those that reach others; `outcome`, `perhaps` and `none` beside it.
+    """The result of peer_to_peer() for the GPUs that reach others, with `outcome`, `perhaps` and `none` added.
 
-    `outcome` is a reading of the state. If it is not known whether GPUs reach each other, and something would be in
-    the way if they do, `why` is the reason and says what to run.
+    `outcome` is a reading of the state. If it is not known whether GPUs reach each other, and an obstacle would matter
+    if they do, `why` is the reason and says what to run.
     """
     able, perhaps, reason = of_ability(facts, gpus)
     found = peer_to_peer(able, facts)
@@ -32,7 +32,7 @@ def transfers(facts: dict[str, Any], gpus: list[dict[str, Any]]) -> dict[str, An
 
 
 def of_ability(facts: dict[str, Any], gpus: list[dict[str, Any]]) -> tuple[list[dict], list[dict], str | None]:
-    """The GPUs that reach others, those that do or may, and the first reason why one of NVIDIA's does not."""
+    """The GPUs that reach others, those that do or may, and the first reason why an NVIDIA GPU does not."""
     answers: list[tuple[dict, Ability]] = [(gpu, ability(gpu, facts["nvidia"], serves(gpu))) for gpu in gpus]
     reasons = [answer.reason for _gpu, answer in answers if answer.reason]
     return ([gpu for gpu, answer in answers if answer.able],
@@ -40,7 +40,7 @@ def of_ability(facts: dict[str, Any], gpus: list[dict[str, Any]]) -> tuple[list[
 
 
 def _none(found: dict[str, Any], every: dict[str, Any], reason: str | None) -> str | None:
-    """Why nothing is asked of transfers between GPUs; None where something is."""
+    """Why transfers between GPUs are not checked; None if they are."""
     if found["nvlink"] and found["wanted"]:
         return _NVLINK
     return None if every["wanted"] else reason or _TOO_FEW

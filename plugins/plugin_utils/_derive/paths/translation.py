@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Whether a translating IOMMU is a fault on this host, and the kernel parameter that ends the translation.
+"""Whether a translating IOMMU is a fault on this host, and the kernel parameter that disables translation.
 
-iommu=pt is a parameter of x86 alone, iommu.passthrough=1 of every architecture (Linux, kernel-parameters.txt). On hosts
-with NVIDIA's own processors NVIDIA wants the IOMMU on and passthrough off (GPUDirect Storage, Best Practices Guide).
+iommu=pt is x86 only, iommu.passthrough=1 works on every architecture (Linux, kernel-parameters.txt). On hosts with
+NVIDIA's own processors NVIDIA recommends IOMMU on and passthrough off (GPUDirect Storage, Best Practices Guide).
 """
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _NVIDIA = "10de"
 
 
 def translation(facts: dict[str, Any]) -> dict[str, Any]:
-    """`{wanted, parameter}`: whether NVIDIA wants the IOMMU to translate here, and what would switch that off."""
+    """`{wanted, parameter}`: whether NVIDIA wants the IOMMU to translate here, and the parameter to disable it."""
     return {"wanted": translation_is_wanted(facts),
             "parameter": "iommu=pt" if facts["cpu"]["vendor"] else "iommu.passthrough=1"}
 
 
 def translation_is_wanted(facts: dict[str, Any]) -> bool:
-    """On Grace and the systems on a chip that followed it: their root ports are NVIDIA's."""
+    """Whether this is Grace or one of its successors on a chip: their root ports are NVIDIA's."""
     return any(port["vendor"] == _NVIDIA and (value(port["pcie"]) or {}).get("type") == "root_port"
                for port in facts["ports"])
 

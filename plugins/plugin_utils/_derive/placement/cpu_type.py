@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Which instructions of the host a VM's CPU type hides from it.
+"""CPU features of the host that a VM's CPU type hides from it.
 
-What each model of QEMU has: target/i386/cpu.c, builtin_x86_defs; the models x86-64-v2 to v4 are Proxmox VE's own:
-PVE/QemuServer/CPUConfig.pm. Models for other vendors run as well: KVM leaves out what the host has not.
+QEMU's CPU models: target/i386/cpu.c, builtin_x86_defs; the models x86-64-v2 to v4 are Proxmox VE's own:
+PVE/QemuServer/CPUConfig.pm. Models of another vendor run as well: KVM leaves out features that the host lacks.
 """
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 
 from ..reading import known, lost, value
 
-# What libraries choose their code by; the others of the facts come with one of these.
+# Features by which libraries select code; the others in the facts come with one of these.
 _JUDGED = ("avx", "avx2", "avx512f", "avx512_vnni", "avx512_bf16", "avx512_fp16", "amx_tile", "amx_int8", "amx_bf16")
 _NONE: frozenset[str] = frozenset()
 _AVX = frozenset(("avx",))
@@ -40,7 +40,7 @@ _VARIANT = re.compile(r"(?:-noTSX)?(?:-IBRS|-IBPB)?(?:-v\d+)?$")
 
 
 def judge_cpu_type(vm: dict[str, Any], features: dict[str, Any]) -> dict[str, Any]:
-    """A reading of the names of what the host has and the VM does not see. `vm`: of a guest's `configured`."""
+    """A reading of the features that the host has but the VM does not see; `vm`: of a guest's `configured`."""
     if vm["cpu_arguments"]:
         return lost("args hands QEMU a -cpu of its own")
     host = value(features)
@@ -65,5 +65,5 @@ def _seen(model: str | None, host: list[str]) -> frozenset[str] | None:
 
 
 def _plain(name: str) -> str:
-    """The kernel's avx512_vnni is QEMU's avx512vnni, its amx_tile amx-tile."""
+    """The name in one notation: the kernel's avx512_vnni is QEMU's avx512vnni, its amx_tile is amx-tile."""
     return re.sub(r"[-_]", "", name)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Whether something runs on the CPUs beside its GPUs: by its configuration, and where it runs now."""
+"""Whether guests and processes run on the CPUs local to their GPUs, by configuration and now."""
 from __future__ import annotations
 
 from typing import Any
@@ -12,10 +12,9 @@ from .situation import Cpus, Placed, Topology, as_cpus, of_process, shown
 
 
 def judge_cpus(one: Placed, host: Topology, gpus: list[dict[str, Any]]) -> dict[str, Any]:
-    """A reading of sentences; lost where a list is none, or where nobody knows the node of a GPU.
+    """A reading of sentences; lost if a CPU list is invalid or the node of a GPU is not known.
 
-    What is bound to CPUs is judged by them, and by those that it runs on now where these are others; what is not bound
-    by what the next start may give it.
+    If CPUs are bound, those count, and the current ones if they differ; if not, any that the next start may use.
     """
     if one.unsettled:
         return lost(one.unsettled)
@@ -24,7 +23,7 @@ def judge_cpus(one: Placed, host: Topology, gpus: list[dict[str, Any]]) -> dict[
 
 
 def where(one: Placed) -> str:
-    """To which CPUs a guest is bound, or where processes may run, in words."""
+    """The CPUs that a guest is bound to, or that processes may use, in words."""
     bound, now = one.bound(), one.now()
     if bound is not None:
         return f"bound to CPUs {shown(bound)}"
@@ -32,9 +31,9 @@ def where(one: Placed) -> str:
 
 
 def misplaced(cpus: Cpus, one: Placed, host: Topology) -> list[str]:
-    """What is wrong with these CPUs: GPUs that are at none of their nodes, and CPUs at nodes without its GPUs.
+    """What is wrong with these CPUs: GPUs at none of their nodes, and CPUs at nodes without its GPUs.
 
-    The latter is no fault of something that has more CPUs than the nodes of its GPUs.
+    The latter is no fault if it has more CPUs than the nodes of its GPUs.
     """
     on = host.nodes_of(cpus)
     found = [f"{bdf} is at node{node} ({shown(host.cpus[node])})" for bdf, node in one.gpus
@@ -47,7 +46,7 @@ def misplaced(cpus: Cpus, one: Placed, host: Topology) -> list[str]:
 
 
 def _of_guest(one: Placed, host: Topology) -> tuple[list[str], str | None]:
-    """What is wrong, and what could not be told of it."""
+    """What is wrong, and why part of it is not known."""
     bound, now = (one.configured or {})["cpus"], (one.entry["real"] or {}).get("cpus")
     lacking = hidden([bound] if now is None else [bound, now])
     if bound["status"] == "unparsable":
@@ -65,7 +64,7 @@ def _of_guest(one: Placed, host: Topology) -> tuple[list[str], str | None]:
 
 
 def _unbound(one: Placed, host: Topology) -> list[str]:
-    """Nothing is wrong with it where its GPUs are at all nodes, or where it has more CPUs than their nodes."""
+    """What is wrong without binding: nothing if its GPUs are at all nodes, or if it has more CPUs than their nodes."""
     near = host.near(one.nodes)
     demand = one.demand()
     if not one.nodes or host.online <= near or (demand or 0) > len(near):
@@ -78,7 +77,7 @@ def _unbound(one: Placed, host: Topology) -> list[str]:
 
 
 def _of_processes(one: Placed, host: Topology, gpus: list[dict[str, Any]]) -> tuple[list[str], str | None]:
-    """Each process by the GPUs that it holds itself; the same said of several is said once."""
+    """Each process judged by the GPUs that it uses itself; identical sentences are merged."""
     said: dict[str, list[str]] = {}
     unread = hidden(process["cpus"] for process in one.entry["processes"])
     if unread:

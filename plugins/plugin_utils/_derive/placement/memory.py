@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Whether memory lies beside the GPUs of its guest: what it is bound to, and where it is now."""
+"""Whether memory is local to the GPUs of its guest: the nodes it is bound to, and where it is now."""
 from __future__ import annotations
 
 from typing import Any
@@ -12,18 +12,18 @@ from ..reading import hidden, known, lost, value
 from .situation import Placed, Topology
 
 GIB = 1 << 20           # KiB
-_FAR_SHARE = 0.25       # of the memory: what a kernel spills over is less
+_FAR_SHARE = 0.25       # of the memory: normal spill-over by the kernel is less
 _FAR_LEAST_KIB = GIB
-_KINDS = ("anon_kib", "shmem_kib", "hugetlb_kib")       # page cache lies where a file was read first
+_KINDS = ("anon_kib", "shmem_kib", "hugetlb_kib")       # page cache is on the node that read the file first
 
 
 def has_memory_to_judge(one: Placed) -> bool:
-    """Of what neither runs nor is bound to nodes nobody knows where its memory will be."""
+    """Whether its memory can be located: not if it neither runs nor is bound to nodes."""
     return one.entry["real"] is not None or bound_nodes(one) is not None
 
 
 def bound_nodes(one: Placed) -> set[int] | None:
-    """The nodes that its memory is bound to; None for any."""
+    """The nodes that its memory is bound to; None if it is not bound."""
     if one.configured is None:
         return None
     text = value(one.configured["memory_nodes"])
@@ -31,7 +31,7 @@ def bound_nodes(one: Placed) -> set[int] | None:
 
 
 def judge_memory(one: Placed, host: Topology) -> dict[str, Any]:
-    """A reading of sentences; lost where neither what is bound nor what is real can be told."""
+    """A reading of sentences; lost if neither the binding nor the current location is known."""
     if one.unsettled or host.hidden:
         return lost(one.unsettled or host.hidden or "")
     limit = {"status": "absent"} if one.configured is None else one.configured["memory_nodes"]
@@ -52,7 +52,7 @@ def judge_memory(one: Placed, host: Topology) -> dict[str, Any]:
 
 
 def held(rows: list[dict[str, Any]]) -> dict[int, int]:
-    """KiB by node that a program or a VM uses."""
+    """KiB by node that a program or VM uses."""
     return {row["node"]: sum(row[kind] for kind in _KINDS) for row in rows}
 
 
@@ -82,7 +82,7 @@ def _size(one: Placed) -> int:
 
 
 def _room(one: Placed, host: Topology) -> int:
-    """All memory of the nodes of its GPUs; without limits where that is not known."""
+    """All memory of the nodes of its GPUs; unlimited if that is not known."""
     sizes = [host.memory_kib[node] for node in one.nodes]
     return sum(sizes) if all(sizes) else 1 << 62
 

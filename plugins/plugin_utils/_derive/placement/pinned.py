@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Memory that VMs with passed-through devices pin, against what the host and its nodes have.
+"""Memory pinned by VMs with passed-through devices, compared with that of the host and its nodes.
 
-vfio pins all memory of such a VM when it starts (Documentation/driver-api/vfio.rst): no swap, no KSM, no balloon makes
-room. What others use comes on top.
+vfio pins all memory of such a VM when it starts (Documentation/driver-api/vfio.rst): neither swap nor KSM nor a balloon
+can reclaim it. The memory of other guests comes on top.
 """
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def judge_pinned(everything: list[Placed], with_devices: set[str], host: Topolog
 
 
 def _at_once(vms: list[Placed]) -> list[Placed]:
-    """Of VMs that are given the same GPU one runs: the one that does, else the largest."""
+    """The VMs that can run at once: of those with the same GPU the running one, else the largest."""
     kept: list[Placed] = []
     for one in sorted(vms, key=lambda vm: (not vm.entry["running"], -_memory(vm))):
         if all(one.bdfs.isdisjoint(other.bdfs) for other in kept):
@@ -52,7 +52,7 @@ def _memory(one: Placed) -> int:
 
 
 def _others(one: Placed) -> int:
-    """MiB: a VM's memory, or what the balloon leaves it; of a container, which has a limit alone, what it uses now."""
+    """MiB: a VM's memory, or its balloon minimum; a container has only a limit, so its current use."""
     if one.kind == "vm":
         return min(_memory(one), one.entry["configured"]["vm"]["balloon_mib"] or _memory(one))
     real = one.entry["real"]
@@ -60,7 +60,7 @@ def _others(one: Placed) -> int:
 
 
 def _by_node(vms: list[Placed], host: Topology) -> list[str]:
-    """What is bound to one node each, by numaN with the policy bind, against what the node has."""
+    """Memory bound to a node by numaN with the policy bind, compared with the node's."""
     bound: dict[int, int] = {}
     for one in vms:
         vm = one.entry["configured"]["vm"]

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""`derived.placement`: of everything that uses a GPU, where it should be and what of its place is wrong."""
+"""`derived.placement`: for everything that uses a GPU, where it should run and what is wrong with its placement."""
 from __future__ import annotations
 
 from typing import Any
@@ -25,7 +25,7 @@ from .vm_memory import (
 
 
 def placement(facts: dict[str, Any], gpus: list[dict[str, Any]]) -> dict[str, Any]:
-    """`{users, vms, pinned}`; schemas/facts/derived.json explains the keys. `gpus` with what was derived of each."""
+    """`{users, vms, pinned}`; schemas/facts/derived.json explains the keys. `gpus` have their derived values."""
     host = topology(facts)
     compute = [gpu for gpu in gpus if gpu["derived"]["compute"]]
     everything = placed(facts, compute, set(host.cpus))

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Guests that take cores from each other although others are free, and interrupts of others' GPUs on their CPUs.
+"""Guests that share cores although others are free, and interrupts of other guests' GPUs on their CPUs.
 
-What is bound to more cores than it has CPUs shares a pool: as long as the pool has a core for each CPU of all that are
-bound to it, the scheduler finds one, and nobody takes anything from anybody.
+A guest bound to more cores than it has CPUs uses a pool: as long as the pool has a core for each CPU of its guests,
+the scheduler finds one, and they do not compete.
 """
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Cores = frozenset[int]
 
 
 def bound_cores(everything: list[Placed], host: Topology) -> dict[str, Cores]:
-    """The cores, by number, of everything that is bound to CPUs by its configuration and runs or will."""
+    """The cores, by number, of everything that is bound to CPUs by configuration and runs or will run."""
     found = {}
     for one in everything:
         bound = one.bound()
@@ -33,7 +33,7 @@ def cores_of(cpus: Cpus, host: Topology) -> Cores:
 
 
 def judge_sharing(one: Placed, everything: list[Placed], host: Topology) -> dict[str, Any]:
-    """A reading of sentences: with whom it shares cores while enough others are free."""
+    """A reading of sentences: which guests it shares cores with although enough others are free."""
     unread = _hidden(everything)
     mine = one.bound()
     if unread or mine is None or not mine & host.online:
@@ -59,18 +59,18 @@ def judge_sharing(one: Placed, everything: list[Placed], host: Topology) -> dict
 
 
 def _hidden(everything: list[Placed]) -> str | None:
-    """The status of a list of CPUs that was not told."""
+    """The status of a CPU list that could not be read."""
     return hidden(one.configured["cpus"] for one in everything if one.configured is not None)
 
 
 def _needed(one: Placed, cores: Cores) -> int:
-    """The cores that it keeps busy: the scheduler gives each CPU a core of its own as long as there is one."""
+    """The number of cores that it needs: the scheduler gives each CPU its own core as long as there is one."""
     demand = one.demand()
     return len(cores) if demand is None else min(len(cores), demand)
 
 
 def _rivals(one: Placed, other: Placed) -> bool:
-    """Two VMs that are given the same GPU never run at once."""
+    """Whether two VMs are given the same GPU and so never run at once."""
     return one.kind == other.kind == "vm" and not one.bdfs.isdisjoint(other.bdfs)
 
 
@@ -80,8 +80,8 @@ def _cpus_of(cores: Cores, host: Topology) -> Cpus:
 
 def judge_interrupts(one: Placed, everything: list[Placed], host: Topology,
                      gpus: list[dict[str, Any]]) -> dict[str, Any]:
-    """A reading of `[{bdf, irq, cpus, to}]`: interrupts of GPUs that are not its own and go to its CPUs, and the CPUs
-    beside that GPU that they could go to: of nobody, or of whoever uses that GPU."""
+    """A reading of `[{bdf, irq, cpus, to}]`: interrupts of other guests' GPUs that its CPUs handle, and the CPUs local
+    to that GPU that could handle them: free ones, or those of the GPU's user."""
     unread = _hidden(everything) or hidden(reading for gpu in gpus for reading in (
         gpu["numa_node"], *(entry["effective"] for entry in gpu["interrupts"])))
     mine = one.bound()
@@ -94,14 +94,14 @@ def judge_interrupts(one: Placed, everything: list[Placed], host: Topology,
         free, near = _may_take(gpu, everything, host), host.near({value(gpu["numa_node"])})
         for entry in gpu["interrupts"] if free else ():
             cpus = value(entry["effective"])
-            # One that goes to the wrong node altogether is told of the GPU.
+            # An interrupt on the wrong node is reported for the GPU.
             if cpus and set(parse_cpulist(cpus)) <= mine & near:
                 found.append({"bdf": gpu["bdf"], "irq": entry["irq"], "cpus": cpus, "to": shown(free)})
     return known(found)
 
 
 def _may_take(gpu: dict[str, Any], everything: list[Placed], host: Topology) -> Cpus:
-    """CPUs at the GPU's node that are bound to nobody else."""
+    """CPUs at the GPU's node that are not bound to others."""
     near = host.near({value(gpu["numa_node"])})
     for one in everything:
         bound = one.bound()

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What is placed on a host, and on what: guests and processes with the GPUs they use, CPUs and nodes of the host."""
+"""Guests and processes of a host with the GPUs they use, and the host's CPUs and NUMA nodes."""
 from __future__ import annotations
 
 import functools
@@ -17,13 +17,13 @@ Cpus = frozenset[int]
 
 
 class Topology(NamedTuple):
-    """CPUs and memory of the host by NUMA node, of those nodes that have CPUs; and the CPUs of each core."""
+    """CPUs and memory of the host by NUMA node, for nodes with CPUs; and the CPUs of each core."""
 
     cpus: dict[int, Cpus]
     memory_kib: dict[int, int]
     cores: tuple[Cpus, ...]
     cores_told: bool        # else each CPU counts as a core
-    hidden: str | None      # the status of memory that was not told
+    hidden: str | None      # the status of memory that could not be read
 
     @property
     def online(self) -> Cpus:
@@ -34,17 +34,17 @@ class Topology(NamedTuple):
         return frozenset().union(*(self.cpus[node] for node in nodes if node in self.cpus))
 
     def nodes_of(self, cpus: Cpus) -> list[int]:
-        """The nodes that these CPUs are of."""
+        """The nodes of these CPUs."""
         return [node for node, own in self.cpus.items() if own & cpus]
 
 
 class Placed(NamedTuple):
-    """A guest, or the processes of a unit or container; `entry` is what the facts say of it."""
+    """A guest, or the processes of a unit or container; `entry` is its entry in the facts."""
 
     subject: str
-    gpus: tuple[tuple[str, int | None], ...]    # address and node, None where nobody knows it
+    gpus: tuple[tuple[str, int | None], ...]    # address and node, None if not known
     entry: Mapping[str, Any]
-    hidden: str | None      # the status of a node that was not told, or of who uses a GPU
+    hidden: str | None      # the status of an unreadable node, or of an unreadable list of GPU users
 
     @property
     def bdfs(self) -> set[str]:
@@ -57,7 +57,7 @@ class Placed(NamedTuple):
 
     @property
     def unsettled(self) -> str | None:
-        """Why nobody knows at which nodes all of its GPUs are; None where that is known."""
+        """Why the nodes of its GPUs are not all known; None if they are."""
         nowhere = [bdf for bdf, node in self.gpus if node is None]
         return self.hidden or (f"nobody knows at which node {', '.join(nowhere)} is" if nowhere else None)
 
@@ -71,7 +71,7 @@ class Placed(NamedTuple):
 
     @property
     def starts(self) -> bool:
-        """It runs, or will: what neither runs nor starts with the host takes nothing from others."""
+        """Whether it runs or starts with the host: anything else does not compete with others."""
         return bool(self.entry.get("running", True)) or bool(self.entry.get("onboot"))
 
     def bound(self) -> Cpus | None:
@@ -79,17 +79,17 @@ class Placed(NamedTuple):
         return None if self.configured is None else as_cpus(self.configured["cpus"])
 
     def now(self) -> Cpus | None:
-        """The CPUs that it may run on now; None where it does not run, or that was not read."""
+        """The CPUs that it may run on now; None if it does not run or they were not read."""
         real = self.entry["real"]
         return None if real is None else as_cpus(real["cpus"])
 
     def demand(self) -> int | None:
-        """How many CPUs it has; None for a container or process that has those of the host."""
+        """How many CPUs it has; None for a container or process that may use all of the host's."""
         return None if self.configured is None else self.configured["cores"]
 
 
 def as_cpus(reading: Mapping[str, Any]) -> Cpus | None:
-    """The CPUs of a cpulist that was read; None where there is none."""
+    """The CPUs of a cpulist that was read; None if there is none."""
     text = value(dict(reading))
     return None if text is None else _parsed(text)
 
@@ -104,7 +104,7 @@ def shown(cpus: Cpus) -> str:
 
 
 def topology(facts: Mapping[str, Any]) -> Topology:
-    """The nodes with CPUs; a CPU of which no core is told is one by itself."""
+    """The nodes with CPUs; a CPU whose core is not known counts as a core."""
     nodes = [node for node in facts["numa"]["nodes"] if node["cpus"]]
     cpus = {node["id"]: frozenset(parse_cpulist(node["cpus"])) for node in nodes}
     told = tuple(frozenset(parse_cpulist(core)) for core in facts["placement"]["cores"])
@@ -115,7 +115,7 @@ def topology(facts: Mapping[str, Any]) -> Topology:
 
 
 def placed(facts: Mapping[str, Any], gpus: list[dict[str, Any]], known_nodes: set[int]) -> list[Placed]:
-    """Everything that is placed, guests without a GPU too, templates apart: they never start."""
+    """All guests and GPU processes, including guests without a GPU; not templates, which never start."""
     onboot = {f"{kind}:{guest['id']}": guest["onboot"] for kind, section in (("lxc", "containers"), ("vm", "vms"))
               for guest in value(facts["guests"][section]) or []}
     claims = {f"vm:{vm['id']}": [bdf for named in vm["hostpci"] if holds_now(named) for bdf in named["bdfs"] or []]
@@ -135,12 +135,12 @@ def placed(facts: Mapping[str, Any], gpus: list[dict[str, Any]], known_nodes: se
 
 
 def holds_now(named: Mapping[str, Any]) -> bool:
-    """Whether a device that a VM names is no change that waits for its next start."""
+    """Whether a device that a VM names is active, not a change pending until its next start."""
     return not named["key"].endswith("(pending)")
 
 
 def of_process(one: Placed, pid: int, gpus: list[dict[str, Any]], known_nodes: set[int]) -> Placed:
-    """One process of several, with the GPUs that it holds itself."""
+    """One process of several, with the GPUs that it uses itself."""
     own = [gpu for gpu in gpus if pid in _users(gpu)]
     return Placed(one.subject, _with_nodes(own, known_nodes), one.entry, _hidden_of_processes(own, gpus))
 
@@ -160,5 +160,5 @@ def _users(gpu: dict[str, Any]) -> set[int]:
 
 
 def _with_nodes(gpus: list[dict[str, Any]], known_nodes: set[int]) -> tuple[tuple[str, int | None], ...]:
-    """A GPU whose node has no CPUs, or that is at -1, is at a node that nobody knows."""
+    """Addresses and nodes of the GPUs; a node of -1, or one without CPUs, counts as not known."""
     return tuple((gpu["bdf"], node if (node := value(gpu["numa_node"])) in known_nodes else None) for gpu in gpus)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What a VM's machine type and balloon make of the GPUs that are passed to it.
+"""How a VM's machine type and balloon affect the GPUs passed through to it.
 
 Sources: qemu-server, PVE/QemuServer/PCI.pm: print_hostpci_devices(); QEMU, docs/pcie.txt and hw/vfio/pci.c; QEMU,
 hw/virtio/virtio-balloon.c: virtio_balloon_inhibited(), which vfio makes true.
@@ -16,8 +16,8 @@ from .situation import Placed, holds_now
 
 
 def judge_pcie(one: Placed, hostpci: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """`[{key, problem, starts, command}]` of those of `hostpci` that hand it a GPU, as no PCI Express device or where
-    the machine has none of these."""
+    """`[{key, problem, starts, command}]` for each entry of `hostpci` that passes a GPU as a plain PCI device, or to a
+    machine type without PCI Express."""
     vm = one.entry["configured"]["vm"]
     q35 = "q35" in (vm["machine"] or "")
     found = []
@@ -37,7 +37,7 @@ def judge_pcie(one: Placed, hostpci: list[dict[str, Any]]) -> list[dict[str, Any
 
 
 def _keys(hostpci: list[dict[str, Any]], one: Placed) -> set[str]:
-    """Of hostpciN those that name a GPU; `args` has no such option, and what is pending does not hold yet."""
+    """The hostpciN keys that name a GPU; not `args`, which has no such option, and not pending changes."""
     return {named["key"] for named in hostpci if named["key"].startswith("hostpci") and holds_now(named)
             and any(covers(bdf, gpu) for bdf in named["bdfs"] or [] for gpu, _node in one.gpus)}
 
@@ -53,12 +53,12 @@ def _command(number: str, named: dict[str, Any], pcie: bool, q35: bool) -> str:
 
 
 def _with_pcie(value: str) -> str:
-    """The setting with pcie=1, in place of another pcie."""
+    """The setting with pcie=1, replacing any other pcie."""
     return ",".join([part for part in value.split(",") if not part.strip().startswith("pcie=")] + ["pcie=1"])
 
 
 def judge_balloon(one: Placed, hostpci: list[dict[str, Any]]) -> list[str]:
-    """Sentences: a balloon below the memory of a VM with passed-through devices."""
+    """Sentences about a balloon minimum below the memory of a VM with passed-through devices."""
     configured = one.entry["configured"]
     least, memory = configured["vm"]["balloon_mib"], configured["memory_mib"]
     if not hostpci or not least or memory is None or least >= memory:

@@ -20,7 +20,7 @@ _HUGE_MIB = {"2": 2, "1024": 1024, "any": 2}
 
 
 def judge_settings(one: Placed, host: Topology) -> list[dict[str, Any]]:
-    """`[{problem, starts}]`: what Proxmox VE refuses, so that the VM does not start, and what it takes no notice of."""
+    """`[{problem, starts}]`: settings that Proxmox VE rejects, so that the VM does not start, or ignores."""
     vm, configured = one.entry["configured"]["vm"], one.entry["configured"]
     numa = vm["numa_nodes"]
     found = []
@@ -69,13 +69,13 @@ def _node_problems(node: dict[str, Any], vm: dict[str, Any], cores: int, host: T
 
 
 def virtual_nodes(one: Placed) -> int:
-    """How many NUMA nodes the guest sees: without numaN Proxmox VE makes one of each socket."""
+    """How many NUMA nodes the guest sees: without numaN Proxmox VE creates one per socket."""
     vm = one.entry["configured"]["vm"]
     return 1 if not vm["numa"] else len(vm["numa_nodes"]) or vm["sockets"]
 
 
 def judge_virtual_nodes(one: Placed, host: Topology) -> dict[str, Any]:
-    """A reading of sentences: GPUs of several nodes in a VM with one virtual node, and the other way about."""
+    """A reading of sentences: GPUs of several nodes in a VM with one virtual node, or the reverse."""
     seen, configured = virtual_nodes(one), one.entry["configured"]
     unread = one.unsettled or host.hidden or hidden([configured["memory_nodes"]])
     if unread:
@@ -83,23 +83,23 @@ def judge_virtual_nodes(one: Placed, host: Topology) -> dict[str, Any]:
     names = ", ".join(f"node{node}" for node in sorted(one.nodes))
     if len(one.nodes) > seen:
         return known([f"its GPUs are at {names}, and it sees {seen} NUMA node{'s' if seen > 1 else ''}"])
-    # What is bound elsewhere is told of its memory already.
+    # Memory bound to other nodes is reported by the memory check.
     if len(one.nodes) != 1 or seen == 1 or value(configured["memory_nodes"]) is not None or not _fits(one, host):
         return known([])
     return known([f"its GPUs are at {names} alone, and it sees {seen} NUMA nodes"])
 
 
 def _fits(one: Placed, host: Topology) -> bool:
-    """Whether one node of its GPUs has CPUs and memory enough for all of it."""
+    """Whether one node of its GPUs has enough CPUs and memory for the whole VM."""
     configured, node = one.entry["configured"], next(iter(one.nodes))
     memory_kib = (configured["memory_mib"] or 0) << 10
     return configured["cores"] <= len(host.cpus[node]) and memory_kib <= host.memory_kib[node]
 
 
 def judge_huge_pages(one: Placed, free_kib: dict[int, int | None]) -> dict[str, Any]:
-    """A reading of sentences: memory that is no huge pages, is bound to nodes, and would fit there in such pages.
+    """A reading of sentences: memory without huge pages that is bound to nodes and would fit there in huge pages.
 
-    `free_kib`: memory by node that is free now. What a running VM has at a node would be free for it.
+    `free_kib`: free memory by node. Memory that a running VM already has at a node counts as free for it.
     """
     vm, real = one.entry["configured"]["vm"], one.entry["real"]
     if vm["hugepages"] is not None:
@@ -125,7 +125,7 @@ def judge_huge_pages(one: Placed, free_kib: dict[int, int | None]) -> dict[str, 
 
 
 def is_worth_huge_pages(one: Placed) -> bool:
-    """A large VM without them, whose memory is bound to nodes: hugepages need numaN with hostnodes."""
+    """Whether it is a large VM without huge pages, with memory bound to nodes: they need numaN with hostnodes."""
     configured = one.entry["configured"]
     vm = configured["vm"]
     return (vm["hugepages"] is None and vm["numa"] and (configured["memory_mib"] or 0) >= _WORTH_HUGE_PAGES_MIB
