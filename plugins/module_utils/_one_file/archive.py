@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""One file that Python runs (`python3 FILE.pyz`, man 1 python): a zip with sources of module_utils and a __main__.py.
+"""Single-file programs (`python3 FILE.pyz`, man 1 python): a zip with sources of module_utils and a __main__.py.
 
 The same sources give the same bytes on every machine: nothing is compressed, as zlib differs between builds of Python,
-names are sorted, and no time is that of now.
+names are sorted, and all times are constant.
 """
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ import zipfile
 
 from .sources import PACKAGE, File, Read, gather
 
-_MADE = (1980, 1, 1, 0, 0, 0)       # the first moment that a zip can name
-_MODE = 0o644 << 16                 # of a regular file, in the upper half of external_attr
-_UNIX = 3                           # create_system: else the mode is not told
+_MADE = (1980, 1, 1, 0, 0, 0)       # the earliest time in a zip
+_MODE = 0o644 << 16                 # a regular file, in the upper half of external_attr
+_UNIX = 3                           # create_system: else the mode is ignored
 
-# It has to be understood by the Pythons that it turns away.
+# It must be valid for the Python versions that it rejects.
 _MAIN = """\
 import sys
 if sys.version_info < (3, 9):
@@ -31,9 +31,9 @@ sys.exit(main())
 
 
 def make_program(name: str, entry: File, read: Read, comment: str = "") -> bytes:
-    """The program that calls `main()` of the file `entry`, which answers with the exit status.
+    """Make the program that calls `main()` of the file `entry`, which returns the exit status.
 
-    `read` gives the sources; `comment` are lines for whoever looks inside. `name` is what the program is called.
+    `read` returns the sources; `comment` are lines for a reader of the file. `name` is the program's name.
     """
     main = comment + _MAIN % {"name": name, "package": PACKAGE, "room": entry[0], "file": entry[1]}
     sources = gather([entry, ("_host", "import_once")], read)
@@ -45,7 +45,7 @@ def make_program(name: str, entry: File, read: Read, comment: str = "") -> bytes
 
 
 def list_program(data: bytes) -> list[str]:
-    """A line for each file in a program: its check sum, size and name."""
+    """List the files of a program, one line each: checksum, size and name."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         return [f"{entry.CRC:08x} {entry.file_size:7} {entry.filename}" for entry in archive.infolist()]
 

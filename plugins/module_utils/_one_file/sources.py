@@ -2,9 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The sources of module_utils that some of its files need to run, those files included, as a package of their own.
+"""Collect files of module_utils with everything they import from it, as a separate package.
 
-What is sent to a host, or is left on it, outside of Ansible's modules begins here.
+Programs sent to a host, or installed on it, outside of Ansible's modules are made from this package.
 """
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from typing import Callable
 PACKAGE = "gpuhost"     # what module_utils is called there
 _MODULE_UTILS = __name__.rpartition(".")[0].rpartition(".")[0]
 
-File = tuple[str, str]                          # room and file: ("_host", "reading")
-Read = Callable[[str, str], str]                # the text of a file of a room
-Form = Callable[[str, ast.Module], str]         # what is kept of a text
+File = tuple[str, str]                          # folder and file: ("_host", "reading")
+Read = Callable[[str, str], str]                # the text of a file
+Form = Callable[[str, ast.Module], str]         # the part of a text to keep
 
 
 def gather(entries: Iterable[File], read: Read, form: Form | None = None) -> dict[str, str]:
-    """The files by name, `gpuhost.<room>.<file>`, in the order of their names, and the packages around them, empty."""
+    """Return the files by name, `gpuhost.<folder>.<file>`, sorted, and the empty packages around them."""
     sources = {PACKAGE: ""}
     waiting = list(entries)
     while waiting:
@@ -37,14 +37,14 @@ def gather(entries: Iterable[File], read: Read, form: Form | None = None) -> dic
 
 
 def read_own(room: str, file: str) -> str:
-    """A file of the module_utils that this code runs in: a folder, or the archive that Ansible sent."""
+    """Read a file of the running module_utils: a folder, or the archive that Ansible sent."""
     name = f"{_MODULE_UTILS}.{room}.{file}"
     text = importlib.util.find_spec(name).loader.get_source(name)
-    return text.decode("utf-8") if isinstance(text, bytes) else text       # Ansible's own loader answers with bytes
+    return text.decode("utf-8") if isinstance(text, bytes) else text       # Ansible's own loader returns bytes
 
 
 def _imported(here: str, tree: ast.Module) -> list[File]:
-    """What a file of module_utils in the room `here` imports from module_utils."""
+    """Return what a file in the folder `here` of module_utils imports from module_utils."""
     found: list[File] = []
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.level:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The name and the version of this collection, for files that leave it. galaxy.yml has the same ones."""
+"""Name and version of this collection, for files used outside of it. galaxy.yml has the same ones."""
 from __future__ import annotations
 
 COLLECTION = "gpuhost.tuning"

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The kinds of tunables without their writers: what facts, checks, plan and setters know of a kind in common."""
+"""The kinds of tunables without their writers: the part shared by facts, checks, plan and setters."""
 from __future__ import annotations
 
 from typing import Any, Callable, NamedTuple
@@ -14,7 +14,7 @@ from .wanted import Wanted, parse_wanted, scalar
 
 
 class KindOfTunable(NamedTuple):
-    """`check_name` and `parse_value` raise ValueError; `at_least` tells whether a lower bound can be wanted."""
+    """`check_name` and `parse_value` raise ValueError; `at_least` says whether the kind supports a lower bound."""
 
     check_name: Callable[[Any], None]
     parse_value: Callable[[Any], Any]
@@ -22,7 +22,7 @@ class KindOfTunable(NamedTuple):
     at_least: bool = False
 
     def parse(self, name: Any, spec: Any) -> Wanted:
-        """What is wanted of one tunable, by its name and what a user, a plan or a restore plan wrote."""
+        """Parse what a user, a plan or a restore plan wants of the tunable `name`."""
         self.check_name(name)
         return parse_wanted(spec, self.parse_value, numbers=self.at_least)
 

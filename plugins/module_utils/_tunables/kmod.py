@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Kernel modules by name: what a name and a state are, and the one reader of that state."""
+"""Kernel modules by name: valid names and states, and the only reader of the state."""
 from __future__ import annotations
 
 import re
@@ -17,7 +17,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*", re.ASCII)
 
 
 def check_name(name: Any) -> None:
-    """Raises ValueError for what cannot be the name of a module."""
+    """Raise ValueError for what cannot be a module name."""
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise ValueError(f"{name!r} is not the name of a module, such as nvidia_peermem")
 
@@ -29,7 +29,7 @@ def parse_state(value: Any) -> str:
 
 
 def read(host: Host, name: str) -> Reading:
-    """`present` or `absent`; `unparsable` for a module that is coming or going."""
+    """Read `present` or `absent`; `unparsable` for a module that is being loaded or unloaded."""
     state = read_module(host, name)["state"]
     if state in (LIVE, BUILT_IN):
         return ok(PRESENT)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""MaxReadReq by PCI address: what an address and a size are, and the one reader of the register."""
+"""MaxReadReq by PCI address: valid addresses and sizes, and the only reader of the register."""
 from __future__ import annotations
 
 import re
@@ -18,7 +18,7 @@ _NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?", re.ASCII)
 
 
 def check_address(address: Any) -> None:
-    """Raises ValueError for anything but a full PCI address."""
+    """Raise ValueError for anything but a full PCI address."""
     if not isinstance(address, str) or _NUMBER.fullmatch(address):
         raise ValueError(f"the address {address!r} is a number: quote it in YAML")
     if parse_address(address)[0] is None:
@@ -26,9 +26,9 @@ def check_address(address: Any) -> None:
 
 
 def parse_size(value: Any) -> int:
-    """A MaxReadReq in bytes, as a number or its digits. Raises ValueError for anything but one of SIZES.
+    """Parse a MaxReadReq in bytes, a number or its digits. Raises ValueError for anything but one of SIZES.
 
-    No other spelling is taken, whatever Python or Ansible would make of it: 512.0, 0x200, 5_12, 512 B.
+    No other spelling is accepted, even if Python or Ansible would convert it: 512.0, 0x200, 5_12, 512 B.
     """
     text = str(value).strip("\n") if type(value) in (int, str) else None
     if text not in map(str, SIZES):
@@ -37,7 +37,7 @@ def parse_size(value: Any) -> int:
 
 
 def read_config_size(config: Reading) -> Reading:
-    """The MaxReadReq of a config space that was read, in bytes; `unparsable` for a reserved code."""
+    """Decode the MaxReadReq of a config space in bytes; `unparsable` for a reserved code."""
     reading = express_of(config).map(lambda express: express["max_read_request"])
     if reading.ok and reading.value is None:
         return Reading(UNPARSABLE, None, "MaxReadReq has a reserved code")

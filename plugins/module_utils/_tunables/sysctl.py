@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Sysctls by key: what a key is, and the one reader of its file below /proc/sys."""
+"""Sysctls by key: valid keys, and the only reader of the file below /proc/sys."""
 from __future__ import annotations
 
 from .._host.host import Host
@@ -12,13 +12,13 @@ from .sysctl_rules import MOVED, never_read
 
 
 def check_key(key: str) -> None:
-    """Raises ValueError for what is not a sysctl key."""
+    """Raise ValueError for what is not a sysctl key."""
     key_to_path(key)
 
 
 def read(host: Host, key: str) -> Reading:
-    """The text of a sysctl as the kernel prints it; `denied` for one that is never read."""
-    key = path_to_key(key_to_path(key))     # however its parts are separated
+    """Read a sysctl as the kernel prints it; `denied` for one that is never read."""
+    key = path_to_key(key_to_path(key))     # accepts either separator
     why = never_read(key)
     if why is not None:
         return Reading(DENIED, None, f"never read: {why}")

@@ -2,21 +2,21 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What is known about single sysctls: those never read, those never written, ranges, and which hang together."""
+"""Rules for single sysctls: those never read, those never written, ranges, and coupled ones."""
 from __future__ import annotations
 
 import fnmatch
 
 from .._redaction.names import CERTAIN, secrecy
 
-# Neither read nor written: what is read goes into records, and what is written into the journal.
+# Neither read nor written: a value that is read is stored in records, one that is written in the journal.
 _SECRETS = (
     ("net.ipv4.tcp_fastopen_key", "it is a secret: with it TCP Fast Open cookies can be forged"),
     ("net.ipv6.conf.*.stable_secret", "it is a secret: the host's addresses are derived from it"),
     ("net.core.netdev_rss_key", "it is a secret: it determines which packets share a queue"),
 )
 
-# A read tells nothing, fails, or does something.
+# A read is useless, fails, or has an effect.
 NEVER_READ = (
     ("kernel.random.uuid", "every read returns another value"),
     ("kernel.random.entropy_avail", "the kernel changes it"),
@@ -36,7 +36,7 @@ NEVER_READ = (
     *_SECRETS,
 )
 
-# A write cannot be taken back, or hands over the host.
+# A write cannot be undone, or gives control of the host away.
 NEVER_WRITTEN = (
     ("kernel.modules_disabled", "once set it cannot be changed until the next boot"),
     ("kernel.kexec_load_disabled", "once set it cannot be changed until the next boot"),
@@ -60,7 +60,7 @@ NEVER_WRITTEN = (
 INT_MAX = (1 << 31) - 1
 LONG_MAX = (1 << 63) - 1
 
-# Smallest and largest number the kernel takes: EINVAL outside of them.
+# Smallest and largest number that the kernel accepts; EINVAL outside.
 RANGES = {
     "kernel.numa_balancing": (0, 4),            # sysctl_numa_balancing in kernel/sched/core.c
     "kernel.nmi_watchdog": (0, 1),              # watchdog_sysctls in kernel/watchdog.c
@@ -91,14 +91,14 @@ RANGES = {
     "net.core.busy_read": (0, INT_MAX),
 }
 
-# (ratio, the same setting as a size): a write of one sets the other to zero.
+# (ratio, the same setting in bytes): a write to one sets the other to zero.
 PAIRS = (
     ("vm.dirty_ratio", "vm.dirty_bytes"),
     ("vm.dirty_background_ratio", "vm.dirty_background_bytes"),
     ("vm.overcommit_ratio", "vm.overcommit_kbytes"),
 )
 
-# A write of kernel.watchdog changes the other two, so it comes first (proc_watchdog() in kernel/watchdog.c).
+# A write to kernel.watchdog changes the other two, so it comes first (proc_watchdog() in kernel/watchdog.c).
 WATCHDOGS = ("kernel.watchdog", "kernel.soft_watchdog", "kernel.nmi_watchdog")
 
 MOVED = {
@@ -112,12 +112,12 @@ MOVED = {
 
 
 def never_read(key: str) -> str | None:
-    """Why a sysctl is not even read, None where it may be."""
+    """Return why a sysctl is not even read, None if it may be."""
     return _first(NEVER_READ, key)
 
 
 def never_written(key: str) -> str | None:
-    """Why a sysctl is not written, None where it may be."""
+    """Return why a sysctl is not written, None if it may be."""
     return _first(NEVER_WRITTEN, key)
 
 

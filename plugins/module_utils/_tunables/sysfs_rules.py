@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Which files of sysfs may be written, with what, and which never."""
+"""Which files of sysfs may be written, with which values, and which never."""
 from __future__ import annotations
 
 import re
@@ -25,10 +25,10 @@ class Rule(NamedTuple):
 
     pattern: str
     form: str
-    choices: tuple[str, ...] = ()       # values the kernel takes
-    choices_file: str | None = None     # the file beside it that lists them
-    limits_files: tuple[str, str] | None = None     # files beside it with the lowest and the highest number
-    inexact: tuple[str, ...] = ()       # addresses that the kernel rewrites along
+    choices: tuple[str, ...] = ()       # values that the kernel accepts
+    choices_file: str | None = None     # a file in the same folder that lists them
+    limits_files: tuple[str, str] | None = None     # files in the same folder with minimum and maximum
+    inexact: tuple[str, ...] = ()       # addresses that the kernel rewrites too
 
 
 # Documentation/admin-guide/pm/{cpufreq,amd-pstate,intel_pstate,cpuidle}.rst, admin-guide/mm/{transhuge,ksm}.rst,
@@ -46,7 +46,7 @@ RULES = (
     Rule(rf"{_CPU}/intel_pstate/no_turbo", NUMBER, choices=_SWITCH,
          inexact=(f"sysfs:{CPUFREQ}/policy*/scaling_max_freq",)),
     Rule(rf"{_CPU}/cpu\d+/cpuidle/state\d+/disable", NUMBER, choices=_SWITCH),
-    # A toggle makes the kernel compute min_free_kbytes again (set_recommended_min_free_kbytes() in mm/khugepaged.c).
+    # A change makes the kernel recompute min_free_kbytes (set_recommended_min_free_kbytes() in mm/khugepaged.c).
     Rule(rf"{_THP}/enabled", BRACKETED, inexact=("sysctl:vm.min_free_kbytes",)),
     Rule(rf"{_THP}/defrag", BRACKETED),
     Rule(rf"{_THP}/shmem_enabled", BRACKETED),
@@ -60,7 +60,7 @@ RULES = (
          choices_file="available_clocksource"),
 )
 
-# No option opens these, wherever a link to them lies.
+# No option allows these, not even through a link.
 NEVER = (
     (r".*/(remove|rescan|dev_rescan)", "it removes or finds devices"),
     (r".*/reset(_method|_subordinate)?", "it resets a device"),
@@ -87,7 +87,7 @@ NEVER = (
     (r".*/uevent", "it triggers udev events"),
 )
 
-# What is read on request: the kernel's memory, nothing that wakes a device or does something.
+# Readable on request: served from kernel memory, nothing that wakes a device or has an effect.
 READABLE = ("/sys/devices/system/", "/sys/kernel/mm/", "/sys/module/", "/sys/class/dmi/id/", "/sys/kernel/security/")
 
 _RULES = tuple((re.compile(rule.pattern), rule) for rule in RULES)
@@ -99,7 +99,7 @@ def find_rule(path: str) -> Rule | None:
 
 
 def never_written(path: str) -> str | None:
-    """Why no value at all is written to a file, None where some may be."""
+    """Return why nothing may be written to a file, None if some values may."""
     if find_rule(path) is not None:
         return None
     forbidden = next((why for pattern, why in _NEVER if pattern.fullmatch(path)), None)
@@ -107,7 +107,7 @@ def never_written(path: str) -> str | None:
 
 
 def never_read(path: str) -> str | None:
-    """Why a file is not read, None where it may be."""
+    """Return why a file is not read, None if it may be."""
     if find_rule(path) is None and not path.startswith(READABLE):
         return never_written(path)
     if "/../" in f"{path}/":

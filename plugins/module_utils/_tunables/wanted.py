@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What is wanted of one tunable, as a user, a plan or a restore plan writes it."""
+"""The wanted value of one tunable, in the form used by users, plans and restore plans."""
 from __future__ import annotations
 
 from typing import Any, Callable, NamedTuple
@@ -11,28 +11,28 @@ GUARD_KEYS = frozenset(("set", "only_from", "identity", "restores"))
 
 
 class Wanted(NamedTuple):
-    """A wanted value with its guards; None as a guard asks for nothing."""
+    """A wanted value with its guards; a guard of None always holds."""
 
-    value: Any                      # what to set, or the least number
+    value: Any                      # what to set, or the minimum
     at_least: bool = False
-    only_from: Any = None           # write only where this, or one of these in a tuple, is the current value
-    identity: str | None = None     # write only to the device that says so
-    restores: bool = False          # restores what a run changed: never the beginning of a new baseline
+    only_from: Any = None           # write only if this, or one of this tuple, is the current value
+    identity: str | None = None     # write only to the device with this identity
+    restores: bool = False          # restores what a run changed: never begins a new baseline
 
     def asked(self) -> Any:
-        """The value in the shape of `values`, without its guards."""
+        """Return the value in the shape of `values`, without its guards."""
         return {"at_least": self.value} if self.at_least else self.value
 
 
 def scalar(value: Any) -> str:
-    """A value as the text that the kernel is given. Raises ValueError for what YAML made of an unquoted word."""
+    """Convert a value to the text written to the kernel. Raises ValueError for YAML's reading of an unquoted word."""
     if isinstance(value, bool):
         raise ValueError(f"{str(value).lower()} is a boolean: quote it in YAML, or write the kernel's own value")
     if isinstance(value, int):
         return str(value)
     if not isinstance(value, str):
         raise ValueError(f"{value!r} is neither a number nor text")
-    text = value.strip("\n")      # other blanks stay: a restored value is what the kernel printed, byte for byte
+    text = value.strip("\n")      # other blanks stay: a restored value equals the kernel's output byte for byte
     if not text.strip():
         raise ValueError("an empty value changes nothing in the kernel")
     if any(sign != "\t" and not sign.isprintable() for sign in text):
@@ -41,9 +41,9 @@ def scalar(value: Any) -> str:
 
 
 def parse_wanted(spec: Any, parse: Callable[[Any], Any], numbers: bool = False) -> Wanted:
-    """`60`, `{at_least: 60}` or `{set: 60, only_from: 10, identity: ...}`. Raises ValueError.
+    """Parse `60`, `{at_least: 60}` or `{set: 60, only_from: 10, identity: ...}`. Raises ValueError.
 
-    `parse` turns one value into the kind's own form; `numbers` says that the kind knows `at_least`.
+    `parse` converts a value to the kind's own form; `numbers` says whether the kind supports `at_least`.
     """
     if not isinstance(spec, dict):
         return Wanted(parse(spec))
@@ -62,7 +62,7 @@ def parse_wanted(spec: Any, parse: Callable[[Any], Any], numbers: bool = False) 
 
 
 def parse_guard(only_from: Any, parse: Callable[[Any], Any]) -> Any:
-    """None, a value, or several of which one has to be the current one."""
+    """Parse the guard: None, a value, or several, one of which must be the current value."""
     if isinstance(only_from, list):
         return tuple(parse(one) for one in only_from)
     return None if only_from is None else parse(only_from)
