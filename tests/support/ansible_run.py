@@ -1,7 +1,7 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Run Ansible as a user does, in a process of its own, and tell what every task returned.
+"""Run Ansible as users do, in a separate process, and return the result of every task.
 
     controller.play("audit.yml", {"pve1": tree}, "--check", variables={"gpuhost_profile": "conservative"})
 """
@@ -46,7 +46,7 @@ class Run(NamedTuple):
         return self.stdout + self.stderr
 
     def of(self, host: str, task: str = "", action: str = "") -> list[TaskResult]:
-        """The results of `host`, of the tasks whose name contains `task` and whose action is or ends with `action`."""
+        """The results of `host` for tasks whose name contains `task` and whose action equals or ends with `action`."""
         return [one for one in self.results
                 if one.host == host and task in one.task and f".{one.action}".endswith(f".{action}" if action else "")]
 
@@ -69,14 +69,14 @@ class Run(NamedTuple):
 
 
 class Controller:
-    """A controller with a folder of its own for inventory, reports and Ansible's temporary files."""
+    """A controller with its own folder for inventory, reports and Ansible's temporary files."""
 
     def __init__(self, folder: pathlib.Path) -> None:
         self.folder = folder
         self.reports = folder / "reports"
         self.temporary = folder / "tmp"
         self.temporary.mkdir()
-        # A link called as Ansible wants it, so that a plain checkout will do.
+        # A link with the name that Ansible requires, so that a plain checkout works.
         namespace = folder / "collections" / "ansible_collections" / "gpuhost"
         namespace.mkdir(parents=True)
         (namespace / "tuning").symlink_to(REPOSITORY)
@@ -110,7 +110,7 @@ class Controller:
 
     def play(self, playbook: str, hosts: Mapping[str, Any], *words: str, variables: Mapping[str, Any] | None = None,
              cwd: pathlib.Path | None = None, timeout: float = 300, **environment: str) -> Run:
-        """Run a playbook over `hosts`: a name in playbooks/, a path, or gpuhost.tuning.<name>.
+        """Run a playbook for `hosts`: a name in playbooks/, a path, or gpuhost.tuning.<name>.
 
         Deprecation warnings and tracebacks fail the test.
         """

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""An audit document written by hand, for tests of what people read."""
+"""A hand-written audit document for tests of reports."""
 from __future__ import annotations
 
 GPUS = [f"0000:{bus:02x}:00.0" for bus in (0x01, 0x11, 0x21, 0x31, 0x41, 0x61, 0x71, 0x81)]

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the module gpu_bandwidth answers, and records of it, written by hand: GPUs on links of 32 GT/s x16."""
+"""Hand-written answers of the module gpu_bandwidth and records of them: GPUs on links of 32 GT/s x16."""
 from __future__ import annotations
 
 from itertools import permutations
@@ -23,7 +23,7 @@ def pair_answer(source, target, verdict="healthy", message="4 sizes, data compar
 
 
 def answer(gpus, pairs=(), **changes):
-    """The answer of the module about these GPUs; all are sound unless another answer is given for them."""
+    """The module's answer for these GPUs; all are healthy unless another answer is given for them."""
     bdfs = [one if isinstance(one, str) else one["bdf"] for one in gpus]
     given = {(one["from"], one["to"]): one for one in pairs}
     return {"changed": False, "gpus": [gpu_answer(one) if isinstance(one, str) else one for one in gpus],
@@ -33,7 +33,7 @@ def answer(gpus, pairs=(), **changes):
 
 
 def record(gpus, pairs=(), *, expected=57.6, run_id=RUN, host="pve1", percent=80, **changes):
-    """bandwidth.json, with the same expectation for every copy; pairs are below one switch."""
+    """bandwidth.json with the same expectation for every copy; pairs are below one switch."""
     made = answer(gpus, pairs)
     for gpu in made["gpus"]:
         for way in ("h2d", "d2h"):

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A planted host with three GPUs, and gpu_bandwidth on it with the stand-in for the driver library."""
+"""A planted host with three GPUs, and gpu_bandwidth on it with a substitute for the driver library."""
 from __future__ import annotations
 
 from hosts.kernel import plant_kernel
@@ -25,7 +25,7 @@ def plant(tree, gpus=(A, B, C)):
 
 
 def hasten(monkeypatch, tree):
-    """No warm-up, short readings and time limits, and the planted host for the module's own."""
+    """No warm-up, short measurements and time limits, and the planted host in place of the module's own."""
     from ansible_collections.gpuhost.tuning.plugins.module_utils._bandwidth import measurement, module
     from ansible_collections.gpuhost.tuning.plugins.module_utils._host.host import Host
     from ansible_collections.gpuhost.tuning.plugins.modules import gpu_bandwidth

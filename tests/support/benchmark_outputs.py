@@ -1,9 +1,9 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the benchmarks of vLLM, SGLang and llama.cpp print, in the form in which they do; every figure is invented.
+"""Output of the benchmarks of vLLM, SGLang and llama.cpp in their real formats; all figures are invented.
 
-The forms: vllm/benchmarks/serve.py of vLLM, python/sglang/bench_serving.py of SGLang, tools/llama-bench of llama.cpp.
+Formats: vllm/benchmarks/serve.py of vLLM, python/sglang/bench_serving.py of SGLang, tools/llama-bench of llama.cpp.
 """
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ VLLM = {
     "mean_tpot_ms": 13.9, "median_tpot_ms": 13.75, "std_tpot_ms": 0.6, "p99_tpot_ms": 15.5,
     "mean_itl_ms": 13.8, "median_itl_ms": 12.9, "std_itl_ms": 5.2, "p99_itl_ms": 41.25,
 }
-# --save-result: the file has no line end.
+# --save-result: the file has no trailing newline.
 VLLM_FILE = json.dumps(VLLM)
 VLLM_CONSOLE = "\n".join([
     "INFO 11-30 01:02:03 [__init__.py:216] Automatically detected platform cuda.",
@@ -51,7 +51,7 @@ VLLM_CONSOLE = "\n".join([
     _row("Median TPOT (ms):", 13.75), _row("P99 TPOT (ms):", 15.5),
     _heading("Inter-token Latency", "-"), _row("Mean ITL (ms):", 13.8), _row("Median ITL (ms):", 12.9),
     _row("P99 ITL (ms):", 41.25), "=" * 50, ""])
-# All requests failed: every figure is zero, and the status of the program is too.
+# All requests failed: every figure is zero, and so is the exit status.
 VLLM_FAILED = json.dumps({**{key: 0.0 if isinstance(value, float) else value for key, value in VLLM.items()},
                           "completed": 0, "failed": 200, "total_output_tokens": 0})
 
@@ -129,5 +129,5 @@ LLAMA_TABLE = """\
 
 build: 0123abcd (6000)
 """
-# One test alone came to its end: the list is never closed.
+# Only one test finished: the list is never closed.
 LLAMA_KILLED = LLAMA_JSON[:LLAMA_JSON.index('"n_gen": 128')]

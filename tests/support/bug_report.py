@@ -1,11 +1,11 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Bug reports of a machine that does not exist, in the formats that nvidia-bug-report.sh had over the years.
+"""Synthetic bug reports of a fictitious machine, in the formats of nvidia-bug-report.sh over the years.
 
     text = bug_report("535", xids=[79])
 
-Every word of them is written here. The machine: one socket with four CPUs, one root port with one NVIDIA GPU below it
+Nothing is copied from real reports. The machine: one socket with four CPUs, one root port with one NVIDIA GPU below it
 that negotiated PCIe 3 x8, MaxReadReq 512, MaxPayload 256, in IOMMU group 7.
 """
 from __future__ import annotations
@@ -56,8 +56,8 @@ def file(path: str, body: str, mode: str = "-r--r--r--") -> str:
 def bug_report(generation: str = "535", *, xids: tuple[int, ...] = (), earlier_xids: tuple[int, ...] = (),
                safe_mode: bool = False, smi: str | None = None, gone: bool = False, ring: str = "whole",
                kernel: str = KERNEL, hostname: str = HOSTNAME) -> str:
-    """`smi` in the place of what nvidia-smi prints; `gone`: the GPU reads all ones; `ring` whole or cut: dmesg no
-    longer has the start of the boot, nor the Xids, which only the journal has then."""
+    """`smi` replaces the output of nvidia-smi; `gone`: the GPU reads all ones; `ring` is whole or cut: a cut dmesg
+    lacks the start of the boot and the Xids, which only the journal then has."""
     number, driver = GENERATIONS[generation]
     parts = [_prologue(number, safe_mode, kernel, hostname, generation)]
     if generation not in ("304", "352", "525") and not safe_mode:
@@ -190,7 +190,7 @@ def _smi(generation: str, driver: str, safe_mode: bool, smi: str | None) -> str:
 
 
 def smi_text(generation: str, driver: str) -> str:
-    """Of the fields of each generation those that an audit looks at, and some beside them."""
+    """The fields of each generation that an audit reads, and some others."""
     device = "                Device Max : 4\n                Host Max : 5\n" if generation in _NEW else ""
     reasons = "Clocks Event Reasons" if generation in ("535", "580") else "Clocks Throttle Reasons"
     power = "GPU Power Readings" if generation in ("535", "580") else "Power Readings"

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where this checkout lies, and which files belong to it."""
+"""The location of this checkout, and the files that belong to it."""
 from __future__ import annotations
 
 import os
@@ -12,7 +12,7 @@ REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 
 
 def files(*folders: str, new: bool = True) -> list[str]:
-    """Paths of the files that git knows and, with `new`, of those that it would take; all, or those below `folders`."""
+    """Paths of tracked files and, with `new`, of untracked ones that git does not ignore; all, or below `folders`."""
     which = ["--cached", "--others", "--exclude-standard"] if new else ["--cached"]
     listed = subprocess.run(["git", "ls-files", *which, "--", *folders], cwd=REPOSITORY, check=True, text=True,
                             capture_output=True).stdout.splitlines()
@@ -20,6 +20,6 @@ def files(*folders: str, new: bool = True) -> list[str]:
 
 
 def environment(**changes: str) -> dict[str, str]:
-    """That of the test, less what would make Ansible behave as on the tester's machine."""
+    """The test's environment without variables that would change Ansible's behaviour on the tester's machine."""
     kept = {name: text for name, text in os.environ.items() if not name.startswith(("ANSIBLE_", "PYTEST_"))}
     return kept | changes

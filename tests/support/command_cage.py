@@ -1,11 +1,11 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runs the commands of a report on a planted host, in namespaces of their own.
+"""Run the commands of a report on a planted host, in separate namespaces.
 
-The tree's sys and proc/sys lie over the machine's, everything else is read-only, there is no network, and PATH has a
-shell, coreutils, the programs in REAL where they are installed, and stubs for those in STUBS. Each of the latter two
-notes its arguments first.
+The tree's sys and proc/sys are mounted over the machine's, everything else is read-only, there is no network, and PATH
+has a shell, coreutils, the installed programs of REAL, and stubs for those in STUBS. Programs of REAL and STUBS first
+record their arguments.
 """
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ import subprocess
 from typing import NamedTuple
 
 COREUTILS = ("cat", "echo", "printf", "seq", "test", "true", "false", "sleep", "head", "tail", "cut", "tr", "sort")
-# They work on /sys and /proc/sys, which are the tree's.
+# They use /sys and /proc/sys, which are the tree's.
 REAL = ("sysctl", "setpci")
 STUBS = ("modprobe", "rmmod")
-NOTES = 9       # the file descriptor that notes are written to
+NOTES = 9       # the file descriptor for recording arguments
 
 _NOTE = "#!/bin/sh\nfor word in {name} \"$@\"; do printf '%s ' \"$word\" >&9; done; echo >&9\n"
 _ENTER = """
@@ -40,16 +40,16 @@ PATH=$2 exec sh -u "$3"
 class Ran(NamedTuple):
     code: int
     errors: str
-    noted: list[str]        # one line for each program that is no part of coreutils, `setpci -s 0000:01:00.0 ...`
+    noted: list[str]        # a line for each program outside coreutils, `setpci -s 0000:01:00.0 ...`
 
 
 def can_enter() -> bool:
-    """Whether this user may make namespaces and mount in them."""
+    """Whether this user may create namespaces and mount in them."""
     return subprocess.run(["unshare", "--mount", "--net", "true"], check=False, capture_output=True).returncode == 0
 
 
 class Cage:
-    """Where commands run on the planted host at `root`; `folder` is for what the cage itself needs."""
+    """Runs commands on the planted host at `root`; `folder` is for the cage's own files."""
 
     def __init__(self, root: pathlib.Path, folder: pathlib.Path) -> None:
         self.root, self.folder = root, folder
@@ -63,7 +63,7 @@ class Cage:
             (self.programs / name).chmod(0o755)
 
     def run(self, script: str) -> Ran:
-        """Run `script` with sh; it must not take longer than a minute."""
+        """Run `script` with sh, for at most a minute."""
         (self.folder / "script").write_text(script)
         reading, writing = os.pipe()
         try:

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the catalogue must say of planted hosts, every finding of it, written down from what the hosts are."""
+"""The expected findings of the catalogue for planted hosts, complete, derived by hand from what the hosts are."""
 from __future__ import annotations
 
 from hosts.reference import MINORS
@@ -18,7 +18,7 @@ POLICIES = tuple(f"policy{cpu}" for cpu in range(128))
 
 
 def of_nvidia_smi(gpus: tuple[str, ...]) -> dict[str, dict[tuple[str, ...], str]]:
-    """What nvidia-smi says of RTX PRO 6000 with nothing wrong."""
+    """The findings from nvidia-smi for RTX PRO 6000 without problems."""
     return {"nvidia_persistence": {gpus: "pass P1: Enabled"}, "nvidia_power_limit": {gpus: "pass P2: 600.0"},
             "nvidia_slowdown": {gpus: "pass P1: []"}, "nvidia_memory_errors": {gpus: "pass P1: []"},
             "nvidia_pending_modes": {gpus: "pass P1: []"}, "nvidia_compute_mode": {gpus: "pass P2: Default"},
@@ -26,7 +26,7 @@ def of_nvidia_smi(gpus: tuple[str, ...]) -> dict[str, dict[tuple[str, ...], str]
 
 
 def of_the_log(gpus: tuple[str, ...]) -> dict[str, str | dict[tuple[str, ...], str]]:
-    """What a log without errors leaves to say of NVIDIA GPUs that no NVSwitch joins."""
+    """The findings from a log without errors for NVIDIA GPUs without an NVSwitch."""
     return {"nvidia_fabric": "not_applicable P1", "nvidia_fabric_services": "not_applicable P1",
             "nvidia_nvlink": "not_applicable P1", "nvswitch_errors": "not_applicable P2",
             "iommu_faults": {gpus: "pass P2: []"}, "pcie_aer_corrected": {gpus: "pass P1: []"},
@@ -35,7 +35,7 @@ def of_the_log(gpus: tuple[str, ...]) -> dict[str, str | dict[tuple[str, ...], s
             "nvidia_module_messages": "pass info: []", "earlier_boots": "not_applicable info"}
 
 
-# As the operator found it: two sockets, 503 GiB, no swap, idle GPUs, containers that are pinned.
+# As the operator found it: two sockets, 503 GiB, no swap, idle GPUs, pinned containers.
 STORY_BEFORE = {
     "target_kind": "pass info: bare_metal",
     "kernel_release": "pass info: 6.8.12-9-pve",
@@ -157,7 +157,7 @@ STORY_BEFORE = {
     "vm_survives_reboot": "not_applicable info",
 }
 
-# The reboot took back all that was set at run time, and brought amd-pstate in active mode.
+# The reboot undid all runtime settings and enabled amd-pstate in active mode.
 STORY_AFTER = {
     **STORY_BEFORE,
     "kernel_release": "pass info: 6.14.11-4-pve",
@@ -176,7 +176,7 @@ STORY_AFTER = {
 BUSES = tuple(MINORS)
 ONLINE = tuple(f"policy{cpu}" for cpu in range(256) if cpu != 239)
 
-# A public report's host: IOMMU off, switches that do not redirect, one CPU offline, a swap file, no guests.
+# The host of a public report: IOMMU off, switches that do not redirect, one CPU offline, a swap file, no guests.
 REFERENCE = {
     "target_kind": "pass info: bare_metal",
     "kernel_release": "pass info: 6.17.0-20-generic",

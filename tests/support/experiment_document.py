@@ -1,7 +1,7 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""An experiment's document written by hand: three changes, two metrics, one run discarded."""
+"""A hand-written document of an experiment: three changes, two metrics, one discarded run."""
 from __future__ import annotations
 
 TOO_HOT = "0000:01:00.0 is 91 °C, the limit is 85"
@@ -38,7 +38,7 @@ def run(number, state, speed, *, arm="thp_enabled", block=1, discarded=None, tem
 
 
 def experiment(**more):
-    """As the schema gpuhost.experiment/1 has it."""
+    """A document of the schema gpuhost.experiment/1."""
     return {
         "schema": "gpuhost.experiment/1", "host": "pve1", "run_id": RUN, "boot_id": "0b54b1f2",
         "measured_at": "2026-11-30T01:00:00Z", "mode": "one_at_a_time", "benchmark": "vllm serving",

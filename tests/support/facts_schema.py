@@ -1,7 +1,7 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether facts have the shape that their JSON schemas promise."""
+"""Validate facts against their JSON schemas."""
 from __future__ import annotations
 
 import functools
@@ -15,7 +15,7 @@ FOLDER = pathlib.Path(__file__).resolve().parents[2] / "plugins" / "plugin_utils
 
 
 def problems(section: str, facts: object) -> list[str]:
-    """What is wrong with one section of the facts, in plain JSON types; nothing where it is right."""
+    """The errors in one section of the facts, as plain JSON types; empty if it is valid."""
     return document_problems(f"facts/{section}.json", facts)
 
 
@@ -28,7 +28,7 @@ def document_problems(schema: str, document: object) -> list[str]:
 @functools.cache
 def validator(schema: str) -> jsonschema.Draft202012Validator:
     jsonschema.Draft202012Validator.check_schema(_load(schema))
-    # All at once: a registry that retrieves forgets what it retrieved, and would read the files once for every leaf.
+    # All at once: a registry that retrieves does not cache, and would read the files once for every leaf.
     registry = referencing.Registry().with_resources(
         (path.relative_to(FOLDER).as_posix(), referencing.Resource.from_contents(_load(path.relative_to(FOLDER))))
         for path in FOLDER.rglob("*.json"))

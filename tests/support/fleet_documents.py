@@ -1,20 +1,20 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Hosts of a large fleet: audit documents with many checks, and hosts whose every text is hostile."""
+"""Hosts of a large fleet: audit documents with many checks, and hosts in which every text is hostile."""
 from __future__ import annotations
 
 from audit_document import GPUS, document, finding
 
 PRIORITIES = ("P0", "P1", "P2", "info")
 HOST_CHECKS, GPU_CHECKS, POLICIES = 118, 30, 32
-# What a host could call anything, to end a script element, start a comment, run code or move the reader's eye.
+# Texts that end a script element, start a comment, run code or misdirect the reader.
 HOSTILE = ("</script><script>window.hacked=1</script><!--<img src=x onerror=\"window.hacked=1\">'`${1}\u2028\u202e"
            "\x1b[31m|$data")
 
 
 def big_document(number: int) -> dict:
-    """Host `number` of many: more checks than the catalogue has, a tenth of them failing, some values its own."""
+    """Host `number` of many: more checks than the catalogue has, a tenth of them failing, some with its own values."""
     findings = [_host_finding(check, number) for check in range(HOST_CHECKS)]
     for check in range(GPU_CHECKS):
         for gpu, address in enumerate(GPUS):

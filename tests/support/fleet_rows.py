@@ -10,7 +10,7 @@ RUN = "20261129T183000Z-4f2a"
 
 
 def fleet_of(documents: Iterable[dict]):
-    """As it is collected from a folder; every fourth host has a run and drift."""
+    """The fleet as if collected from a folder; every fourth host has a run and drift."""
     from ansible_collections.gpuhost.tuning.plugins.plugin_utils._fleet.fleet import Fleet
     from ansible_collections.gpuhost.tuning.plugins.plugin_utils._fleet.outliers import outliers
     from ansible_collections.gpuhost.tuning.plugins.plugin_utils._fleet.row import about_checks, fleet_row

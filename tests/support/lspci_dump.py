@@ -1,7 +1,7 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Config spaces out of the text that lspci -xxx and -xxxx print."""
+"""Parse configuration spaces from the output of lspci -xxx and -xxxx."""
 from __future__ import annotations
 
 import re

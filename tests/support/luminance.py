@@ -1,10 +1,10 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How light a colour is, for scripts that look at contrast in a browser (WCAG 2.2, relative luminance)."""
+"""The relative luminance of a colour (WCAG 2.2), for scripts that check contrast in a browser."""
 from __future__ import annotations
 
-# The first lines of a function's body; it has luminance(colour) then. An SVG file makes its canvas by namespace.
+# Start of a function body that provides luminance(colour). An SVG file creates its canvas by namespace.
 LUMINANCE = """
   const canvas = document.createElementNS("http://www.w3.org/1999/xhtml", "canvas").getContext("2d",
     {willReadFrequently: true});

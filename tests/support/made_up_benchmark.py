@@ -4,8 +4,8 @@
 """A benchmark for tests of experiments: a program whose figure depends on a planted sysctl, and that may misbehave."""
 from __future__ import annotations
 
-# Prints a rate that depends on the planted swappiness alone, with a noise that depends on the number of the run alone.
-# What else it does is up to the second argument.
+# Prints a rate that depends only on the planted swappiness, with noise that depends only on the run number. The second
+# argument selects other behaviour.
 PROGRAM = r"""
 import json, os, pathlib, random, signal, sys, time
 

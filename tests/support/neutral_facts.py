@@ -1,14 +1,14 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Complete facts of five machines, written by hand, for tests that judge.
+"""Complete hand-written facts of five machines, for tests of checks.
 
 epyc()         two EPYC 9575F, eight RTX PRO 6000 Blackwell behind four switches, Proxmox VE, tuned: nothing to find
 workstation()  a desktop Ryzen with one RTX 4090, as a distribution leaves it
 xeon()         two Xeons under intel_pstate in active mode, four L40S, no RDMA
 vm()           a small KVM guest without a GPU
 container()    an LXC container on the epyc() host
-merge()        the facts of a machine with a fragment laid over them
+merge()        the facts of a machine with a fragment merged into them
 """
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ ABSENT = lacking()
 
 
 def merge(base: Any, fragment: Any) -> Any:
-    """`base` with `fragment` laid over it.
+    """`base` with `fragment` merged into it.
 
-    Mappings are merged key by key. A list replaces the list, but each mapping in it is completed from the first
-    item of the list it replaces: `{gpus: [{numa_node: ...}]}` is one GPU, like the first in all else.
+    Mappings are merged key by key. A list replaces the list, but each mapping in it is completed from the first item of
+    the replaced list: `{gpus: [{numa_node: ...}]}` is one GPU, otherwise equal to the first one.
     """
     if isinstance(base, dict) and isinstance(fragment, dict):
         return {**base, **{key: merge(base.get(key), value) for key, value in fragment.items()}}
@@ -56,7 +56,7 @@ def link(speed: float = 32.0, width: int = 16, max_speed: float = 32.0, max_widt
 
 
 def pcie(kind: str, its_link: dict | None, read_request: int, payload_supported: int = 256) -> dict:
-    """Registers of the PCI Express capability, MaxPayload 256."""
+    """Registers of the PCI Express capability, with MaxPayload 256."""
     return {"capability": 0x60, "type": kind, "max_payload": 256, "max_payload_supported": payload_supported,
             "max_read_request": read_request, "relaxed_ordering": True, "extended_tags": True,
             "extended_tags_supported": True, "no_snoop": True, "ten_bit_tags": True, "ten_bit_tags_supported": True,
@@ -75,7 +75,7 @@ def acs(redirect: bool = False) -> dict:
 
 
 def port(bdf: str, kind: str, node: int, vendor: str = "1022", device: str = "153e") -> dict:
-    """A root port, or a port of a switch, with a link of 32 GT/s and 16 lanes."""
+    """A root port or a port of a switch with a link of 32 GT/s x16."""
     return {"bdf": bdf, "vendor": vendor, "device": device, "class": "060400",
             "driver": "pcieport", "numa_node": ok(node), "power": copy.deepcopy(POWER), "state": "ok",
             "pcie": ok(pcie(kind, link(), 512, 512)), "aer": ok(copy.deepcopy(NO_ERRORS)),
@@ -83,7 +83,7 @@ def port(bdf: str, kind: str, node: int, vendor: str = "1022", device: str = "15
 
 
 def gpu(bdf: str, path: list[str], node: int, minor: int) -> dict:
-    """An RTX PRO 6000 Blackwell Server Edition on the nvidia driver, idle: its link rests at 2.5 GT/s."""
+    """An RTX PRO 6000 Blackwell Server Edition on the nvidia driver, idle, with its link at 2.5 GT/s."""
     return {
         "bdf": bdf, "vendor": "10de", "device": "2bb5", "class": "030200", "subsystem": "10de:204e", "revision": "a1",
         "model": "NVIDIA RTX PRO 6000 Blackwell Server Edition", "generation": "blackwell", "state": "ok",
@@ -179,7 +179,7 @@ def _sysctls(**changed: str) -> dict:
     return {key: ok(value) for key, value in {**tuned, **changed}.items()}
 
 
-# What a distribution leaves: Debian's and Ubuntu's kernels with sysctl.d as installed.
+# Distribution defaults: the kernels of Debian and Ubuntu with sysctl.d as installed.
 _STOCK = {"kernel.nmi_watchdog": "1", "kernel.sched_autogroup_enabled": "1", "vm.swappiness": "60",
           "vm.dirty_ratio": "20", "vm.dirty_background_ratio": "10", "net.core.rmem_max": "212992",
           "net.core.wmem_max": "212992"}
@@ -194,7 +194,7 @@ def service(name: str, installed: bool = False, **state: bool) -> dict:
 
 
 def _managers(*running: str) -> dict:
-    """The services named run, no other is installed; no file sets a sysctl."""
+    """The named services are running, no other is installed; no file sets a sysctl."""
     return {"services": [service(name, name in running, enabled=name in running, running=name in running)
                          for name in _SERVICES],
             "tuned_profile": ABSENT, "tuned_reapplies": ABSENT, "tuned_excludes": [], "unit_links": ok(12),
@@ -246,7 +246,7 @@ def device_node(path: str, major: int, minor: int) -> dict:
 
 
 def smi_gpu(bdf: str, minor: int) -> dict:
-    """What nvidia-smi says of an RTX PRO 6000 at rest with nothing wrong."""
+    """The output of nvidia-smi for an idle RTX PRO 6000 without problems."""
     return {"bdf": bdf, "minor": minor, "memory_mib": 97887, "bar1_mib": 131072, "bar1_used_mib": 1, "pstate": "P8",
             "persistence": "Enabled", "display": "Disabled", "vbios": "98.02.67.00.0A",
             "device_max_gen": None, "utilization": 0, "processes": 0, "trouble": None,
@@ -258,7 +258,7 @@ def smi_gpu(bdf: str, minor: int) -> dict:
 
 
 def driver_messages() -> dict:
-    """What NVIDIA's modules say in a log without errors, and a host without NVSwitches."""
+    """The messages of NVIDIA's modules in a log without errors, on a host without NVSwitches."""
     return {
         "fabric": {"switches": [], "links": ABSENT, "services": [
             {"service": service, "installed": False, "enabled": False, "masked": False, "running": False}
@@ -324,7 +324,7 @@ def _guests(containers: list[dict] | None = None, running: int = 0) -> dict:
 
 
 def cluster(**changed: Any) -> dict:
-    """A node of a healthy cluster without high availability, on which no task runs."""
+    """A node of a healthy cluster without high availability and without running tasks."""
     return {"quorum": ok("quorate"), "tasks": ok([]), "ha": ok({
         "node": None, "fenced": [], "services": [], "lrm_mode": None, "lrm_state": None}), **changed}
 
@@ -356,7 +356,7 @@ def _firmware(vendor: str, product: str) -> dict:
 # -- machines -------------------------------------------------------------------------------------------------
 
 def epyc() -> dict:
-    """Two sockets, 256 CPUs, 1.5 TiB, eight GPUs, Proxmox VE with one pinned container that is given all GPUs."""
+    """Two sockets, 256 CPUs, 1.5 TiB, eight GPUs, Proxmox VE with one pinned container that has all GPUs."""
     gpus, ports = _eight_gpus()
     cpus = "0-255"
     nodes = ["/dev/nvidia0", "/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools"]
@@ -409,7 +409,7 @@ def epyc() -> dict:
 
 
 def workstation() -> dict:
-    """A single-GPU desktop with stock settings: amd_pstate in active mode under powersave, THP always, a swap file."""
+    """A single-GPU desktop with stock settings: amd_pstate in active mode with powersave, THP always, a swap file."""
     gpus = [merge(gpu("0000:01:00.0", ["0000:00:01.1"], 0, 0), {
         "device": "2684", "class": "030000", "subsystem": "1043:88e2", "model": "NVIDIA GeForce RTX 4090",
         "generation": "ada", "numa_node": ok(-1), "local_cpus": ok("0-31"), "containers": [],
@@ -444,7 +444,7 @@ def workstation() -> dict:
 
 
 def xeon() -> dict:
-    """Two Intel sockets with intel_pstate in active mode: powersave is the governor, EPP decides; no boost file."""
+    """Two Intel sockets with intel_pstate in active mode: the governor is powersave, EPP decides; no boost file."""
     gpus, ports = [], []
     for slot, bus in enumerate((0x17, 0x3d, 0x97, 0xbd)):
         node_of = slot // 2
@@ -514,7 +514,7 @@ def vm() -> dict:
 
 
 def container() -> dict:
-    """What root of an unprivileged LXC container on the epyc() host sees, the host left with stock settings."""
+    """What root in an unprivileged LXC container sees on the epyc() host with stock settings."""
     facts = epyc()
     facts.update({
         "privileged": True, "identity": _identity("serve101", "container", "lxc"),

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The facts `placement` of the machines of neutral_facts.py, written by hand."""
+"""Hand-written facts `placement` for the machines of neutral_facts.py."""
 from __future__ import annotations
 
 from typing import Any
@@ -22,7 +22,7 @@ def absent() -> dict:
 
 def placement(cores: int, threads: int = 2, l3_cores: int = 8, features: tuple[str, ...] = AVX2,
               guests: tuple[dict, ...] = (), processes: tuple[dict, ...] = ()) -> dict:
-    """`cores` with one or two threads, the second ones numbered behind all first ones; an L3 cache for `l3_cores`."""
+    """`cores` with one or two threads, second threads numbered after all first ones; an L3 cache per `l3_cores`."""
     return {"own": {"uuid": absent(), "addresses": []},
             "cores": [_threads(core, core, cores, threads) for core in range(cores)],
             "l3": [_threads(first, first + l3_cores - 1, cores, threads) for first in range(0, cores, l3_cores)],
@@ -35,20 +35,20 @@ def _threads(first: int, last: int, cores: int, threads: int) -> str:
 
 
 def memory(*gib: int) -> dict:
-    """Memory of programs by node, GiB."""
+    """Memory of programs by node, in GiB."""
     return ok([{"node": node, "anon_kib": size * GIB, "shmem_kib": 0, "file_kib": 0, "hugetlb_kib": 0}
                for node, size in enumerate(gib)])
 
 
 def real(cpus: str = "0-31,128-159", nodes: str = "0-1", held: dict | None = None, **changed: Any) -> dict:
-    """Where something runs: on `cpus`, with `held` as memory() made it."""
+    """The place of running processes: on `cpus`, with `held` from memory()."""
     return {"pid": None, "threads": absent(), "cpuset": ok(cpus), "cpus": ok(cpus), "memory_nodes": ok(nodes),
             "cpu_limit": ok(None), "memory_limit_kib": ok(64 * GIB), "memory": held or memory(40, 0), **changed}
 
 
 def container(number: str = "101", cpus: str | None = "0-31,128-159", nodes: str | None = None,
               running: bool = True, held: tuple[int, ...] = (40, 0), **changed: Any) -> dict:
-    """A container of 64 GiB and no `cores`, bound to `cpus`, with `held` GiB by node."""
+    """A container with 64 GiB and no `cores`, bound to `cpus`, with `held` GiB by node."""
     return {"subject": f"lxc:{number}", "id": number, "kind": "lxc", "name": f"serve{number}", "running": running,
             "template": False, "pending": [],
             "configured": {"cores": None, "memory_mib": 65536, "cpus": ok(cpus) if cpus else absent(),
@@ -59,7 +59,7 @@ def container(number: str = "101", cpus: str | None = "0-31,128-159", nodes: str
 
 def vm(number: str = "200", cpus: str | None = "0-31,128-159", nodes: str | None = "0", running: bool = True,
        **changed: Any) -> dict:
-    """A q35 VM of 64 CPUs and 256 GiB on one node, with a GPU behind PCI Express and the CPU of the host."""
+    """A q35 VM with 64 CPUs and 256 GiB on one node, a GPU behind PCI Express, and the CPU type host."""
     numa = [{"key": "numa0", "cpus": "0-63", "hostnodes": nodes, "memory_mib": 262144, "policy": "bind"}]
     return {"subject": f"vm:{number}", "id": number, "kind": "vm", "name": f"model{number}", "running": running,
             "template": False, "pending": [],
@@ -77,7 +77,7 @@ def vm(number: str = "200", cpus: str | None = "0-31,128-159", nodes: str | None
 
 
 def process(name: str = "vllm.service", cpus: str = "0-31,128-159", nodes: str = "0-1", **changed: Any) -> dict:
-    """A service with one process, 4242, that holds a GPU."""
+    """A service with one process, 4242, that uses a GPU."""
     return {"subject": f"process:{name}", "name": name, "container": None, "pids": [4242], "commands": ["python3"],
             "processes": [{"pid": 4242, "command": "python3", "cpus": ok(cpus), "memory_nodes": ok(nodes)}],
             "real": real(cpus, nodes, pid=4242, threads=ok([{"cpus": cpus, "count": 120}])), **changed}

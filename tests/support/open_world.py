@@ -1,7 +1,7 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A planted host of which a part is taken away, as of a recording that lacks it, and what is said of it then."""
+"""Remove parts of a planted host, as in an incomplete recording, and evaluate the findings."""
 from __future__ import annotations
 
 import contextlib
@@ -18,7 +18,7 @@ from verdicts import judged
 
 WHY = "it was not collected"
 
-# What readers open, from whole folders to single files.
+# Paths that readers open, from whole folders to single files.
 PARTS = (
     "/etc", "/etc/pve", "/proc", "/proc/1", "/proc/cmdline", "/proc/cpuinfo", "/proc/devices",
     "/proc/driver/nvidia", "/proc/driver/nvidia/gpus", "/proc/irq", "/proc/meminfo", "/proc/modules",
@@ -32,13 +32,13 @@ PARTS = (
 
 
 def findings(tree: Tree) -> dict[tuple[str, str | None], dict]:
-    """As a controller would take the facts: held against their schema."""
+    """The findings, with facts validated against their schema as on a controller."""
     return judged(take(json.loads(json.dumps(collect(Host(str(tree.root)), [])))))
 
 
 @contextlib.contextmanager
 def answering(tree: Tree, **answers: object) -> Iterator[None]:
-    """The host with these answers beside its own."""
+    """The host with these answers in addition to its own."""
     file = tree.path("/recorded/answers.json")
     before = file.read_text() if file.exists() else None
     file.parent.mkdir(exist_ok=True)
@@ -54,7 +54,7 @@ def answering(tree: Tree, **answers: object) -> Iterator[None]:
 
 @contextlib.contextmanager
 def without(tree: Tree, part: str) -> Iterator[None]:
-    """The host as a recording that lacks `part`, and has all the rest whole."""
+    """The host as a recording without `part` but otherwise complete."""
     here, away = tree.path(part), tree.root.parent / f"{tree.root.name}-taken-away"
     there = os.path.lexists(here)
     if there:
@@ -68,7 +68,7 @@ def without(tree: Tree, part: str) -> Iterator[None]:
 
 
 def false_verdicts(whole: dict, found: dict) -> list[str]:
-    """The findings of a part that are neither those of the whole host nor unknown because something is not recorded."""
+    """The findings of a part that neither equal those of the whole host nor are unknown for lack of a recording."""
     return [f"{check} of {subject or 'the host'}: {finding['verdict']} ({finding['reason']})"
             for (check, subject), finding in found.items()
             if not _is_as(whole.get((check, subject)), finding)]

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether Proxmox VE takes a proposed placement and the host can hold it; nothing here is shared with what proposes it.
+"""Check that Proxmox VE accepts a proposed placement and the host can hold it; shares no code with the proposer.
 
 The rules are those of qemu-server 8.0 to 9.2 (docs/placement.md): PVE/QemuServer/Memory.pm, config() and
 hugepages_topology(); PVE/CpuSet.pm, parse_cpuset(); PVE/API2/Qemu.pm, update_vm_api. That each vCPU must be at a
@@ -19,7 +19,7 @@ RAW_LINE = re.compile(r"lxc\.cgroup2?\.cpuset\.(?:cpus|mems): (\S+)")
 
 
 def numbers(text: str, separator: str = ",") -> set[int]:
-    """A list as `0-3,8`; AssertionError for anything else."""
+    """A list such as `0-3,8`; AssertionError for anything else."""
     found: set[int] = set()
     for part in text.split(separator):
         match = re.fullmatch(r"(\d+)(?:-(\d+))?", part)
@@ -31,7 +31,7 @@ def numbers(text: str, separator: str = ",") -> set[int]:
 
 
 def configuration(guest: dict[str, Any]) -> dict[str, str]:
-    """The settings about placement of a VM of the facts, as its file has them."""
+    """The placement settings of a VM in the facts, in the form of its configuration file."""
     said = guest["configured"]
     machine = said["vm"]
     found = {"memory": str(said["memory_mib"]), "sockets": str(machine["sockets"]),
@@ -52,7 +52,7 @@ def configuration(guest: dict[str, Any]) -> dict[str, str]:
 
 
 def apply(settings: dict[str, str], command: str, number: str) -> dict[str, str]:
-    """What `qm set` makes of a configuration; AssertionError for a command that it does not take."""
+    """Apply `qm set` to a configuration; AssertionError for a command that it does not accept."""
     words = shlex.split(command, comments=True)
     assert words[:3] == ["qm", "set", number], command
     assert len(words) % 2 == 1 and len(words) > 3, command
@@ -72,7 +72,7 @@ def apply(settings: dict[str, str], command: str, number: str) -> dict[str, str]
 
 
 def check_vm(settings: dict[str, str], nodes: set[int], online: set[int]) -> dict[int, float]:
-    """Dies where starting such a VM would; else MiB by the nodes of the host that its memory is bound to."""
+    """Fail if such a VM would not start; otherwise return MiB by the host nodes that its memory is bound to."""
     if "affinity" in settings:
         assert numbers(settings["affinity"]) <= online, f"CPUs {settings['affinity']} are not all online"
     huge = settings.get("hugepages")
@@ -114,7 +114,7 @@ def check_huge_pages(size: str, node: dict[str, str]) -> None:
 
 
 def check(document: dict[str, Any], facts: dict[str, Any]) -> None:
-    """A whole placement.json against the facts that it is about."""
+    """Check a whole placement.json against the facts it is based on."""
     nodes = {node["id"]: node for node in facts["numa"]["nodes"]}
     online = numbers(facts["cpu"]["online"])
     said = {guest["subject"]: guest for guest in facts["placement"]["guests"]["value"]}
@@ -137,7 +137,7 @@ def check(document: dict[str, Any], facts: dict[str, Any]) -> None:
 
 
 def _vm(entry: dict[str, Any], guest: dict[str, Any], nodes: set[int], online: set[int]) -> dict[int, float]:
-    """What it binds: as it is configured, or as the commands make it; the way back leads to where it began."""
+    """The memory it binds, as configured or after the commands; undoing them must restore the configuration."""
     before = configuration(guest)
     if not entry["commands"]:
         return _bound_now(before)

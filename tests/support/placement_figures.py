@@ -1,7 +1,7 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The measure of docs/placement.md once more, in fractions and straight from its words, to hold the figures against."""
+"""A second implementation of the measure in docs/placement.md, with fractions, to verify the figures."""
 from __future__ import annotations
 
 from fractions import Fraction
@@ -11,7 +11,7 @@ from placement_checker import numbers
 
 
 def figures(facts: dict[str, Any], entries: list[dict[str, Any]], which: str) -> tuple[float, ...]:
-    """Of `now` or `proposed` of the guests of a placement.json."""
+    """The figures for `now` or `proposed` of the guests of a placement.json."""
     host = _Host(facts)
     placed = [(entry, host.cpus(entry[which]["cpus"]), host.memory(entry, which)) for entry in entries]
     gpu_weights = [(sum(gpu["node"] is not None for gpu in entry["gpus"]), host.gpu_distance(entry, cpus))
@@ -28,7 +28,7 @@ def _mean(pairs: list[tuple[int, Fraction]]) -> float:
 
 
 def _bound(configured: dict[str, Any]) -> dict[int, Fraction]:
-    """Memory by the nodes that a configuration names, none where one virtual node is bound to none."""
+    """Memory by the nodes in a configuration; empty if a virtual node is bound to none."""
     machine = configured["vm"]
     if machine is None or not machine["numa_nodes"]:
         named = configured["memory_nodes"]["value"]
@@ -64,7 +64,7 @@ class _Host:
         return set(self.node_of) if text is None else numbers(text) & set(self.node_of)
 
     def memory(self, entry: dict[str, Any], which: str) -> dict[int, Fraction] | None:
-        """Parts of a guest's memory by node; None where it lies where its CPUs are."""
+        """Shares of a guest's memory by node; None if it is where its CPUs are."""
         if which == "proposed" and entry["changed"]:
             sizes = {}
             for text in entry["proposed"]["virtual_nodes"]:

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A host whose setters answer within this process: what an experiment asks goes to the real ones, on a planted tree."""
+"""Run an experiment's setters in this process on a planted tree."""
 from __future__ import annotations
 
 from ansible_collections.gpuhost.tuning.plugins.module_utils._change.baseline import (
@@ -22,7 +22,7 @@ SETTERS = {"gpuhost.tuning.sysctl_snapshot": (SysctlKind, "keys"),
 
 
 class PlantedSetters:
-    """Callable as an experiment calls modules. `calls` are the names of those that were asked, and whether to check."""
+    """A callable in the form of an experiment's modules. `calls` has the names of the calls, and whether to check."""
 
     def __init__(self, tree):
         self.host = Host(str(tree.root))
@@ -30,7 +30,7 @@ class PlantedSetters:
 
     def __call__(self, module, arguments, check):
         self.calls.append((module.rpartition(".")[2], check))
-        if module == "gpuhost.tuning.workload":     # how the host is doing
+        if module == "gpuhost.tuning.workload":     # asks for the host's state
             seen = {"boot_id": self.host.read(BOOT_ID).value, "load1": None, "gpus": None, "users": None}
             return {"conditions": {"before": seen, "after": seen}}
         if module == "gpuhost.tuning.journal_info":

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Commands in a text, compared with what the manuals of their programs document (program_options.yml)."""
+"""Compare commands in a text with the documented options of their programs (program_options.yml)."""
 from __future__ import annotations
 
 import pathlib
@@ -13,13 +13,13 @@ import yaml
 PROGRAMS = yaml.safe_load(pathlib.Path(__file__).with_suffix(".yml").read_text(encoding="utf-8"))
 SHELL_WORDS = {"for", "while", "read", "do", "done", "if", "then", "fi", "in", "seq"}
 _NAMES = "|".join(sorted(map(re.escape, PROGRAMS), key=len, reverse=True))
-# A command ends where its sentence or its part of a pipe does.
+# A command ends with its sentence or its part of a pipe.
 _COMMAND = re.compile(rf"(?<![\w./@-])({_NAMES})((?: +(?!(?:{_NAMES})\b)(?:'[^']*'|[^\s'`|;()]+))*)")
 _OPTION = re.compile(r"--?[A-Za-z][\w-]*")
 
 
 def unknown_options(text: str) -> list[str]:
-    """`program: option` for each option or subcommand in `text` that the program's manual does not have."""
+    """`program: option` for each option or subcommand in `text` that is not in the program's manual."""
     found = []
     for name, rest in _COMMAND.findall(text):
         program = PROGRAMS[name]
@@ -35,7 +35,7 @@ def unknown_options(text: str) -> list[str]:
 
 
 def unknown_programs(script: str) -> list[str]:
-    """The programs that a shell script starts and whose manual is not listed."""
+    """The programs started by a shell script whose manual is not listed."""
     found = []
     for line in script.splitlines():
         for part in re.split(r"; |\| |&& |\bdo ", line):

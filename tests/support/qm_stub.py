@@ -1,10 +1,10 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A stub of `qm set` for tests: there is no Proxmox VE here.
+"""A stub of `qm set` for tests without Proxmox VE.
 
-It takes the options and the digest as qemu-server does, and writes the configuration: of a VM that runs what waits for
-its next start goes to the section PENDING (docs/placement.md has the sources).
+It takes the options and the digest like qemu-server, and writes the configuration: for a running VM, changes that need
+a restart go to the section PENDING (sources in docs/placement.md).
 """
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OPTION = re.compile(r"--(affinity|numa[0-7]?|delete|revert|digest)")
 
 
 class QmStub:
-    """`calls` are the argument lists that it was run with; `meanwhile` is called before it looks at the file."""
+    """`calls` are the argument lists of its calls; `meanwhile` is called before it reads the file."""
 
     def __init__(self, folder: pathlib.Path, running: bool) -> None:
         self.folder, self.running = folder, running

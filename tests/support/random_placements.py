@@ -1,7 +1,7 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Facts of random hosts with random guests, for the properties of a proposal."""
+"""Random hosts with random guests, for property tests of proposals."""
 from __future__ import annotations
 
 from typing import Any
@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 import neutral_facts
 from neutral_facts import lacking, ok
 
-KIB = 1 << 20       # of a GiB
+KIB = 1 << 20       # per GiB
 
 
 class Facts(dict):
-    """All facts of a host, of which a failing test shows those that were drawn."""
+    """All facts of a host; a failing test shows the randomly drawn ones."""
 
     def __repr__(self) -> str:
         gpus = [{name: gpu[name] for name in ("bdf", "numa_node", "claimed_by", "containers")} for gpu in self["gpus"]]
@@ -24,13 +24,13 @@ class Facts(dict):
 
 
 def written(cpus: Any) -> str:
-    """Every CPU by itself: another form than ours."""
+    """A list with every CPU separately, unlike our own format."""
     return ",".join(map(str, sorted(cpus)))
 
 
 @st.composite
 def hosts(draw: st.DrawFn) -> dict[str, Any]:
-    """One to two sockets with one to four nodes each; some CPUs offline, or isolated; caches told or not."""
+    """One or two sockets with one to four nodes each; some CPUs offline or isolated; caches reported or not."""
     sockets, per_socket, threads = draw(st.integers(1, 2)), draw(st.sampled_from((1, 1, 2, 4))), draw(st.integers(1, 2))
     cores = draw(st.integers(2, 8))
     count = sockets * per_socket
@@ -116,7 +116,7 @@ def guest(draw: st.DrawFn, number: str, online: list[int], count: int) -> dict[s
 
 @st.composite
 def virtual(draw: st.DrawFn, vcpus: int, memory: int, count: int) -> dict[str, Any]:
-    """The virtual nodes of a VM that starts, its memory, huge pages, and what may be plugged in."""
+    """The virtual nodes of a VM that can start, its memory, huge pages, and hotplug."""
     huge = draw(st.sampled_from((None, None, None, "2", "1024", "any")))
     memory = max(1, memory // 2048) * 2048 if huge == "1024" else memory // 4 * 4
     hotplug = draw(st.sampled_from((False, False, True)))

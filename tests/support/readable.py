@@ -1,12 +1,12 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a browser is asked about a drawing: does each text have its place, and can it be read?"""
+"""Browser scripts that check a drawing: no overlapping texts, and sufficient contrast."""
 from __future__ import annotations
 
 from luminance import LUMINANCE
 
-# Texts of the drawing that lie on each other or leave it, by what the browser drew.
+# Texts of the drawing that overlap or exceed it, as rendered by the browser.
 CROWDED = """
 svg => {
   const whole = svg.getBoundingClientRect();
@@ -17,7 +17,7 @@ svg => {
       .map(([other]) => `${text} / ${other}`))];
 }
 """
-# Contrast of each text, and of each line and point but the grid, with the ground it is drawn on.
+# Contrast of each text, and of each line and point except the grid, against its background.
 FAINT = """
 svg => {""" + LUMINANCE + """
   const behind = svg.querySelector("rect.ground");

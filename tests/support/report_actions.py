@@ -1,7 +1,7 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The commands of a report, taken out of the Markdown file as somebody who pastes them does."""
+"""Extract the commands of a Markdown report, as a reader would paste them."""
 from __future__ import annotations
 
 import re
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 
 class Action(NamedTuple):
-    """One action; `do` and `undo` are shell scripts, empty where there is none."""
+    """One action; `do` and `undo` are shell scripts, empty if there are none."""
 
     check: str
     runtime: bool
@@ -19,7 +19,7 @@ class Action(NamedTuple):
 
 
 def actions(report: str, runtime: Collection[str]) -> list[Action]:
-    """Those of the report in its order; `runtime` are the checks whose fix is made at run time."""
+    """The actions of the report in order; `runtime` are the checks with a runtime fix."""
     found = []
     for text in re.split(r"^##+ ", report, flags=re.MULTILINE)[1:]:
         blocks = dict(re.findall(r"^(Do|Undo):\n\n```sh\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL))

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Benchmarks with a known effect and known noise, to find out how often what is said of them is right."""
+"""Simulated benchmarks with known effect and noise, to measure how often verdicts are correct."""
 from __future__ import annotations
 
 import math
@@ -13,8 +13,8 @@ Noise = Callable[[random.Random, int], list[float]]
 
 
 class World(NamedTuple):
-    """What a host does to a benchmark besides the change. `noise(draw, runs)` is added to the log of each run's value,
-    `second` to that of the second run of every block; `discarded` is the share of runs that do not count."""
+    """Influences on a benchmark apart from the change. `noise(draw, runs)` is added to the logarithm of each run's
+    value, `second` to that of the second run of every block; `discarded` is the share of discarded runs."""
 
     what: str
     noise: Noise
@@ -32,13 +32,13 @@ def drifting(draw: random.Random, runs: int) -> list[float]:
 
 
 def stepping(draw: random.Random, runs: int) -> list[float]:
-    """A quarter slower from somewhere in the middle on."""
+    """A quarter slower from a point near the middle on."""
     start = draw.randrange(runs // 3, 2 * runs // 3)
     return [value - 0.25 * (number >= start) for number, value in enumerate(gaussian()(draw, runs))]
 
 
 def autocorrelated(draw: random.Random, runs: int) -> list[float]:
-    """Each run's deviation keeps 0.9 of that of the run before it."""
+    """Each run's deviation keeps 0.9 of the previous one's."""
     values = [draw.gauss(0, 0.03)]
     while len(values) < runs:
         values.append(0.9 * values[-1] + draw.gauss(0, 0.03 * math.sqrt(1 - 0.9 ** 2)))
@@ -46,7 +46,7 @@ def autocorrelated(draw: random.Random, runs: int) -> list[float]:
 
 
 def heavy_tailed(draw: random.Random, runs: int) -> list[float]:
-    """Cauchy's distribution, which has no variance, cut where a run takes a hundred times as long."""
+    """The Cauchy distribution, which has no variance, truncated where a run takes a hundred times as long."""
     return [max(-4.6, min(4.6, 0.02 * math.tan(math.pi * (draw.random() - 0.5)))) for number in range(runs)]
 
 
@@ -56,7 +56,7 @@ def outlying(draw: random.Random, runs: int) -> list[float]:
 
 
 def waving(draw: random.Random, runs: int) -> list[float]:
-    """Up and down by 10 percent every seven runs, as with another job of the host's."""
+    """A variation by 10 percent with a period of seven runs, as from another job on the host."""
     start = draw.random()
     return [value + 0.1 * math.sin(2 * math.pi * (number / 7 + start))
             for number, value in enumerate(gaussian()(draw, runs))]
@@ -77,8 +77,8 @@ WORLDS = {
 
 def runs(world: World, seed: object, blocks: int, percent: float = 0.0,
          figures: Sequence[str] = ("speed",)) -> list[dict[str, Any]]:
-    """The runs of an experiment's document with one arm; B is `percent` more than A in every figure, each of which has
-    noise of its own."""
+    """The runs of an experiment's document with one arm; B is `percent` above A in every metric, each with independent
+    noise."""
     from ansible_collections.gpuhost.tuning.plugins.plugin_utils._statistics.blocks import order
 
     draw = random.Random(f"{world.what} {seed}")
@@ -93,7 +93,7 @@ def runs(world: World, seed: object, blocks: int, percent: float = 0.0,
 
 
 def results(world: World, experiments: int, blocks: int, percent: float = 0.0) -> Iterator[dict[str, Any]]:
-    """What is said of so many experiments."""
+    """The verdicts of this many experiments."""
     from ansible_collections.gpuhost.tuning.plugins.plugin_utils._statistics.blocks import complete_blocks
     from ansible_collections.gpuhost.tuning.plugins.plugin_utils._statistics.effect import effect
 
@@ -102,14 +102,14 @@ def results(world: World, experiments: int, blocks: int, percent: float = 0.0) -
 
 
 def false_claims(world: World, experiments: int, blocks: int) -> int:
-    """How many of so many experiments in which nothing differs are said to help or to hurt."""
+    """The number of experiments without any effect that are reported to help or to hurt."""
     return sum(found["verdict"] in ("helps", "hurts") for found in results(world, experiments, blocks))
 
 
 def experiment(world: World, seed: object, blocks: int, changes: int = 8, figures: int = 2,
                percent: float = 0.0) -> dict[str, Any]:
-    """The evaluated document of an experiment that compares so many changes by so many figures, each with noise of its
-    own. The first change makes every figure `percent` more, the others make no difference."""
+    """The evaluated document of an experiment that compares this many changes by this many metrics, each with
+    independent noise. The first change raises every metric by `percent`, the others have no effect."""
     from ansible_collections.gpuhost.tuning.plugins.plugin_utils._experiment.record import evaluate
 
     names = [f"figure{number}" for number in range(figures)]
@@ -126,8 +126,8 @@ def experiment(world: World, seed: object, blocks: int, changes: int = 8, figure
 
 
 def acted_on(document: dict[str, Any]) -> dict[str, set[str]]:
-    """What follows from an experiment: the changes that are `kept` as helpful, `written_off` for good, and set at the
-    `end` with end: best."""
+    """The consequences of an experiment: the changes `kept` as helpful, `written_off` for good, and set at the `end`
+    with end: best."""
     from ansible_collections.gpuhost.tuning.plugins.plugin_utils._experiment.keep import overrides
     from ansible_collections.gpuhost.tuning.plugins.plugin_utils._experiment.record import helpful, overall
 

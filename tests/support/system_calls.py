@@ -1,7 +1,7 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Run a module under strace, as its target would run it, and tell what it opened, changed and started."""
+"""Run a module under strace as on its target, and list what it opened, changed and started."""
 from __future__ import annotations
 
 import os
@@ -12,8 +12,8 @@ import subprocess
 import sys
 from typing import NamedTuple
 
-# Everything that names a file, starts or signals a process, or talks to another one, and what changes a kernel's state
-# without a file's name.
+# Calls that name a file, start or signal a process, or talk to another one, and calls that change kernel state without
+# a file name.
 TRACED = ("%file,%process,%network,fchmod,fchown,ftruncate,fallocate,ioctl,kill,tgkill,init_module,finit_module,"
           "delete_module,kexec_load,kexec_file_load,reboot,sethostname,setdomainname,settimeofday,clock_settime,"
           "adjtimex,clock_adjtime,iopl,ioperm,bpf,perf_event_open,setpriority,sched_setaffinity,sched_setscheduler,"
@@ -24,7 +24,7 @@ FOR_WRITING = re.compile(r"\b(O_WRONLY|O_RDWR|O_CREAT|O_TRUNC|O_APPEND|O_TMPFILE
 READS = {"access", "faccessat", "faccessat2", "stat", "lstat", "fstat", "newfstatat", "statx", "statfs", "readlink",
          "readlinkat", "getcwd", "chdir", "getxattr", "lgetxattr", "listxattr", "llistxattr"}
 STARTS = {"execve", "execveat"}
-# Within the process, or between it and its own children.
+# Calls within the process, or between it and its own children.
 OWN = {"clone", "clone3", "fork", "vfork", "wait4", "waitid", "exit", "exit_group", "kill", "tgkill", "pidfd_open",
        "pidfd_send_signal", "socketpair", "socket", "getsockname", "getpeername", "getsockopt", "setsockopt",
        "shutdown", "recvfrom", "recvmsg"}
@@ -63,7 +63,7 @@ def parse(line: str) -> Call | None:
 
 
 def _named(name: str, rest: str) -> str | None:
-    """The file that a call is about, or the socket or address it talks to."""
+    """The file of a call, or the socket or address it talks to."""
     if name in BY_DESCRIPTOR:
         descriptor = DESCRIPTOR.match(rest)
         return descriptor["path"] if descriptor else None
@@ -83,9 +83,9 @@ def why_strace_cannot_run() -> str | None:
 
 
 def traced_interpreter(folder: pathlib.Path, temporary: pathlib.Path) -> tuple[pathlib.Path, pathlib.Path]:
-    """A program to name as ansible_python_interpreter, and the file its traces are added to.
+    """A program to use as ansible_python_interpreter, and the file to which its traces are appended.
 
-    `temporary` is where it puts temporary files. Not for Ansible as a whole: its sockets must have short names.
+    `temporary` is the folder for its temporary files. Not for Ansible as a whole: its sockets need short names.
     """
     trace, program = folder / "trace", folder / "traced-python"
     strace = f"strace -f -qq -y -s 4096 -A -o {trace} -e trace={TRACED}"

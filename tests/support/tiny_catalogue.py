@@ -1,7 +1,7 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A catalogue of four checks and a host with eight GPUs, small enough to be judged in the head."""
+"""A catalogue of four checks and a host with eight GPUs, small enough to evaluate by hand."""
 from __future__ import annotations
 
 import copy
@@ -61,7 +61,7 @@ def gpu(number: int) -> dict:
 
 
 def host() -> dict:
-    """Everything is as the checks want it; `derived` is there, so nothing is derived."""
+    """Every value is as the checks require; `derived` is present, so nothing is derived."""
     return {"gpus": [gpu(number) for number in range(1, 9)], "swap": ok(["zram0"]), "guests": ok(0), "derived": {},
             "sysctl": {"vm.swappiness": ok("10"), "net.core.rmem_max": ok("16777216")}}
 

@@ -1,12 +1,12 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Findings as lines that a person writes down: what is expected of a planted host is a table of them.
+"""Findings as readable lines: the expectation for a planted host is a table of them.
 
     TABLE = {
         "numa_balancing": "fail P1: 1 -> 0, planned",
         "swappiness": "not_applicable P2",
-        "pcie_maxreadreq": {GPUS: "pass info: 4096"},       # by subject; without one a check judges the host
+        "pcie_maxreadreq": {GPUS: "pass info: 4096"},       # by subject; a check without subjects evaluates the host
     }
     assert lines(judged(facts)) == expand(TABLE)
 """
@@ -37,7 +37,7 @@ def lines(found: dict[tuple[str, str | None], dict]) -> dict[tuple[str, str | No
 
 
 def line(finding: dict) -> str:
-    """`fail P1: 1 -> 0, planned`; what does not apply or is unknown has no value to show."""
+    """`fail P1: 1 -> 0, planned`; a finding that does not apply or is unknown has no value."""
     message = f"{finding['verdict']} {finding['priority']}"
     if finding["verdict"] in ("not_applicable", "unknown"):
         return message
@@ -54,7 +54,7 @@ def _text(value: Any) -> str:
 
 
 def expand(table: dict[str, str | dict[tuple[str, ...], str]]) -> dict[tuple[str, str | None], str]:
-    """A table's lines by check and subject, in the form of lines()."""
+    """The lines of a table by check and subject, in the form of lines()."""
     expanded: dict[tuple[str, str | None], str] = {}
     for check, message in table.items():
         for subjects, text in ({(None,): message} if isinstance(message, str) else message).items():
@@ -63,13 +63,13 @@ def expand(table: dict[str, str | dict[tuple[str, ...], str]]) -> dict[tuple[str
 
 
 def changes(one: dict, other: dict) -> dict[tuple[str, str | None], str | None]:
-    """What `other` says otherwise than `one`, or in addition; None for what it no longer says."""
+    """The lines of `other` that differ from `one` or are new; None for those that it lacks."""
     before, after = lines(one), lines(other)
     return {pair: after.get(pair) for pair in {**before, **after} if before.get(pair) != after.get(pair)}
 
 
 def failing(found: dict[tuple[str, str | None], dict]) -> dict[str, str]:
-    """The checks of which at least one finding fails, with its priority."""
+    """The checks with at least one failed finding, with its priority."""
     return {check: finding["priority"] for (check, _subject), finding in found.items() if finding["verdict"] == "fail"}
 
 
