@@ -1,10 +1,10 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Two Xeon 8480+ and eight A100 PCIe, two behind each PLX switch, on a kernel that translates and redirects.
+"""Two Xeon 8480+ and eight A100 PCIe, two behind each PLX switch, with IOMMU translation and ACS redirection.
 
-`a100_in_mig_mode` has every GPU in MIG mode: none of them reaches another. `a100_whole` is the same host without MIG,
-`a100_with_nics` has a ConnectX-7 on the third port of every switch.
+`a100_in_mig_mode` has every GPU in MIG mode, so none of them has peer access. `a100_whole` is the same host without
+MIG, `a100_with_nics` has a ConnectX-7 on the third port of every switch.
 """
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .tree import Tree
 RELEASE = "5.15.0-119-generic"
 CARDS = ("0000:17:00.0", "0000:18:00.0", "0000:31:00.0", "0000:32:00.0",
          "0000:98:00.0", "0000:99:00.0", "0000:b1:00.0", "0000:b2:00.0")
-# Root port, upstream port and the buses of the switch's downstream ports; `19:00.0` and its like are for a card more.
+# Root port, upstream port and the buses of the switch's downstream ports; `19:00.0` and the like are for an extra card.
 SWITCHES = (("0000:14:02.0", "0000:15:00.0", "0000:16"), ("0000:2e:02.0", "0000:2f:00.0", "0000:30"),
             ("0000:95:02.0", "0000:96:00.0", "0000:97"), ("0000:ae:02.0", "0000:af:00.0", "0000:b0"))
 NICS = ("0000:19:00.0", "0000:33:00.0", "0000:9a:00.0", "0000:b3:00.0")

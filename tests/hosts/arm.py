@@ -1,7 +1,7 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Arm processors of a planted host: /proc/cpuinfo, topology, what ACPI's CPPC tables say of each core.
+"""Arm processors of a planted host: /proc/cpuinfo, topology, ACPI CPPC tables of each core.
 
     online = plant_arm_cpus(tree, [0xD4F] * 72)
     plant_cppc(tree, online, nominal=331, highest=331)
@@ -14,7 +14,7 @@ from .cpu import CPU, cpu_list, cpu_mask, write_files
 from .tree import Tree
 
 NEOVERSE_V2, CORTEX_A725, CORTEX_X925 = 0xD4F, 0xD87, 0xD85
-ARM = 0x41      # the implementer that designed the core; others are in arch/arm64/include/asm/cputype.h
+ARM = 0x41      # the implementer, designer of the core; others are in arch/arm64/include/asm/cputype.h
 FEATURES = "fp asimd evtstrm aes pmull sha1 sha2 crc32 atomics fphp asimdhp cpuid asimdrdm sve sve2 paca pacg"
 MITIGATED = {"spectre_v2": "Mitigation: CSV2, BHB", "meltdown": "Not affected",
              "spec_store_bypass": "Mitigation: Speculative Store Bypass disabled via prctl"}
@@ -22,7 +22,7 @@ MITIGATED = {"spectre_v2": "Mitigation: CSV2, BHB", "meltdown": "Not affected",
 
 def plant_arm_cpus(tree: Tree, parts: Sequence[int], *, implementer: int = ARM, cores_per_socket: int | None = None,
                    sockets: bool = True) -> list[int]:
-    """One core without a second thread for each of `parts`; answers with all of them, which are online.
+    """One core with a single thread for each of `parts`; returns all of them, which are online.
 
     `sockets=False`: firmware without a table of packages, for which the kernel shows -1.
     """
@@ -44,7 +44,7 @@ def plant_arm_cpus(tree: Tree, parts: Sequence[int], *, implementer: int = ARM, 
 
 
 def plant_cppc(tree: Tree, cpus: Iterable[int], *, nominal: int, highest: int, lowest: int = 27) -> None:
-    """What firmware says each core can do, in steps of its own (Documentation/admin-guide/acpi/cppc_sysfs.rst)."""
+    """The firmware's performance levels of each core (Documentation/admin-guide/acpi/cppc_sysfs.rst)."""
     for number in cpus:
         write_files(tree, f"{CPU}/cpu{number}/acpi_cppc", {
             "lowest_perf": lowest, "nominal_perf": nominal, "highest_perf": highest})

@@ -1,9 +1,9 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Config spaces of PCI devices, composed register by register from the PCI Express Base Specification.
+"""Configuration spaces of PCI devices, composed by register from the PCI Express Base Specification.
 
-It shares nothing with the decoder it is used to test: positions and codes are written out here once more.
+It shares nothing with the decoder under test: offsets and codes are defined here independently.
 """
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SIZE_CODES = {128: 0, 256: 1, 512: 2, 1024: 3, 2048: 4, 4096: 5}                
 
 
 class ConfigSpace:
-    """One function's config space. Capabilities are linked in the order in which they are added.
+    """One function's configuration space. Capabilities are linked in the order in which they are added.
 
     `header` is 0 for a device, 1 for a bridge; `size` 256 or 4096. Every method returns the space itself.
     """
@@ -38,14 +38,14 @@ class ConfigSpace:
         return self
 
     def bytes(self, length: int | None = None) -> bytes:
-        """The whole space, or its first bytes only, as the kernel gives a user without root 64."""
+        """The whole space, or its first bytes only: the kernel gives unprivileged users 64."""
         return bytes(self.space[:length])
 
     # -- the first 256 bytes ----------------------------------------------------------------------------------
 
     def capability(self, number: int, offset: int, body: bytes = b"") -> ConfigSpace:
         """A capability at `offset`; `body` follows its id and link."""
-        self.put(0x06, 0x0010, 2)           # Status: there is a list
+        self.put(0x06, 0x0010, 2)           # Status: there is a capability list
         self.put(self._link_to_next, offset, 1)
         self.put(offset, number, 1).put(offset + 1, 0, 1)
         self.space[offset + 2:offset + 2 + len(body)] = body
@@ -59,7 +59,7 @@ class ConfigSpace:
         return self.capability(0x01, offset, bytes.fromhex("03c0 0800 0000"))
 
     def msi(self, offset: int = 0x48) -> ConfigSpace:
-        """Message Signalled Interrupts, enabled, with an address and data that are easily seen when damaged."""
+        """Message Signalled Interrupts, enabled, with an address and data that make damage easy to see."""
         return self.capability(0x05, offset, bytes.fromhex("8100 78f1e0fe 00000000 4321"))
 
     def msix(self, offset: int = 0xB0) -> ConfigSpace:
@@ -75,9 +75,9 @@ class ConfigSpace:
                 target_speed: float | None = None, autonomous_speed_disabled: bool = False,
                 aspm: int = 0) -> ConfigSpace:
         """The PCI Express capability. Sizes in bytes, speeds in GT/s, `aspm` as in Link Control (1 L0s, 2 L1),
-        `completion_timeout` the code in Device Control 2.
+        `completion_timeout` is the code in Device Control 2.
 
-        The defaults are a 2bb5 at idle: Device Control 0x2937, link 2.5 GT/s x16 of 32 GT/s x16.
+        The defaults are an idle 2bb5: Device Control 0x2937, link 2.5 GT/s x16 of 32 GT/s x16.
         """
         self.capability(0x10, offset)
         self.express_offset = offset
@@ -96,14 +96,14 @@ class ConfigSpace:
         return self
 
     def max_read_request_code(self, code: int) -> ConfigSpace:
-        """Any of the eight codes of MaxReadReq, the two reserved ones included, without touching its neighbours."""
+        """Set any of the eight codes of MaxReadReq, including the two reserved ones, without changing other fields."""
         high = self.express_offset + 0x09
         return self.put(high, self.space[high] & 0x8F | code << 4, 1)
 
     # -- from 0x100 -------------------------------------------------------------------------------------------
 
     def extended(self, number: int, body: bytes = b"", offset: int | None = None) -> ConfigSpace:
-        """An extended capability; the first one always lies at 0x100, later ones follow where no offset is given."""
+        """An extended capability; the first one is always at 0x100, later ones follow unless an offset is given."""
         here = offset if offset is not None and self._last_extended is not None else self._extended_end
         if self._last_extended is not None:
             last = int.from_bytes(self.space[self._last_extended:self._last_extended + 4], "little")
@@ -115,7 +115,7 @@ class ConfigSpace:
         return self
 
     def aer(self, offset: int | None = None) -> ConfigSpace:
-        """Advanced Error Reporting, all of its registers zero."""
+        """Advanced Error Reporting with all registers zero."""
         return self.extended(0x0001, bytes(0x44), offset)
 
     def acs(self, control: int = 0x0000, supported: int = 0x001F, offset: int | None = None) -> ConfigSpace:
@@ -124,7 +124,7 @@ class ConfigSpace:
         return self.extended(0x000D, supported.to_bytes(2, "little") + control.to_bytes(2, "little"), offset)
 
     def resizable_bars(self, *bars: tuple[int, int, tuple[int, ...]], offset: int | None = None) -> ConfigSpace:
-        """Resizable BARs: `(BAR number, size now in MiB, the possible sizes in MiB)` each."""
+        """Resizable BARs, each as `(BAR number, current size in MiB, possible sizes in MiB)`."""
         body = b""
         for number, size, sizes in bars:
             possible = sum(1 << (mib.bit_length() - 1 + 4) for mib in sizes)
@@ -134,7 +134,7 @@ class ConfigSpace:
 
 
 def all_ones(size: int = 4096) -> bytes:
-    """What a device that fell off the bus answers."""
+    """The space of a device that fell off the bus."""
     return b"\xff" * size
 
 
@@ -156,7 +156,7 @@ def gpu_space(*, bar_mib: int | None = 128 << 10, acs: int | None = None, **expr
 
 def root_port_space(*, vendor: int = 0x1022, device: int = 0x153E, acs: int | None = 0x0011,
                     **express: object) -> ConfigSpace:
-    """A root port, AMD's by default: PM@50 PCIe@58, MaxPayload 512 possible and 256 set, ACS SrcValid+ UpstreamFwd+."""
+    """A root port, AMD's by default: PM@50 PCIe@58, MaxPayload 256 of 512, ACS SrcValid+ UpstreamFwd+."""
     fields = {"port_type": ROOT_PORT, "max_payload_supported": 512, "speed": 32.0, "ten_bit_tags": True, **express}
     return _port_space(vendor, device, 0x50, 0x58, acs, fields)
 

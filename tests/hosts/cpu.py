@@ -44,7 +44,7 @@ VULNERABLE = {**MITIGATED, "spectre_v2": "Vulnerable; IBPB: disabled; STIBP: dis
               "spec_store_bypass": "Vulnerable"}
 NO_REQUEST = (2_000_000_000).to_bytes(4, "little")      # PM_QOS_CPU_LATENCY_DEFAULT_VALUE
 
-ACTIVE_DRIVERS = ("amd-pstate-epp", "intel_pstate")     # these know two governors only
+ACTIVE_DRIVERS = ("amd-pstate-epp", "intel_pstate")     # these support two governors only
 ALL_GOVERNORS = "conservative ondemand userspace powersave performance schedutil "
 ALL_EPPS = "default performance balance_performance balance_power power "
 
@@ -73,9 +73,9 @@ def plant_cpus(tree: Tree, *, sockets: int = 2, cores: int = 64, threads: int = 
                model_name: str = "AMD EPYC 9575F 64-Core Processor", microcode: str = "0xb002147",
                flags: str = EPYC_FLAGS, smt: str | None = None, isolated: str = "",
                vulnerabilities: dict[str, str] | None = None) -> list[int]:
-    """CPUs numbered as Linux does it: first threads of all cores, socket by socket, then the second ones.
+    """CPUs in Linux's numbering: first threads of all cores, socket by socket, then the second ones.
 
-    Answers with the online ones.
+    Returns the online ones.
     """
     present = list(range(sockets * cores * threads))
     online = [cpu for cpu in present if cpu not in set(offline)]
@@ -86,7 +86,7 @@ def plant_cpus(tree: Tree, *, sockets: int = 2, cores: int = 64, threads: int = 
         "smt/control": smt or ("on" if threads > 1 else "notsupported"), "smt/active": int(threads > 1)})
     tree.files(f"{CPU}/vulnerabilities", MITIGATED if vulnerabilities is None else vulnerabilities)
     tree.file("/proc/irq/default_smp_affinity", cpu_mask(present))
-    # `cpu cores` of /proc/cpuinfo goes down with a core whose threads are all offline (remove_siblinginfo()).
+    # `cpu cores` of /proc/cpuinfo decreases with a core whose threads are all offline (remove_siblinginfo()).
     awake = {divmod(cpu % (sockets * cores), cores) for cpu in online}
     blocks = []
     for cpu in present:
@@ -115,7 +115,7 @@ def plant_frequency(tree: Tree, cpus: Iterable[int], *, driver: str = "acpi-cpuf
                     hardware_max_khz: int = 3300000, bios_limit_khz: int | None = None, policy_boost: int | None = None,
                     boost: int | None = 1, amd_pstate: str | None = None, intel_pstate: str | None = None,
                     no_turbo: int | None = None, max_perf_pct: int | None = None, acpi_cppc: bool = True) -> None:
-    """One policy a CPU, all alike; `policy_path` names the file of one that a test changes afterwards."""
+    """One policy per CPU, all alike; `policy_path` gives the file of one that a test changes afterwards."""
     for cpu in cpus:
         write_files(tree, policy_path(cpu), {
             "affected_cpus": cpu, "related_cpus": cpu, "scaling_driver": driver, "scaling_governor": governor,
@@ -134,7 +134,7 @@ def plant_frequency(tree: Tree, cpus: Iterable[int], *, driver: str = "acpi-cpuf
 
 
 def plant_no_frequency(tree: Tree) -> None:
-    """What a virtual machine has: the folder of policies without one, no boost, an idle driver named none."""
+    """The state in a virtual machine: an empty folder of policies, no boost, the idle driver none."""
     tree.folder(CPUFREQ)
     tree.files(f"{CPU}/cpuidle", {"current_driver": "none", "current_governor": "menu"})
 
@@ -147,7 +147,7 @@ def policy_path(cpu: int, attribute: str | None = None) -> str:
 def plant_idle(tree: Tree, cpus: Iterable[int], *, states: Iterable[IdleState] = EPYC_STATES,
                disabled: dict[str, Iterable[int]] | None = None, driver: str = "acpi_idle",
                governor: str = "menu") -> None:
-    """Idle states of CPUs; `disabled` names by state the CPUs on which somebody switched it off."""
+    """Idle states of CPUs; `disabled` lists, by state, the CPUs on which it is disabled."""
     tree.files(f"{CPU}/cpuidle", {"current_driver": driver, "current_governor": governor})
     request_latency(tree, NO_REQUEST)
     off = {name: set(which) for name, which in (disabled or {}).items()}
@@ -160,13 +160,13 @@ def plant_idle(tree: Tree, cpus: Iterable[int], *, states: Iterable[IdleState] =
 
 
 def request_latency(tree: Tree, request: bytes) -> None:
-    """What a read of the device answers: four bytes, microseconds."""
+    """The content of the device: four bytes, microseconds."""
     tree.file("/dev/cpu_dma_latency", request)
 
 
 def plant_uncore(tree: Tree, domain: str, *, max_khz: int = 2500000, initial_max_khz: int = 2500000,
                  min_khz: int = 800000) -> None:
-    """One domain of Intel's driver; limits as firmware left them unless said otherwise."""
+    """One domain of Intel's driver; by default with the firmware's limits."""
     tree.files(f"{CPU}/intel_uncore_frequency/{domain}", {
         "min_freq_khz": min_khz, "max_freq_khz": max_khz, "initial_min_freq_khz": min_khz,
         "initial_max_freq_khz": initial_max_khz, "current_freq_khz": min_khz})
@@ -182,7 +182,7 @@ def plant_clocksource(tree: Tree, current: str = "tsc", available: str = "tsc hp
 
 
 def write_files(tree: Tree, folder: str, contents: dict[str, str | int | None]) -> None:
-    """As Tree.files, fast enough for ten thousand of them; None stands for a file that is not there."""
+    """Like Tree.files, but fast enough for ten thousand of them; None stands for a missing file."""
     here = str(tree.path(folder))
     made: set[str] = set()
     for name, content in contents.items():
@@ -205,7 +205,7 @@ def cpu_mask(cpus: Iterable[int]) -> str:
 
 
 def cpu_list(cpus: Iterable[int]) -> str:
-    """`0-2,5` as the kernel prints a list of CPUs; a CPU starts a range where its predecessor is missing."""
+    """`0-2,5` as the kernel prints a list of CPUs; a CPU without its predecessor starts a new range."""
     which = set(cpus)
     starts = sorted(cpu for cpu in which if cpu - 1 not in which)
     ends = sorted(cpu for cpu in which if cpu + 1 not in which)

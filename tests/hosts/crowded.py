@@ -1,7 +1,7 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The reference host, 256 CPUs and 8 GPUs, as a Proxmox VE node on which many containers share the GPUs."""
+"""The reference host, 256 CPUs and 8 GPUs, as a Proxmox VE node with many containers that share the GPUs."""
 from __future__ import annotations
 
 from .placement import plant_group, plant_threads
@@ -13,7 +13,7 @@ CONTAINERS = 40
 
 
 def crowded(tree: Tree, containers: int = CONTAINERS, *, running: bool = True) -> Tree:
-    """Half of the containers are given their GPU by devN, the others by mounts and by a major that has moved."""
+    """Half of the containers get their GPU through devN, the others through mounts and an outdated major."""
     reference(tree)
     numbers = [str(101 + number) for number in range(containers)]
     return plant_proxmox(tree, version="9.1.2", running=tuple(numbers) if running else (), containers={
@@ -21,7 +21,7 @@ def crowded(tree: Tree, containers: int = CONTAINERS, *, running: bool = True) -
 
 
 def two_hundred_guests(tree: Tree) -> Tree:
-    """100 VMs and 100 containers that run, 16 of these with a GPU; a VM's QEMU has twelve threads."""
+    """100 running VMs and 100 running containers, 16 of these with a GPU; each VM's QEMU has twelve threads."""
     reference(tree)
     containers = {str(101 + place): _by_device(place % 8) if place < 16 else _common(place) for place in range(100)}
     vms = {str(201 + place): f"cores: 4\ncpu: host\nmemory: 8192\nname: vm{place}\nonboot: 1\nnuma: 0\n"

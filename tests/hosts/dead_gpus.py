@@ -1,10 +1,10 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A sound two-socket server with eight GPUs, and the same server when GPUs do not come up.
+"""A healthy two-socket server with eight GPUs, and the same server with GPUs that fail to initialize.
 
-The lines of the kernel log are the driver's own, as published: NVIDIA/open-gpu-kernel-modules#862 (Blackwell under the
-proprietary modules), #789 (GSP firmware does not start), microsoft/pai#4344 (one GPU of eight), and src/nvidia/arch/
+The lines of the kernel log are real ones of the driver, from NVIDIA/open-gpu-kernel-modules#862 (Blackwell with the
+proprietary modules), #789 (GSP firmware does not start), microsoft/pai#4344 (one of eight GPUs), and src/nvidia/arch/
 nvalloc/unix/src/osinit.c of the driver.
 """
 from __future__ import annotations
@@ -21,7 +21,7 @@ DRIVER = "580.95.05"
 RELEASE = "6.8.0-60-generic"
 CMDLINE = f"BOOT_IMAGE=/vmlinuz-{RELEASE} root=/dev/nvme0n1p2 ro iommu=pt"
 NODE_CPUS = ("0-3,8-11", "4-7,12-15")
-# Minor of each GPU; the driver numbers them as it probes them.
+# Minor of each GPU; the driver assigns them in probe order.
 GPUS = {"0000:06:00.0": 0, "0000:07:00.0": 1, "0000:75:00.0": 2, "0000:76:00.0": 3,
         "0000:84:00.0": 4, "0000:85:00.0": 5, "0000:f4:00.0": 6, "0000:f5:00.0": 7}
 LAST = "0000:f5:00.0"
@@ -33,7 +33,7 @@ TUNED = {"kernel.numa_balancing": "0", "kernel.nmi_watchdog": "0", "kernel.sched
 
 
 def eight_gpus(tree: Tree, *, minors: dict[str, int] | None = None) -> Tree:
-    """Eight RTX PRO 6000, each behind a root port, MaxReadReq 512: every GPU is up and answers."""
+    """Eight RTX PRO 6000, each behind a root port, MaxReadReq 512: every GPU works."""
     kernel.plant_kernel(tree, release=RELEASE, build="#63-Ubuntu SMP PREEMPT_DYNAMIC", hostname="gpu8", cmdline=CMDLINE)
     kernel.plant_kernel_config(tree, RELEASE)
     boot.plant_grub(tree, RELEASE, normally="iommu=pt")
@@ -64,7 +64,7 @@ def eight_gpus(tree: Tree, *, minors: dict[str, int] | None = None) -> Tree:
 
 
 def root_port(gpu: str) -> str:
-    """Each GPU of the server is the only device on its bus: `0000:05:01.1` above `0000:06:00.0`."""
+    """The root port of a GPU, which is alone on its bus: `0000:05:01.1` above `0000:06:00.0`."""
     return {"0000:07:00.0": "0000:05:02.1", "0000:76:00.0": "0000:74:02.1", "0000:85:00.0": "0000:83:02.1",
             "0000:f5:00.0": "0000:f3:02.1"}.get(gpu) or f"0000:{int(gpu[5:7], 16) - 1:02x}:01.1"
 
@@ -74,7 +74,7 @@ def gpus(minors: dict[str, int]) -> list[Gpu]:
 
 
 def refuse_nvidia_smi(tree: Tree, words: str) -> Tree:
-    """nvidia-smi gave no answer, for that reason; as a recording keeps it."""
+    """nvidia-smi failed for this reason, in the form of a recording."""
     tree.remove("/recorded/nvidia-smi.xml")
     return tree.file("/recorded/answers.json",
                      json.dumps({"links": {}, "failures": {"/recorded/nvidia-smi.xml": ["unparsable", words]}}))
@@ -97,13 +97,13 @@ def log(tree: Tree, lines: Iterable[str], start: float = 100.0) -> Tree:
 
 
 def failed_to_start(address: str, codes: str, *before: str) -> list[str]:
-    """What the driver logs for each try to initialise one GPU: the cause where it knows it, then the failure."""
+    """The driver's log for each attempt to initialize a GPU: the cause if known, then the failure."""
     return [*before, f"NVRM: GPU {address}: RmInitAdapter failed! ({codes})",
             f"NVRM: GPU {address}: rm_init_adapter failed, device minor number {GPUS[address]}"]
 
 
 def wrong_flavour(tree: Tree) -> Tree:
-    """All dead: Blackwell under the proprietary modules, which bind to the GPUs and cannot start one."""
+    """All GPUs fail: Blackwell with the proprietary modules, which bind to the GPUs and cannot start them."""
     eight_gpus(tree)
     tree.file("/proc/driver/nvidia/version", version_text(DRIVER, "proprietary"))
     for address in GPUS:
@@ -114,7 +114,7 @@ def wrong_flavour(tree: Tree) -> Tree:
 
 
 def no_gsp(tree: Tree) -> Tree:
-    """All dead: the firmware of the GPUs does not start."""
+    """All GPUs fail: their firmware does not start."""
     eight_gpus(tree)
     for address in GPUS:
         log(tree, failed_to_start(address, "0x62:0x65:1792",
@@ -123,7 +123,7 @@ def no_gsp(tree: Tree) -> Tree:
 
 
 def no_answer(tree: Tree) -> Tree:
-    """All dead: nvidia-smi does not end, and the log has a failure of every GPU."""
+    """All GPUs fail: nvidia-smi does not end, and the log has a failure of every GPU."""
     eight_gpus(tree)
     for address in GPUS:
         log(tree, failed_to_start(address, "0x26:0xffff:1482"), 100.0 + GPUS[address])
@@ -131,7 +131,7 @@ def no_answer(tree: Tree) -> Tree:
 
 
 def one_dead(tree: Tree) -> Tree:
-    """Seven of eight are up; the firmware of the last one was left running by whoever had it before."""
+    """Seven of eight work; the firmware of the last one was left running by its previous driver."""
     eight_gpus(tree)
     log(tree, failed_to_start(LAST, "0x62:0x40:2119",
                               "NVRM: GPU7 _kgspBootGspRm: unexpected WPR2 already up, cannot proceed with booting GSP",

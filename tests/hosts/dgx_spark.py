@@ -1,9 +1,9 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""NVIDIA DGX Spark as it is delivered: GB10 with ten large and ten middle cores, a GPU that shares its memory.
+"""NVIDIA DGX Spark as delivered: GB10 with ten large and ten medium cores, a GPU that shares its memory.
 
-The processor is that of a public capture. Guessed: what the registers of the GPU's link say, which is inside the chip.
+The processor is from a public capture. Assumed: the registers of the GPU's link, which is inside the chip.
 """
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .tree import Tree
 
 RELEASE = "6.17.0-1014-nvidia"
 GPU = "000f:01:00.0"
-# Two sockets for cables, each of which two functions share.
+# Two cable sockets, each shared by two functions.
 PORTS = {"rocep1s0f0": "0000:01:00.0", "rocep1s0f1": "0000:01:00.1", "roceP2p1s0f0": "0002:01:00.0",
          "roceP2p1s0f1": "0002:01:00.1"}
 MIDDLE, LARGE = (*range(5), *range(10, 15)), (*range(5, 10), *range(15, 20))
@@ -52,7 +52,7 @@ def _plant_processor(tree: Tree) -> None:
                             hardware_min_khz=low, hardware_max_khz=high, boost=0, policy_boost=0)
         plant_cppc(tree, cpus[:5], nominal=steps, highest=steps)
         plant_cppc(tree, cpus[5:], nominal=steps, highest=steps + 2 if steps < 150 else steps + 3)
-    plant_cppc(tree, (19,), nominal=150, highest=154)       # the best of them may go 2.7 percent further
+    plant_cppc(tree, (19,), nominal=150, highest=154)       # the best core may run 2.7 percent faster
     cpu.plant_idle(tree, online, states=(cpu.IdleState("WFI", "ARM WFI", 1, 1),))
     cpu.plant_clocksource(tree, current="arch_sys_counter", available="arch_sys_counter ")
 
@@ -74,7 +74,7 @@ def _plant_gpu(tree: Tree) -> None:
 
 
 def _plant_cards(tree: Tree) -> None:
-    """A ConnectX-7 on four lanes of each of two domains, with a cable in the first socket only."""
+    """A ConnectX-7 with four lanes in each of two domains, and a cable in the first socket only."""
     place = {"numa_node": -1, "local_cpulist": CPUS}
     for domain in ("0000", "0002"):
         pci.plant_root_port(tree, f"{domain}:00:00.0", vendor=0x10DE, device=0x22CE, acs=None,

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Two EPYC 7451 (Zen, family 17h model 1) with four V100: Proxmox VE on a server of 2018.
 
-Each processor is four dies with a memory controller of their own: eight NUMA nodes, which no BIOS joins.
+Each processor has four dies with a memory controller each: eight NUMA nodes, which no BIOS setting merges.
 """
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .tree import Tree
 
 RELEASE = "6.8.12-9-pve"
 GPUS = ("0000:11:00.0", "0000:21:00.0", "0000:61:00.0", "0000:71:00.0")
-# First threads 0-47, second ones 48-95, six cores a die.
+# First threads 0-47, second ones 48-95, six cores per die.
 NODES = tuple(f"{6 * die}-{6 * die + 5},{48 + 6 * die}-{48 + 6 * die + 5}" for die in range(8))
 FLAGS = cpu.EPYC_FLAGS.replace("cppc ", "").replace("avx512f ", "").replace("avx512dq ", "")
 SMI = {"power_limit": 250, "default_power_limit": 250, "current_mig": "N/A", "pending_mig": "N/A",
@@ -62,7 +62,7 @@ def _plant_processors(tree: Tree) -> None:
 
 
 def _distances() -> list[list[int]]:
-    """10 to itself, 16 to a die of the same processor, 32 to the other one, as such boards say."""
+    """10 to itself, 16 to a die of the same processor, 32 to the other one, as on such boards."""
     return [[10 if one == other else 16 if one // 4 == other // 4 else 32 for other in range(8)] for one in range(8)]
 
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A planted host whose kernel says no, clamps, ignores or changes other files along, and which counts writes."""
+"""A planted host whose kernel refuses, clamps or ignores writes, or changes other files too, and that counts writes."""
 from __future__ import annotations
 
 import os
@@ -11,9 +11,9 @@ from ansible_collections.gpuhost.tuning.plugins.module_utils._host.host import H
 
 
 class FaultyHost(Host):
-    """`faults`: errno by path. `effects`: by path, what is done with the bytes in place of writing them.
+    """`faults`: errno by path. `effects`: by path, the function that is called in place of writing.
 
-    `writes` are the paths and bytes of every write that was tried, in order.
+    `writes` are the paths and bytes of every attempted write, in order.
     """
 
     def __init__(self, sysroot: str) -> None:
@@ -38,12 +38,12 @@ class FaultyHost(Host):
         return super().read_bytes(path, limit)
 
     def put(self, path: str, text: str) -> None:
-        """What the kernel itself does to a file."""
+        """A change of a file by the kernel itself."""
         with open(self.local(path), "w", encoding="utf-8") as file:
             file.write(text + "\n")
 
     def ignore(self, path: str) -> None:
-        """Writes to `path` succeed and do nothing."""
+        """Writes to `path` succeed without effect."""
         self.effects[path] = lambda data: None
 
     def clamp(self, path: str, highest: int) -> None:
@@ -51,9 +51,9 @@ class FaultyHost(Host):
         self.effects[path] = lambda data: self.put(path, str(min(int(data), highest)))
 
     def exclusive(self, ratio: str, face: str, always: bool = False) -> None:
-        """Two files of which a write of one sets the other to 0; of the ratio only if it changes, or `always`.
+        """A pair of files, each set to 0 by a write to the other; by the ratio only if it changes, or `always`.
 
-        A zero to `face` is EINVAL, as from dirty_bytes_handler() in mm/page-writeback.c.
+        Writing zero to `face` is EINVAL, as in dirty_bytes_handler() in mm/page-writeback.c.
         """
         def write_ratio(data: bytes) -> None:
             if always or int(data) != int(self.read(ratio).value):

@@ -1,10 +1,10 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Four GeForce RTX 4090 in a Proxmox VE 8 node, on a kernel that translates DMA and redirects at every root port.
+"""Four GeForce RTX 4090 in a Proxmox VE 8 node, with IOMMU translation and ACS redirection at every root port.
 
-`geforce_with_peer_keys` has the registry keys that make the driver offer transfers between them, `geforce_stock` has
-none, with the open modules (which may be patched ones) or with NVIDIA's own binary modules (which cannot).
+`geforce_with_peer_keys` has the registry keys that make the driver offer peer access, `geforce_stock` has none, with
+the open modules (which may be patched) or with NVIDIA's proprietary modules (which cannot be).
 """
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ UVM_RULE = 'KERNEL=="nvidia_uvm", RUN+="/usr/bin/nvidia-modprobe -c 0 -u"'
 
 
 def geforce_with_peer_keys(tree: Tree) -> Tree:
-    """ForceP2P and its companions are in force: whoever asks is offered transfers between the cards."""
+    """ForceP2P and related keys are in effect: the driver offers peer access between the cards."""
     plant_rig(tree, parameters={**PARAMETERS, "RegistryDwords": KEYS})
     return plant_modprobe(tree, f"options nvidia NVreg_RegistryDwords={KEYS}\n")
 
 
 def geforce_stock(tree: Tree) -> Tree:
-    """The open modules and no key: stock modules offer no transfers, patched ones do, and both look alike."""
+    """The open modules without keys: stock modules offer no peer access, patched ones do, and both look alike."""
     return plant_rig(tree)
 
 
@@ -53,13 +53,13 @@ def geforce_proprietary(tree: Tree) -> Tree:
 
 
 def geforce_passed_through(tree: Tree) -> Tree:
-    """As geforce_stock, with iommu=pt and ports that do not redirect: whatever the modules offer goes straight."""
+    """Like geforce_stock, with iommu=pt and ports that do not redirect: any peer access is direct."""
     return plant_rig(tree, iommu_type="identity", acs=0x0011)
 
 
 def plant_rig(tree: Tree, *, flavour: str = "open", parameters: dict | None = None, iommu_type: str = "DMA-FQ",
               acs: int = 0x001D) -> Tree:
-    """One EPYC 7543, 251 GiB, the cards at rest below root ports of their own, all given to container 101."""
+    """One EPYC 7543, 251 GiB, idle cards below separate root ports, all given to container 101."""
     kernel.plant_kernel(tree)
     kernel.plant_kernel_config(tree)
     boot.plant_grub(tree, kernel.RELEASE)

@@ -1,10 +1,10 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""NVIDIA Grace Hopper: 72 Neoverse V2, a GPU whose memory is a NUMA node of the host, a kernel with pages of 64 KiB.
+"""NVIDIA Grace Hopper: 72 Neoverse V2, a GPU whose memory is a NUMA node of the host, a kernel with 64 KiB pages.
 
-Facts from public captures of such hosts and from NVIDIA's guides. Guessed: what the registers of the GPU's PCI Express
-link say, over which no data goes (NVLink-C2C).
+Facts from public captures of such hosts and from NVIDIA's guides. Assumed: the registers of the GPU's PCI Express link,
+which carries no data (NVLink-C2C does).
 """
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ RELEASE = "6.8.0-1028-nvidia-64k"
 GPU = "0009:01:00.0"
 CARD = "0002:01:00.0"       # a BlueField-3
 CPUS = "0-71"
-HOST_KIB, GPU_KIB = 490733568, 100400000        # node 0, and node 1, which is the memory of the GPU
+HOST_KIB, GPU_KIB = 490733568, 100400000        # node 0, and node 1, the memory of the GPU
 TUNED = {"kernel.numa_balancing": "0", "vm.swappiness": "10", "vm.dirty_ratio": "10", "vm.dirty_background_ratio": "5",
          "net.core.rmem_max": "16777216", "net.core.wmem_max": "16777216", "vm.max_map_count": "1048576",
          "kernel.sched_autogroup_enabled": "0"}
 
 
 def grace_hopper(tree: Tree) -> Tree:
-    """As its owner set it up: nothing is wrong with it."""
+    """Set up well: nothing is wrong with it."""
     return plant(tree, governor="performance", flavour="open", version="570.133.20", sysctls=TUNED)
 
 
 def grace_hopper_as_installed(tree: Tree) -> Tree:
-    """As it was found: the kernel's own values, and the modules of the flavour that NVIDIA does not support there."""
+    """As found: the kernel's defaults, and the flavour of modules that NVIDIA does not support there."""
     plant(tree, governor="ondemand", flavour="proprietary", version="535.183.06", sysctls={})
     plant_module(tree, "nvidia_peermem")
     return tree
@@ -48,7 +48,7 @@ def plant(tree: Tree, *, governor: str, flavour: str, version: str, sysctls: dic
     boot.plant_grub(tree, RELEASE, modules=boot.DKMS, normally=options)
     _plant_processor(tree, governor)
     _plant_memory(tree)
-    # Firmware of this platform has no perf counter for a hard lockup detector.
+    # The firmware of this platform offers no perf counter for a hard lockup detector.
     plant_sysctls(tree, {"kernel.nmi_watchdog": None, "vm.min_free_kbytes": "4718592", **sysctls})
     managers.plant_debian_12(tree, "irqbalance", "nvidia-persistenced")
     network.plant_softnet(tree, (880000, 0, 0))
@@ -70,7 +70,7 @@ def _plant_processor(tree: Tree, governor: str) -> None:
 
 
 def _plant_memory(tree: Tree) -> None:
-    """Node 1 is the memory of the GPU; the others are kept for instances of it (MIG) and hold nothing."""
+    """Node 1 is the memory of the GPU; the others are reserved for its instances (MIG) and are empty."""
     numa.plant_nodes(tree, [CPUS] + [""] * 8, memory_kib=[HOST_KIB, GPU_KIB] + [0] * 7, free_kib=90 * numa.GIB, far=80)
     memory.plant_memory(tree, total_kib=HOST_KIB + GPU_KIB, available_kib=500 * numa.GIB)
     memory.plant_thp(tree, enabled="madvise", sizes={128: "never", 2048: "never", 524288: "inherit"})
@@ -95,6 +95,6 @@ def _plant_devices(tree: Tree) -> None:
 
 
 def plant_numa_status(tree: Tree, gpu: str, node: int) -> None:
-    """How the driver tells which node is a GPU's memory (nvidia-modprobe reads it to bring it online)."""
+    """The driver's file with the node of a GPU's memory (nvidia-modprobe reads it to bring the memory online)."""
     tree.file(f"/proc/driver/nvidia/gpus/{gpu}/numa_status",
               f"Node:      {node}\nStatus:    online\n\nAddress:   420000000000\nSize:      1800000000\n")

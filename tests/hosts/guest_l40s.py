@@ -1,7 +1,7 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A KVM guest with Ubuntu 24.04 and two L40S that its host gave it: root ports of QEMU above them, no IOMMU."""
+"""A KVM guest with Ubuntu 24.04 and two passed-through L40S: below root ports of QEMU, no IOMMU."""
 from __future__ import annotations
 
 from . import boot, cpu, kernel, managers, memory, network, numa, pci
@@ -17,7 +17,7 @@ CPUS = "0-31"
 
 
 def guest_with_l40s(tree: Tree) -> Tree:
-    """What a VM sees: ports that QEMU made up, MaxReadReq as the hypervisor left it, no cpufreq, no idle states."""
+    """The view of a VM: emulated ports, MaxReadReq as set by the hypervisor, no cpufreq, no idle states."""
     kernel.plant_kernel(tree, release=RELEASE, build="#63-Ubuntu SMP PREEMPT_DYNAMIC", hostname="vllm-vm",
                         cmdline=f"BOOT_IMAGE=/boot/vmlinuz-{RELEASE} root=/dev/vda1 ro quiet")
     kernel.plant_kernel_config(tree, RELEASE)
@@ -34,7 +34,7 @@ def guest_with_l40s(tree: Tree) -> Tree:
     memory.plant_memory(tree, total_kib=125 * numa.GIB, available_kib=120 * numa.GIB)
     memory.plant_thp(tree)
     memory.plant_swap(tree)
-    # Without a performance monitoring unit the kernel makes the file read-only and it reads 0.
+    # Without a performance monitoring unit the kernel makes the file read-only with value 0.
     plant_sysctls(tree, {"kernel.numa_balancing": "0"})
     tree.file("/proc/sys/kernel/nmi_watchdog", "0", mode=0o444)
     managers.plant_ubuntu_24_04(tree, "irqbalance", "nvidia-persistenced")
@@ -49,7 +49,7 @@ def guest_with_l40s(tree: Tree) -> Tree:
 
 
 def _plant_card(tree: Tree, card: str, number: int) -> None:
-    """QEMU's root port (1b36:000c) says 16 GT/s x32, knows no extended tags and has no AER that counts."""
+    """QEMU's root port (1b36:000c) reports 16 GT/s x32, has no extended tags and no counting AER."""
     small = {"max_payload": 128, "max_payload_supported": 128}
     port = pci.plant_root_port(tree, f"0000:00:1c.{number}", vendor=0x1B36, device=0x000C, acs=0x0000, numa_node=-1,
                                local_cpulist=CPUS, express={"max_speed": 16.0, "speed": 16.0, "max_width": 32,

@@ -1,12 +1,12 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""HGX baseboards: eight GPUs that NVSwitches join, each with a network card of its own below the same PCIe switch.
+"""HGX baseboards: eight GPUs connected by NVSwitches, each with its own network card below the same PCIe switch.
 
-On H100 the NVSwitches are PCI devices of NVIDIA (10de:22a3, class 0680) with a driver of theirs. On B200 the host sees
-of them only the functions that manage them, ConnectX-7 devices of Mellanox without a network interface, and a second
-daemon, nvlsm, joins the fabric manager. Addresses are those of a Supermicro SYS-821GE-TNHR and a Dell XE9685L.
-Guessed, as no public capture has them: the registers of the switches' functions.
+On H100 the NVSwitches are PCI devices of NVIDIA (10de:22a3, class 0680) with a driver of their own. On B200 the host
+sees only their management functions, ConnectX-7 devices of Mellanox without a network interface, and a second daemon,
+nvlsm, runs next to the fabric manager. Addresses are those of a Supermicro SYS-821GE-TNHR and a Dell XE9685L. Assumed,
+as no public capture has them: the registers of the switches' functions.
 """
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MODULES = ("nvidia", "nvidia-uvm", "nvidia-modeset", "nvidia-drm", "nvidia-peer
 
 
 def hgx_h100(tree: Tree) -> Tree:
-    """All is well: driver 535, fabric manager running, nvidia_peermem not needed by the open modules' DMA-BUF."""
+    """Healthy: driver 535, fabric manager running, nvidia_peermem not needed with DMA-BUF of the open modules."""
     _plant_h100(tree, FABRIC_UP)
     managers.plant_service(tree, FABRIC_MANAGER)
     plant_process(tree, 815, "nv-fabricmanager", ("/dev/nvidiactl",))
@@ -33,7 +33,7 @@ def hgx_h100(tree: Tree) -> Tree:
 
 
 def hgx_h100_without_fabric_manager(tree: Tree) -> Tree:
-    """Installed, neither enabled nor running: the GPUs wait for their fabric, and CUDA answers 802."""
+    """Installed, neither enabled nor running: the GPUs wait for their fabric, and CUDA returns 802."""
     _plant_h100(tree, FABRIC_WAITS)
     managers.plant_service(tree, FABRIC_MANAGER, enabled=False, running=False)
     tree.sysctl("kernel.numa_balancing", 1)
@@ -41,7 +41,7 @@ def hgx_h100_without_fabric_manager(tree: Tree) -> Tree:
 
 
 def hgx_b200(tree: Tree) -> Tree:
-    """All is well: driver 570, fabric manager and nvlsm running."""
+    """Healthy: driver 570, fabric manager and nvlsm running."""
     _plant_b200(tree, FABRIC_UP)
     managers.plant_service(tree, FABRIC_MANAGER)
     tree.file("/opt/nvidia/nvlsm/sbin/nvlsm", b"\x7fELF").file("/run/nvlsm.pid", "820")
@@ -50,7 +50,7 @@ def hgx_b200(tree: Tree) -> Tree:
 
 
 def hgx_b200_without_nvlsm(tree: Tree) -> Tree:
-    """The package of the second daemon is missing, so that the fabric manager ended at once."""
+    """The package of the second daemon is missing, so the fabric manager exited at once."""
     _plant_b200(tree, FABRIC_WAITS)
     managers.plant_service(tree, FABRIC_MANAGER, running=False)
     return tree
@@ -102,7 +102,7 @@ def _place(number: int) -> dict:
 
 
 def _plant_pair(tree: Tree, number: int, root: int, *, vendor: int, device: int) -> list[str]:
-    """A root port with a PCIe switch below it; the two ports of the switch."""
+    """A root port with a PCIe switch below it; returns the two ports of the switch."""
     place = _place(4 if number >= 4 else 0)
     port = pci.plant_root_port(tree, f"0000:{root:02x}:01.1", vendor=vendor, device=device, acs=0,
                                iommu_group=10 + number, **place)
@@ -123,7 +123,7 @@ def _plant_gpu(tree: Tree, number: int, gpu: str, port: str, device: int, gib: i
 
 
 def _plant_card(tree: Tree, number: int, address: str, port: str) -> None:
-    """A card of its own for each GPU; ib_ipoib makes its interface."""
+    """A network card for each GPU; ib_ipoib creates its interface."""
     _plant_mellanox(tree, address, port, width=16, max_width=16, iommu_group=80 + number, node=number // 4)
     network.plant_rdma(tree, f"mlx5_{number}", address)
     network.plant_interface(tree, f"ibp{int(address[5:7], 16)}s0", address)

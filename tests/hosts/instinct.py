@@ -1,8 +1,7 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A node with four or eight AMD Instinct MI300X that xGMI links join: Ubuntu 22.04, amdgpu, iommu=pt as AMD's guide
-has it."""
+"""A node with four or eight AMD Instinct MI300X connected by xGMI: Ubuntu 22.04, amdgpu, iommu=pt as in AMD's guide."""
 from __future__ import annotations
 
 from . import boot, cpu, kernel, memory, numa, pci
@@ -12,7 +11,7 @@ from .tree import Tree
 
 MI300X = ("0000:05:00.0", "0000:26:00.0", "0000:85:00.0", "0000:a6:00.0")
 EIGHT = tuple(f"0000:{bus:02x}:00.0" for bus in (0x05, 0x26, 0x46, 0x65, 0x85, 0xA6, 0xC6, 0xE5))
-# What amdgpu_ras.c and amdgpu_device.c write of memory that was not corrected, of what was, and of a reset.
+# Messages of amdgpu_ras.c and amdgpu_device.c about uncorrectable and correctable memory errors, and about a reset.
 LOG_OF_ERRORS = (
     (5000.0, f"amdgpu {EIGHT[2]}: amdgpu: socket: 2, die: 0 1 new uncorrectable hardware errors detected in umc block"),
     (5000.1, f"amdgpu {EIGHT[2]}: amdgpu: socket: 2, die: 0 1 uncorrectable hardware errors detected in total in umc "
@@ -27,7 +26,7 @@ NODE_CPUS = ("0-15", "16-31")
 
 
 def gpu_space(**express: object) -> ConfigSpace:
-    """A 74a1: an accelerator (class 1200) with a link of 32 GT/s that does not rest."""
+    """A 74a1: an accelerator (class 1200) whose link stays at 32 GT/s when idle."""
     space = ConfigSpace(0x1002, 0x74A1, 0x120000, revision=0, subsystem=(0x1002, 0x74A1)).power_management(0x48)
     space.express(0x64, **{"max_payload": 256, "speed": 32.0, "ten_bit_tags": True, **express}).msix(0xC0)
     return space.aer().resizable_bars((0, 256 << 10, (256 << 10,)))
@@ -38,7 +37,7 @@ def instinct(tree: Tree) -> Tree:
 
 
 def eight_instincts(tree: Tree) -> Tree:
-    """The full baseboard, with nothing wrong; the log has what amdgpu says on every such host."""
+    """The full baseboard without problems; the log has the usual messages of amdgpu."""
     _plant(tree, EIGHT)
     kernel.add_to_log(tree, *((20.0 + number, f"amdgpu {gpu}: amdgpu: no uncorrectable hardware errors detected in "
                                "umc block") for number, gpu in enumerate(EIGHT)))
@@ -46,7 +45,7 @@ def eight_instincts(tree: Tree) -> Tree:
 
 
 def eight_instincts_with_errors(tree: Tree) -> Tree:
-    """HBM of the third GPU had errors that were not corrected, and the sixth was reset because it hung."""
+    """The third GPU's HBM had uncorrectable errors, and the sixth GPU hung and was reset."""
     eight_instincts(tree)
     kernel.add_to_log(tree, *LOG_OF_ERRORS)
     return tree

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Kernel, distribution and firmware of a planted host, and the signs of a container."""
+"""Kernel, distribution and firmware of a planted host, and the characteristics of a container."""
 from __future__ import annotations
 
 from .memory import choice
@@ -18,7 +18,7 @@ INITIAL_PID_NAMESPACE = "pid:[4026531836]"
 def plant_kernel(tree: Tree, *, release: str = RELEASE, build: str = BUILD, cmdline: str = CMDLINE,
                  boot_id: str = BOOT_ID, hostname: str = "pve1", lockdown: str | None = "none",
                  log: tuple[str | tuple[float, str], ...] = ()) -> None:
-    """A kernel with its log from the first line on; `log` goes behind the lines of every boot."""
+    """A kernel with its log from the first line; `log` is appended to the lines of every boot."""
     tree.files("/proc/sys/kernel", {"osrelease": release, "version": build, "hostname": hostname,
                                     "random/boot_id": boot_id})
     tree.file("/proc/cmdline", cmdline).file("/proc/uptime", "864000.25 110000000.00")
@@ -32,7 +32,7 @@ def plant_kernel(tree: Tree, *, release: str = RELEASE, build: str = BUILD, cmdl
 
 
 def plant_log(tree: Tree, *lines: str | tuple[float, str]) -> None:
-    """The whole kernel log, as records of /dev/kmsg: a text, or seconds since boot and a text."""
+    """The whole kernel log as records of /dev/kmsg: texts, or pairs of seconds since boot and text."""
     seconds, records = 0.0, []
     for sequence, line in enumerate(lines):
         seconds, text = (seconds + 0.001, line) if isinstance(line, str) else line
@@ -41,13 +41,13 @@ def plant_log(tree: Tree, *lines: str | tuple[float, str]) -> None:
 
 
 def add_to_log(tree: Tree, *lines: tuple[float, str]) -> None:
-    """More records behind those of plant_log()."""
+    """Append records to those of plant_log()."""
     for seconds, text in lines:
         add_line(tree, "/recorded/kmsg.txt", f"4,1000,{round(seconds * 1e6)},-;{text}")
 
 
 def plant_kernel_config(tree: Tree, release: str = RELEASE, *, amd_pstate: bool = True) -> None:
-    """/boot/config-<release> with and without the driver amd-pstate."""
+    """/boot/config-<release> with or without the driver amd-pstate."""
     tree.file(f"/boot/config-{release}", "CONFIG_CPU_FREQ=y\nCONFIG_X86_INTEL_PSTATE=y\n" + (
         "CONFIG_X86_AMD_PSTATE=y\nCONFIG_X86_AMD_PSTATE_DEFAULT_MODE=3\n# CONFIG_X86_AMD_PSTATE_UT is not set\n"
         if amd_pstate else "# CONFIG_X86_AMD_PSTATE is not set\n"))
@@ -69,7 +69,7 @@ def plant_firmware(tree: Tree, *, system_vendor: str = "ASUSTeK COMPUTER INC.", 
 
 
 def plant_container(tree: Tree, technology: str = "lxc") -> None:
-    """What a container shows of itself: its own PID namespace, and what its manager told the first process."""
+    """What identifies a container: its own PID namespace, and its manager's variable for the first process."""
     tree.link("/proc/self/ns/pid", "pid:[4026533124]")
     tree.file("/proc/1/environ", f"container={technology}\0TERM=linux\0".encode())
     tree.file("/run/systemd/container", technology)

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Who else sets things on a planted host: services of systemd, and the files of sysctl.d."""
+"""Other sources of settings on a planted host: systemd services and files of sysctl.d."""
 from __future__ import annotations
 
 from .tree import Tree
@@ -12,7 +12,7 @@ DEBIAN_13_DEFAULTS = "# Files in /etc win\nkernel.sysrq = 0x01b6\n-net.ipv4.ping
 
 
 def plant_systemd(tree: Tree, *services: str) -> None:
-    """A host that systemd runs, with the services named installed, enabled and running."""
+    """A host with systemd and the named services installed, enabled and running."""
     tree.folder("/run/systemd/system").folder("/sys/fs/cgroup/system.slice")
     for name in services:
         plant_service(tree, name)
@@ -29,19 +29,19 @@ def plant_service(tree: Tree, name: str, *, enabled: bool = True, running: bool 
 
 
 def plant_debian_12(tree: Tree, *services: str) -> None:
-    """/etc/sysctl.conf with comments alone, and the link by which systemd-sysctl reads it."""
+    """/etc/sysctl.conf with only comments, and the link through which systemd-sysctl reads it."""
     plant_systemd(tree, *services)
     tree.file("/etc/sysctl.conf", ONLY_COMMENTS).link("/etc/sysctl.d/99-sysctl.conf", "../sysctl.conf")
 
 
 def plant_debian_13(tree: Tree, *services: str) -> None:
-    """No /etc/sysctl.conf; its defaults are a file of their own."""
+    """No /etc/sysctl.conf; the defaults are in a file of their own."""
     plant_systemd(tree, *services)
     tree.file("/usr/lib/sysctl.d/50-default.conf", DEBIAN_13_DEFAULTS)
 
 
 def plant_ubuntu_24_04(tree: Tree, *services: str) -> None:
-    """As Debian 12, and a larger limit of mappings."""
+    """Like Debian 12, with a larger limit of mappings."""
     plant_debian_12(tree, *services)
     tree.file("/usr/lib/sysctl.d/10-map-count.conf", MAP_COUNT)
     tree.sysctl("vm.max_map_count", 1048576)

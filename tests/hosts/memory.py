@@ -10,11 +10,11 @@ from .tree import Tree
 
 THP = "/sys/kernel/mm/transparent_hugepage"
 SWAPS_HEADER = "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n"
-SIZES = {2048: "inherit"}       # KiB: what the file `enabled` of that size chooses
+SIZES = {2048: "inherit"}       # KiB: the selected value in the file `enabled` of that size
 
 
 def plant_memory(tree: Tree, *, total_kib: int = 527765504, available_kib: int = 480000000) -> None:
-    """By default what a host with 512 GiB installed shows: 503 GiB."""
+    """By default as on a host with 512 GiB installed: 503 GiB."""
     tree.file("/proc/meminfo", f"MemTotal:       {total_kib} kB\nMemFree:        {available_kib} kB\n"
                                f"MemAvailable:   {available_kib} kB\nBuffers:            2048 kB\n"
                                f"HugePages_Total:       0\nHugepagesize:       2048 kB\nHugetlb:               0 kB\n")
@@ -28,14 +28,14 @@ def plant_ksm(tree: Tree, *, run: int = 0, shared: int = 0, sharing: int = 0, ac
 
 
 def plant_shm(tree: Tree, size: str | None = None) -> None:
-    """/proc/mounts; the kernel shows a `size` such as 65536k only where it is not half of the memory."""
+    """/proc/mounts; the kernel shows a `size` such as 65536k only if it is not half of the memory."""
     options = "rw,nosuid,nodev" + (f",size={size}" if size else "") + ",inode64"
     tree.file("/proc/mounts", f"proc /proc proc rw,nosuid 0 0\ntmpfs /dev/shm tmpfs {options} 0 0\n"
                               f"tmpfs /run/lock tmpfs rw,size=5120k 0 0\n")
 
 
 def plant_hugepages(tree: Tree, kib: int, nodes: Mapping[int, tuple[int, int]], reserved: int = 0) -> None:
-    """A pool of static huge pages: pages in all and free ones by node."""
+    """A pool of static huge pages: total and free pages by node."""
     size = f"hugepages-{kib}kB"
     total, free = (sum(counts) for counts in zip(*nodes.values()))
     tree.files(f"/sys/kernel/mm/hugepages/{size}", {"nr_hugepages": total, "free_hugepages": free,
@@ -48,7 +48,7 @@ def plant_hugepages(tree: Tree, kib: int, nodes: Mapping[int, tuple[int, int]], 
 
 
 def plant_arc(tree: Tree, limit: int, *, size: int = 8 << 30, least: int = 16 << 30, configured: int = 0) -> None:
-    """ZFS is loaded; bytes."""
+    """ZFS is loaded; sizes in bytes."""
     tree.file("/proc/spl/kstat/zfs/arcstats", "9 1 0x01 147 39984 4326012540 96842424242\n"
               "name                            type data\nhits                            4    102030\n"
               f"c                               4    {size}\nc_min                           4    {least}\n"
@@ -70,12 +70,12 @@ def plant_thp(tree: Tree, *, enabled: str = "madvise", defrag: str = "madvise", 
 
 
 def plant_pmd_size(tree: Tree, size: int) -> None:
-    """Bytes of the huge page that one entry of the page table above maps: 2 MiB, with pages of 64 KiB 512 MiB."""
+    """The size in bytes of a PMD-mapped huge page: 2 MiB, or 512 MiB with 64 KiB pages."""
     tree.file(f"{THP}/hpage_pmd_size", size)
 
 
 def plant_swap(tree: Tree, *rows: str) -> None:
-    """/proc/swaps with the rows as the kernel prints them; without one the host has no swap."""
+    """/proc/swaps with rows in the kernel's format; without rows the host has no swap."""
     tree.file("/proc/swaps", SWAPS_HEADER + "".join(f"{row}\n" for row in rows))
 
 

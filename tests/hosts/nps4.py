@@ -1,7 +1,7 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One EPYC 9554 in NPS4: four NUMA nodes on one socket, an L40S at each, nothing else to be said of it."""
+"""One EPYC 9554 in NPS4: four NUMA nodes on one socket with an L40S each, otherwise nothing to report."""
 from __future__ import annotations
 
 from . import boot, cpu, kernel, managers, memory, network, numa, pci, ras
@@ -19,7 +19,7 @@ DRIVER = "570.148.08"
 
 
 def nps4_on_one_socket(tree: Tree) -> Tree:
-    """Tuned, iommu=pt, no redirection: transfers between the GPUs stay in the processor."""
+    """Tuned, iommu=pt, no redirection: transfers between the GPUs stay within the processor."""
     kernel.plant_kernel(tree, release=RELEASE, build="#1 SMP PREEMPT_DYNAMIC Debian 6.12.57-1",
                         hostname="nps4",
                         cmdline=f"BOOT_IMAGE=/boot/vmlinuz-{RELEASE} root=/dev/nvme0n1p2 ro quiet iommu=pt")

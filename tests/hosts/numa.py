@@ -16,7 +16,7 @@ GIB = 1 << 20   # KiB
 def plant_nodes(tree: Tree, cpus: Sequence[str] = TWO_SOCKETS, *, memory_kib: int | Sequence[int] = 251 * GIB,
                 free_kib: int = 200 * GIB, near: int = 10, far: int = 32,
                 distances: Sequence[Sequence[int]] | None = None) -> None:
-    """One node for every list of CPUs; an empty list is a node of memory only. `memory_kib` of all, or of each."""
+    """One node for every list of CPUs; an empty list is a memory-only node. `memory_kib` of all, or of each."""
     count = len(cpus)
     numbers = "0" if count == 1 else f"0-{count - 1}"
     tree.files(NODE, {"online": numbers, "possible": numbers, "has_memory": numbers})

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Plants the NVIDIA driver: modules, /proc/driver/nvidia, majors, device nodes and what nvidia-smi printed."""
+"""Plant the NVIDIA driver: modules, /proc/driver/nvidia, majors, device nodes and the output of nvidia-smi."""
 from __future__ import annotations
 
 import json
@@ -14,7 +14,7 @@ from .tree import Tree
 
 RTX_PRO_6000 = "NVIDIA RTX PRO 6000 Blackwell Server Edition"
 
-# 195 is the driver's own (three names since the 570 series); the kernel hands out the others as they come.
+# 195 is reserved for the driver (three names since the 570 series); the kernel assigns the others dynamically.
 MAJORS = (("nvidia", 195), ("nvidia-modeset", 195), ("nvidiactl", 195), ("nvidia-nvlink", 234),
           ("nvidia-caps", 235), ("nvidia-caps-imex-channels", 236), ("nvidia-uvm", 511))
 
@@ -25,7 +25,7 @@ PARAMETERS = {
 }
 
 
-# State, status and what else stands in <fabric>; a GPU that no NVSwitch joins to others has none.
+# State, status and the other fields of <fabric>; a GPU without an NVSwitch has none.
 NO_FABRIC = ("N/A", "N/A", "")
 FABRIC_UP = ("Completed", "Success", "<cliqueId>0</cliqueId>"
              "<clusterUuid>00000000-0000-0000-0000-000000000000</clusterUuid>"
@@ -34,7 +34,7 @@ FABRIC_UP = ("Completed", "Success", "<cliqueId>0</cliqueId>"
 FABRIC_WAITS = ("In Progress", "N/A", "<cliqueId>N/A</cliqueId><clusterUuid>N/A</clusterUuid>"
                 "<health><summary>N/A</summary><bandwidth>N/A</bandwidth></health>")
 
-# What nvidia-smi says of a GPU with nothing wrong, by the words of its XML; `reasons`: active clock event reasons.
+# The output of nvidia-smi for a GPU without problems, by XML element; `reasons`: active clock event reasons.
 HEALTHY: Mapping[str, object] = {
     "persistence_mode": "Enabled", "display_active": "Disabled", "compute_mode": "Default", "current_mig": "Disabled",
     "pending_mig": "Disabled", "current_ecc": "Enabled", "pending_ecc": "Enabled", "power_limit": 600,
@@ -63,7 +63,7 @@ class Gpu(NamedTuple):
     pstate: str = "P8"
     utilization: int = 0
     processes: int = 0
-    smi: Mapping[str, object] = HEALTHY     # what nvidia-smi says otherwise of it, see HEALTHY
+    smi: Mapping[str, object] = HEALTHY     # differences in its nvidia-smi output, see HEALTHY
 
     @property
     def uuid(self) -> str:
@@ -75,7 +75,7 @@ def plant_nvidia(tree: Tree, version: str = "570.133.20", flavour: str = "open",
                  smi: bool = True) -> Tree:
     """A host whose NVIDIA driver is loaded and drives `gpus`: Gpu or tuples `(bdf, minor[, model, ...])`.
 
-    `nodes` plants /dev/nvidia* for them; `uvm=False` leaves out what comes with the first use of CUDA.
+    `nodes` plants their /dev/nvidia*; `uvm=False` omits what is created when CUDA is first used.
     """
     gpus = [Gpu(*gpu) for gpu in gpus]
     if uvm:
@@ -100,7 +100,7 @@ def plant_nvidia(tree: Tree, version: str = "570.133.20", flavour: str = "open",
 
 
 def plant_links(tree: Tree, gpus, links: int, inactive: Mapping[int, int] = MappingProxyType({})) -> Tree:
-    """What `nvidia-smi nvlink --status` prints; `inactive`: of which GPUs, by minor, how many links are."""
+    """The output of `nvidia-smi nvlink --status`; `inactive`: the number of inactive links by minor of the GPU."""
     return tree.program("nvidia-smi-nvlink.txt", "".join(
         f"GPU {gpu.minor}: {gpu.model} (UUID: {gpu.uuid})\n" + "".join(
             f"\t Link {number}: {'<inactive>' if number < inactive.get(gpu.minor, 0) else '26.562 GB/s'}\n"
@@ -108,7 +108,7 @@ def plant_links(tree: Tree, gpus, links: int, inactive: Mapping[int, int] = Mapp
 
 
 def plant_hung(tree: Tree, *bdfs: str, boot: str = "boot-1") -> Tree:
-    """GPUs that hung in `boot` while they were measured."""
+    """GPUs that hung in `boot` during a measurement."""
     tree.file("/run/gpuhost/hung.json", json.dumps({bdf: {
         "since": "2026-11-30T03:00:00Z", "run_id": "r9", "what": "the pair 0000:01:00.0 and 0000:21:00.0", "pid": 4711,
         "boot": boot} for bdf in bdfs}), 0o600)
@@ -118,7 +118,7 @@ def plant_hung(tree: Tree, *bdfs: str, boot: str = "boot-1") -> Tree:
 
 def plant_modprobe(tree: Tree, text: str, *, path: str = "/etc/modprobe.d/nvidia.conf",
                    time: str = "2026-10-30T06:00:00Z") -> Tree:
-    """A file of modprobe.d that was last written at that time."""
+    """A file of modprobe.d with that time of modification."""
     return tree.file(path, text).made(path, time)
 
 
@@ -127,7 +127,7 @@ def plant_initramfs(tree: Tree, release: str, time: str = "2026-11-01T06:00:00Z"
 
 
 def plant_libraries(tree: Tree, version: str, root: str = "") -> Tree:
-    """libnvidia-ml and libcuda of one version below `root`, with the links that ldconfig makes."""
+    """libnvidia-ml and libcuda of one version below `root`, with the links made by ldconfig."""
     for library in ("libnvidia-ml.so", "libcuda.so"):
         folder = f"{root}/usr/lib/x86_64-linux-gnu"
         tree.file(f"{folder}/{library}.{version}", b"\x7fELF").link(f"{folder}/{library}.1", f"{library}.{version}")
@@ -135,7 +135,7 @@ def plant_libraries(tree: Tree, version: str, root: str = "") -> Tree:
 
 
 def plant_nodes(tree: Tree, gpus, majors: dict[str, int]) -> Tree:
-    """The device nodes that nvidia-modprobe and the driver's udev rules make."""
+    """The device nodes created by nvidia-modprobe and the driver's udev rules."""
     for gpu in gpus:
         tree.device(f"/dev/nvidia{gpu.minor}", 195, gpu.minor)
     tree.device("/dev/nvidiactl", 195, 255).device("/dev/nvidia-modeset", 195, 254)
@@ -148,7 +148,7 @@ def plant_nodes(tree: Tree, gpus, majors: dict[str, int]) -> Tree:
 
 
 def version_text(version: str, flavour: str) -> str:
-    """/proc/driver/nvidia/version of an `open` or a `proprietary` driver."""
+    """/proc/driver/nvidia/version of an `open` or `proprietary` driver."""
     name = "Open Kernel Module for x86_64" if flavour == "open" else "x86_64 Kernel Module"
     built = "Release Build  (root@host)  " if flavour == "open" else ""
     return (f"NVRM version: NVIDIA UNIX {name}  {version}  {built}Sun Mar 30 12:00:00 UTC 2025\n"
@@ -156,7 +156,7 @@ def version_text(version: str, flavour: str) -> str:
 
 
 def information_text(gpu: Gpu, version: str) -> str:
-    """/proc/driver/nvidia/gpus/<bdf>/information: tabs after the colon, as many as line the values up."""
+    """/proc/driver/nvidia/gpus/<bdf>/information: tabs after the colon align the values."""
     return (f"Model: \t\t {gpu.model}\n"
             f"IRQ:   \t\t {120 + gpu.minor}\n"
             f"GPU UUID: \t {gpu.uuid}\n"
@@ -171,7 +171,7 @@ def information_text(gpu: Gpu, version: str) -> str:
 
 
 def smi_xml(gpus, version: str) -> str:
-    """What `nvidia-smi -q -x` prints of these GPUs, as far as anybody reads it."""
+    """The output of `nvidia-smi -q -x` for these GPUs, as far as it is read."""
     head = ('<?xml version="1.0" ?>\n<!DOCTYPE nvidia_smi_log SYSTEM "nvsmi_device_v12.dtd">\n<nvidia_smi_log>\n'
             f"<driver_version>{version}</driver_version>\n<attached_gpus>{len(gpus)}</attached_gpus>\n")
     return head + "".join(_smi_gpu(Gpu(*gpu), version) for gpu in gpus) + "</nvidia_smi_log>\n"
@@ -207,7 +207,7 @@ def _smi_gpu(gpu: Gpu, version: str) -> str:
 
 
 def _fabric(fabric: tuple[str, str, str], branch: int) -> str:
-    """Since driver 535."""
+    """The fabric element, since driver 535."""
     state, status, more = fabric
     return f"<fabric><state>{state}</state><status>{status}</status>{more}</fabric>\n" if branch >= 535 else ""
 
@@ -221,7 +221,7 @@ def _recovery(answers: Mapping, branch: int) -> str:
 
 
 def _reasons(active, branch: int) -> str:
-    """Driver 535 renamed throttle reasons to event reasons."""
+    """Active reasons; driver 535 renamed throttle reasons to event reasons."""
     word = "event" if branch >= 535 else "throttle"
     lines = "".join(f"<clocks_{word}_reason_{name}>{'Active' if name in active else 'Not Active'}"
                     f"</clocks_{word}_reason_{name}>" for name in _REASONS)
@@ -229,7 +229,7 @@ def _reasons(active, branch: int) -> str:
 
 
 def _ecc(answers: Mapping, branch: int) -> str:
-    """Driver 545 counts SRAM errors in two kinds."""
+    """ECC errors; since driver 545 with two kinds of SRAM errors."""
     sram = answers["sram_uncorrectable"]
     split = "N/A" if sram == "N/A" else 0
     kinds = (f"<sram_uncorrectable_parity>{split}</sram_uncorrectable_parity>"
@@ -246,7 +246,7 @@ def _ecc(answers: Mapping, branch: int) -> str:
 
 
 def _repairs(answers: Mapping) -> str:
-    """A GPU without a row remapper has a text in the place of the rows."""
+    """Remapped rows; a GPU without a row remapper has a text instead."""
     pending, failure = answers["remapped_row_pending"], answers["remapped_row_failure"]
     rows = "N/A" if pending == "N/A" else (
         "<remapped_row_corr>0</remapped_row_corr><remapped_row_unc>0</remapped_row_unc>"
@@ -257,7 +257,7 @@ def _repairs(answers: Mapping) -> str:
 
 
 def _power(answers: Mapping, branch: int) -> str:
-    """Driver 535 renamed the readings and added those of the module, driver 570 split the draw."""
+    """Power readings; renamed in driver 535, which added those of the module; driver 570 split the draw."""
     draw, limit = f"{answers['power_draw']} W", f"{answers['power_limit']:.2f} W"
     default = f"<default_power_limit>{answers['default_power_limit']:.2f} W</default_power_limit>"
     if branch < 535:

@@ -1,9 +1,9 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A compute tray of a GB200 NVL72 rack: two Grace CPUs, four GPUs whose NVSwitches stand in other trays of the rack.
+"""A compute tray of a GB200 NVL72 rack: two Grace CPUs and four GPUs, with NVSwitches in other trays of the rack.
 
-The tray runs no fabric manager. Its part is nvidia-imex, by which programs share GPU memory with other trays.
+The tray runs no fabric manager, only nvidia-imex, with which programs share GPU memory across trays.
 """
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ IN_RACK = (*FABRIC_UP[:2], FABRIC_UP[2].replace("00000000-0000-0000", "5e8e7a0b-
 
 
 def gb200(tree: Tree) -> Tree:
-    """All is well: the rack's fabric is up and nvidia-imex runs."""
+    """Healthy: the rack's fabric is up and nvidia-imex runs."""
     _plant(tree, IN_RACK)
     managers.plant_service(tree, IMEX)
     return tree
 
 
 def gb200_without_fabric(tree: Tree) -> Tree:
-    """The NVLink switch trays have not started the fabric, nvidia-imex is installed and nobody enabled it."""
+    """The NVLink switch trays have not started the fabric; nvidia-imex is installed but not enabled."""
     _plant(tree, NOT_STARTED)
     managers.plant_service(tree, IMEX, enabled=False, running=False)
     tree.sysctl("kernel.numa_balancing", 1)
@@ -41,7 +41,7 @@ def _plant(tree: Tree, fabric: tuple[str, str, str]) -> None:
     kernel.plant_firmware(tree, system_vendor="NVIDIA", product_name="GB200 NVL", board_name="P4764",
                           bios_vendor="NVIDIA", bios_version="02.03.17", bios_date="03/20/2025")
     ubuntu.plant_grace(tree)
-    # Each Grace has 478 GiB, each pair of GPUs shows its memory as a node without CPUs.
+    # Each Grace has 478 GiB, each pair of GPUs exposes its memory as a node without CPUs.
     numa.plant_nodes(tree, ("0-1", "2-3", "", ""), memory_kib=[478 * numa.GIB] * 2 + [368 * numa.GIB] * 2,
                      free_kib=300 * numa.GIB, far=40)
     memory_of.plant_memory(tree, total_kib=1692 * numa.GIB, available_kib=1500 * numa.GIB)

@@ -1,10 +1,10 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The story's node with a container whose device nodes were made in another boot, and parts of such containers.
+"""The story's node with a container whose device nodes are from another boot, and parts of such containers.
 
-Container 101 is privileged and has nodes of its own, made by mknod when nvidia-uvm had the major 508; now it has 509.
-Its rules were brought up to date after the reboot, so what it may open is right, and what it would open is not.
+Container 101 is privileged and has its own nodes, made by mknod when nvidia-uvm had the major 508; now it has 509. Its
+device rules were updated after the reboot, so they allow the right major, but the node has the old one.
 """
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .tree import Tree
 
 OLD_UVM_MAJOR = 508
 PIDS = {number: 5000 + int(number) for number in CONTAINERS}
-# What 101 has inside: the GPUs and nvidiactl have NVIDIA's own major, which is the same in every boot.
+# The nodes inside 101: the GPUs and nvidiactl have NVIDIA's fixed major, which is the same in every boot.
 NODES = {**{f"/dev/nvidia{minor}": (195, minor) for minor in range(4)}, "/dev/nvidiactl": (195, 255)}
 OWN_NODES = """\
 arch: amd64
@@ -30,14 +30,14 @@ lxc.cgroup2.devices.allow: c 509:* rwm
 
 
 def other_boot(tree: Tree) -> Tree:
-    """nvidia-smi works in 101, CUDA does not: its /dev/nvidia-uvm is the node of a driver that no longer has 508."""
+    """nvidia-smi works in 101, CUDA does not: its /dev/nvidia-uvm refers to 508, which is no longer the driver's."""
     story_before(tree, cores=1)
     tree.file("/etc/pve/nodes/pve1/lxc/101.conf", OWN_NODES)
     return plant_container_nodes(tree, PIDS["101"], {**NODES, "/dev/nvidia-uvm": (OLD_UVM_MAJOR, 0)})
 
 
 def this_boot(tree: Tree) -> Tree:
-    """The same container after somebody made the node anew."""
+    """The same container after its node was recreated."""
     story_before(tree, cores=1)
     tree.file("/etc/pve/nodes/pve1/lxc/101.conf", OWN_NODES)
     return plant_container_nodes(tree, PIDS["101"], {**NODES, "/dev/nvidia-uvm": (UVM_MAJOR, 0)})

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Hosts on which most of the catalogue has nothing to say: a workstation, an Intel server, a guest, containers."""
+"""Hosts to which most of the catalogue does not apply: a workstation, an Intel server, a guest, containers."""
 from __future__ import annotations
 
 from . import boot, cpu, kernel, managers, memory, network, numa, pci, ras
@@ -15,7 +15,7 @@ RTX_4090 = "0000:01:00.0"
 
 
 def workstation(tree: Tree) -> Tree:
-    """A Ryzen desktop with Debian 13, one RTX 4090 in a slot of its speed, active amd-pstate, a swap partition."""
+    """A Ryzen desktop with Debian 13, one RTX 4090 at full link speed, active amd-pstate, a swap partition."""
     release = "6.12.57+deb13-amd64"
     kernel.plant_kernel(tree, release=release, build="#1 SMP PREEMPT_DYNAMIC Debian 6.12.57-1", hostname="desk",
                         cmdline=f"BOOT_IMAGE=/boot/vmlinuz-{release} root=/dev/nvme0n1p2 ro quiet")
@@ -53,7 +53,7 @@ def workstation(tree: Tree) -> Tree:
 
 
 def intel_server(tree: Tree) -> Tree:
-    """A two-socket Xeon server without a GPU: active intel_pstate with its powersave governor, Ubuntu 24.04."""
+    """A two-socket Xeon server without a GPU: active intel_pstate with governor powersave, Ubuntu 24.04."""
     release = "6.8.0-60-generic"
     kernel.plant_kernel(tree, release=release, build="#63-Ubuntu SMP PREEMPT_DYNAMIC", hostname="xeon",
                         cmdline=f"BOOT_IMAGE=/vmlinuz-{release} root=/dev/sda2 ro")
@@ -85,7 +85,7 @@ def intel_server(tree: Tree) -> Tree:
 def virtual_machine(tree: Tree, *, swap: bool = False, counters: bool = False) -> Tree:
     """A stock Debian 12 guest of KVM: no cpufreq, no idle states, no IOMMU, an emulated display, no GPU.
 
-    `swap` gives it the partition that the installer makes, `counters` the performance counters of its host's CPU.
+    `swap` adds the partition that the installer creates, `counters` the performance counters of the host's CPU.
     """
     release = "6.1.0-37-amd64"
     kernel.plant_kernel(tree, release=release, build="#1 SMP PREEMPT_DYNAMIC Debian 6.1.140-1", hostname="guest",
@@ -106,7 +106,7 @@ def virtual_machine(tree: Tree, *, swap: bool = False, counters: bool = False) -
     plant_sysctls(tree, {"kernel.numa_balancing": "0", "kernel.perf_event_paranoid": "3"})
     managers.plant_debian_12(tree)
     if not counters:
-        # Without a performance monitoring unit the kernel makes the file read-only and it reads 0.
+        # Without a performance monitoring unit the kernel makes the file read-only with value 0.
         tree.file("/proc/sys/kernel/nmi_watchdog", "0", mode=0o444)
     pci.plant_device(tree, "0000:00:01.0", vendor=0x1234, device=0x1111, class_=0x030000, driver="bochs-drm",
                      subsystem=(0x1AF4, 0x1100), config=ConfigSpace(0x1234, 0x1111, 0x030000, size=256),
@@ -115,8 +115,8 @@ def virtual_machine(tree: Tree, *, swap: bool = False, counters: bool = False) -
 
 
 def container_with_gpus(tree: Tree) -> Tree:
-    """A container that sees all GPUs of its host in /sys and /proc, the first 64 bytes of their config spaces, and an
-    error that one of their ports counted."""
+    """A container that sees all GPUs of its host in /sys and /proc, the first 64 bytes of their configuration spaces,
+    and an error counted by one of their ports."""
     container(tree)
     plant_gpus(tree)
     plant_nvidia(tree, gpus=[Gpu(address, minor) for address, minor in GPUS.items()])
@@ -129,7 +129,7 @@ def container_with_gpus(tree: Tree) -> Tree:
 
 
 def container(tree: Tree) -> Tree:
-    """A Debian 12 container on the Proxmox node of the story: it sees the host's CPUs and kernel, not its net.core."""
+    """A Debian 12 container on the story's Proxmox node: it sees the host's CPUs and kernel, not its net.core."""
     kernel.plant_kernel(tree, hostname="vllm-a")
     kernel.plant_distribution(tree)
     kernel.plant_container(tree)

@@ -1,9 +1,9 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A Proxmox VE 9 node that gives its GPUs to VMs: two sockets, four L40S, iommu=pt, ZFS and systemd-boot.
+"""A Proxmox VE 9 node that passes its GPUs to VMs: two sockets, four L40S, iommu=pt, ZFS and systemd-boot.
 
-`node_of_vms` gives all four away, `node_with_one_left` leaves one to the host, whose driver and container 101 use it.
+`node_of_vms` passes all four, `node_with_one_left` leaves one to the host, for its driver and container 101.
 The two VMs with GPUs at node 0 and node 1 run, a third is stopped.
 """
 from __future__ import annotations
@@ -51,7 +51,7 @@ UVM_RULE = 'KERNEL=="nvidia_uvm", RUN+="/usr/bin/nvidia-modprobe -c 0 -u"'
 
 
 def node_of_vms(tree: Tree) -> Tree:
-    """No GPU serves from the host: it keeps memory, clocks and isolation for its VMs."""
+    """The host uses no GPU itself: it provides memory, clocks and isolation for its VMs."""
     plant_machine(tree)
     _plant_cards(tree, taken=CARDS)
     plant_proxmox(tree, version="9.0.11", vms={**_vms(), "202": vm("tests", "32-63", CARDS[3])},
@@ -60,7 +60,7 @@ def node_of_vms(tree: Tree) -> Tree:
 
 
 def node_with_one_left(tree: Tree) -> Tree:
-    """The last GPU serves from the host, in a container."""
+    """The last GPU is used from the host, in a container."""
     plant_machine(tree)
     _plant_cards(tree, taken=CARDS[:3])
     plant_nvidia(tree, DRIVER, gpus=[
@@ -73,7 +73,7 @@ def node_with_one_left(tree: Tree) -> Tree:
 
 
 def vm(name: str, cpus: str, *cards: str) -> str:
-    """The configuration of a VM that is given these cards."""
+    """The configuration of a VM with these cards."""
     devices = "".join(f"hostpci{number}: {card},pcie=1\n" for number, card in enumerate(cards))
     return VM.format(name=name, cpus=cpus, devices=devices)
 

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """PCI devices of a planted host: /sys/devices/pci*, the links to them, their IOMMU groups and interrupts.
 
-Devices are planted from the root port down: a device names its parent by address.
+Devices are planted from the root port down: each names its parent by address.
 """
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .tree import Tree
 DEVICES = "/sys/bus/pci/devices"
 GIB = 1 << 30
 
-# A 2bb5 as the kernel laid it out on a real host: (index, start, size, bits, prefetchable)
+# The BARs of a 2bb5 on a real host: (index, start, size, bits, prefetchable)
 GPU_BARS = (
     (0, 0x7B0_0000_0000, 64 << 20, 64, True),
     (2, 0x760_0000_0000, 128 * GIB, 64, True),
@@ -74,11 +74,11 @@ def plant_device(
     physical_function: str | None = None,
     virtual_functions: int | None = None,
 ) -> str:
-    """One function; returns its address.
+    """Plant one function and return its address.
 
-    `config`: by default the ids and nothing else. `interrupts`: `{irq: CPUs as a list}`, message signalled, on the
-    device's node. `aer`: `{"correctable": {"BadTLP": 3}}`, `{}` for counters that are all zero, None for a device
-    without them. A `parent` must have been planted; without one the device is on a root bus.
+    `config`: by default only the IDs. `interrupts`: `{irq: CPUs as a list}`, message signalled, on the device's node.
+    `aer`: `{"correctable": {"BadTLP": 3}}`, `{}` for counters that are all zero, None for a device without them.
+    A `parent` must have been planted; without one the device is on a root bus.
     """
     domain_and_bus = address.rsplit(":", 1)[0]
     folder = f"{device_path(tree, parent)}/{address}" if parent else f"/sys/devices/pci{domain_and_bus}/{address}"
@@ -127,7 +127,7 @@ def _plant_iommu_group(tree: Tree, address: str, folder: str, group: int, kind: 
 
 
 def bind(tree: Tree, address: str, driver: str | None) -> None:
-    """Binds a planted device to `driver`, or to none."""
+    """Bind a planted device to `driver`, or to none."""
     folder = device_path(tree, address)
     link = tree.path(f"{folder}/driver")
     if link.is_symlink():
@@ -147,7 +147,7 @@ def plant_aer(tree: Tree, address: str, counts: dict[str, dict[str, int]]) -> No
 
 
 def write_config(tree: Tree, address: str, config: ConfigSpace | bytes) -> None:
-    """Another config space for a planted device."""
+    """Replace the configuration space of a planted device."""
     tree.file(f"{DEVICES}/{address}/config", config.bytes() if isinstance(config, ConfigSpace) else config)
 
 
@@ -157,7 +157,7 @@ def plant_aspm_policy(tree: Tree, policy: str = "default") -> None:
 
 
 def suspend(tree: Tree, address: str, power_state: str = "D3cold") -> None:
-    """A planted device sleeps: nothing may open its config space."""
+    """Suspend a planted device: its configuration space must not be read."""
     tree.files(device_path(tree, address),
                {"power/runtime_status": "suspended", "power_state": power_state, "power/control": "auto"})
 
@@ -208,7 +208,7 @@ def plant_gpu(tree: Tree, address: str, *, parent: str | None, express: dict | N
 
 
 def plant_bmc_display(tree: Tree, address: str, *, parent: str | None = None) -> str:
-    """The ASPEED display of a server's management controller, a conventional PCI device: not a GPU."""
+    """The ASPEED display of a server's BMC, a conventional PCI device that is not a GPU."""
     return plant_device(tree, address, parent=parent, vendor=0x1A03, device=0x2000, class_=0x030000, revision=0x52,
                         subsystem=(0x1043, 0x86D3), driver="ast",
                         bars=[(0, 0xB000_0000, 64 << 20, 32, False)],

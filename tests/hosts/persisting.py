@@ -1,7 +1,7 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Part of a host on which settings are made last: systemd, the folders of a Debian, something of each kind to set."""
+"""Part of a host for making settings persistent: systemd, Debian's folders, one setting of each kind."""
 from __future__ import annotations
 
 import hashlib
@@ -19,7 +19,7 @@ VALUES = {"sysctl": {"vm.swappiness": 10, "kernel.numa_balancing": "0"}, "sysfs"
 
 
 def persisting(tree: Tree, gpus: tuple[str, ...] = GPUS) -> Tree:
-    """Two GPUs on a host without guests; nothing is persisted yet."""
+    """Two GPUs on a host without guests; nothing is persistent yet."""
     tree.file("/proc/sys/kernel/random/boot_id", "5f0c2a9e-7d31-4c7b-9a43-2f6d1e8b4c55")
     for folder in ("/run/systemd/system", "/etc/sysctl.d", "/etc/systemd/system/multi-user.target.wants",
                    "/etc/udev/rules.d", "/usr/local/lib", "/var/lib"):
@@ -34,7 +34,7 @@ def persisting(tree: Tree, gpus: tuple[str, ...] = GPUS) -> Tree:
 
 
 def snapshot(tree: Tree) -> dict[str, tuple]:
-    """Every file, folder and link below the tree but /run/gpuhost: what it is, its mode, its bytes."""
+    """The type, mode and bytes of every file, folder and link below the tree, except /run/gpuhost."""
     found = {}
     for folder, names, files in os.walk(tree.root):
         for name in [*names, *files]:

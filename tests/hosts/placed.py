@@ -1,8 +1,7 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Hosts on which placement is another question each: NPS4, one socket, no room, hybrid cores, no guests, no Proxmox VE.
-"""
+"""Hosts with different placement problems: NPS4, one socket, no room, hybrid cores, no guests, no Proxmox VE."""
 from __future__ import annotations
 
 from . import processes
@@ -20,7 +19,7 @@ OTHER = "77aa00bb11cc" + "1" * 52
 
 
 def nps4_with_services(tree: Tree) -> Tree:
-    """Four nodes on one socket: a service on the quarter of its GPU, and one that may run on all four."""
+    """Four nodes on one socket: one service on its GPU's quarter of the CPUs, another that may run on all of them."""
     nps4_on_one_socket(tree)
     plant_caches(tree, [f"{first}-{first + 7},{first + 64}-{first + 71}" for first in range(0, 64, 8)])
     _service(tree, 3001, "vllm-a.service", 0, QUARTERS[0], (40, 0, 0, 0))
@@ -34,13 +33,13 @@ def _service(tree: Tree, pid: int, unit: str, minor: int, cpus: str, anon: tuple
 
 
 def one_socket(tree: Tree) -> Tree:
-    """One node: nothing can be far. The CPU type hides AVX all the same."""
+    """One node, so nothing can be far; the CPU type still hides AVX."""
     workstation(tree)
     return plant_proxmox(tree, vms={"200": f"cores: 8\nhostpci0: {RTX_4090},pcie=1\nmachine: q35\nmemory: 16384\n"})
 
 
 def more_demand_than_cores(tree: Tree) -> Tree:
-    """Two VMs of 64 CPUs each on 64 cores: they share all of them, as there is no room."""
+    """Two VMs of 64 CPUs each on 64 cores: they share all of them for lack of room."""
     node_of_vms(tree)
     for number, card in (("200", "0000:21:00.0"), ("201", "0000:a1:00.0")):
         tree.file(f"/etc/pve/nodes/pve1/qemu-server/{number}.conf",
@@ -49,7 +48,7 @@ def more_demand_than_cores(tree: Tree) -> Tree:
 
 
 def hybrid_cores(tree: Tree) -> Tree:
-    """A desktop with eight cores of two threads and eight of one, which share caches by four."""
+    """A desktop with eight cores of two threads and eight of one, four of which share a cache."""
     workstation(tree)
     for cpu in range(16, 32):
         tree.path(f"/sys/devices/system/cpu/cpu{cpu}/topology/core_cpus_list").unlink()
@@ -64,12 +63,12 @@ def hybrid_cores(tree: Tree) -> Tree:
 
 
 def no_guests(tree: Tree) -> Tree:
-    """A Proxmox VE node on which nobody made a guest yet."""
+    """A Proxmox VE node without guests."""
     return plant_proxmox(reference(tree), version="9.1.2")
 
 
 def plain_docker(tree: Tree) -> Tree:
-    """Docker on two sockets: one container that may run anywhere, one beside its GPUs with its memory far away."""
+    """Docker on two sockets: one container without limits, one beside its GPUs with its memory far away."""
     reference(tree)
     for pid, number, minors, cpus, anon in ((4100, DOCKER, (0,), "0-238,240-255", (20, 0)),
                                             (4200, OTHER, (4, 5), "64-95", (60, 20))):

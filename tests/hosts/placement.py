@@ -1,7 +1,7 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where planted guests and processes run: their control groups, their threads, and the caches that CPUs share."""
+"""The placement of planted guests and processes: their control groups, their threads, and the CPUs' shared caches."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
@@ -15,8 +15,8 @@ GIB = 1 << 30       # bytes
 def plant_group(tree: Tree, path: str, anon: Sequence[float] = (0,), *, file: Sequence[float] = (0,),
                 cpuset: str | None = None, effective: str | None = None, nodes: str | None = None,
                 cpu_max: str = "max 100000", memory_max: str = "max") -> Tree:
-    """A control group of the unified hierarchy: `anon` and `file` are GiB by node. Lists of CPUs and nodes are there
-    where the group has the cpuset controller, as those of containers have."""
+    """A control group of the unified hierarchy: `anon` and `file` are GiB by node. Lists of CPUs and nodes exist if the
+    group has the cpuset controller, as those of containers do."""
     folder = f"/sys/fs/cgroup{path}"
     tree.files(folder, {"memory.numa_stat": f"anon {_by_node(anon)}\nfile {_by_node(file)}\nkernel_stack N0=16384\n"
                                             f"shmem {_by_node([0] * len(anon))}\n",
@@ -33,7 +33,7 @@ def _by_node(sizes: Sequence[float]) -> str:
 
 
 def plant_threads(tree: Tree, pid: int, threads: Mapping[str, int], nodes: str = "0-1") -> Tree:
-    """So many threads of a process on each list of CPUs; the first is the process itself."""
+    """The number of threads of a process on each list of CPUs; the first one is the process itself."""
     tid = pid
     for cpus, count in threads.items():
         for _number in range(count):
@@ -44,7 +44,7 @@ def plant_threads(tree: Tree, pid: int, threads: Mapping[str, int], nodes: str =
 
 
 def plant_caches(tree: Tree, groups: Sequence[str]) -> Tree:
-    """Last-level caches: the CPUs that share each, by the first of them."""
+    """Last-level caches: the CPUs that share each one, by its first CPU."""
     for group in groups:
         first = group.partition(",")[0].partition("-")[0]
         tree.file(f"{CPU}/cpu{first}/cache/index3/shared_cpu_list", group)

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Plants processes: /proc/<pid> with a name, a control group and open files."""
+"""Plant processes: /proc/<pid> with a name, a control group and open files."""
 from __future__ import annotations
 
 from .tree import Tree
@@ -9,7 +9,7 @@ from .tree import Tree
 
 def plant_process(tree: Tree, pid: int, command: str, files: tuple[str, ...] = (), *,
                   cgroup: str = "0::/user.slice", cmdline: tuple[str, ...] = ()) -> Tree:
-    """A process that holds `files` open (descriptors 0, 1 and 2 are /dev/null). The kernel cuts `comm` at 15."""
+    """A process that has `files` open (descriptors 0, 1 and 2 are /dev/null). The kernel truncates `comm` to 15."""
     folder = f"/proc/{pid}"
     tree.file(f"{folder}/comm", command[:15]).file(f"{folder}/cgroup", cgroup)
     tree.file(f"{folder}/cmdline", b"\0".join(word.encode() for word in cmdline or (command,)) + b"\0")
@@ -19,13 +19,13 @@ def plant_process(tree: Tree, pid: int, command: str, files: tuple[str, ...] = (
 
 
 def plant_persistenced(tree: Tree, pid: int, files: tuple[str, ...]) -> Tree:
-    """NVIDIA's persistence daemon as its unit starts it, holding `files` open."""
+    """NVIDIA's persistence daemon as started by its unit, with `files` open."""
     plant_process(tree, pid, "nvidia-persistenced", files, cgroup="0::/system.slice/nvidia-persistenced.service")
     return tree.link(f"/proc/{pid}/exe", "/usr/bin/nvidia-persistenced")
 
 
 def plant_limits(tree: Tree, pid: int, *, locked: int | None, capabilities: int = 0) -> Tree:
-    """What a process may lock, in bytes, None for unlimited, and its effective capabilities."""
+    """The memlock limit of a process in bytes, None for unlimited, and its effective capabilities."""
     limit = "unlimited" if locked is None else str(locked)
     tree.file(f"/proc/{pid}/limits", "Limit                     Soft Limit           Hard Limit           Units     \n"
                                      "Max open files            1024                 524288               files     \n"
@@ -34,18 +34,18 @@ def plant_limits(tree: Tree, pid: int, *, locked: int | None, capabilities: int 
 
 
 def plant_kernel_thread(tree: Tree, pid: int, name: str) -> Tree:
-    """A kernel thread: it has no command line and no files."""
+    """A kernel thread: without a command line and without files."""
     tree.file(f"/proc/{pid}/comm", name).file(f"/proc/{pid}/cgroup", "0::/").file(f"/proc/{pid}/cmdline", b"")
     return tree.folder(f"/proc/{pid}/fd")
 
 
 def plant_record(tree: Tree, container: str) -> Tree:
-    """What Proxmox VE writes when it starts a container: its configuration for LXC."""
+    """The file that Proxmox VE writes when it starts a container: its configuration for LXC."""
     return tree.file(f"/var/lib/lxc/{container}/config", f"lxc.uts.name = ct{container}")
 
 
 def plant_container_init(tree: Tree, pid: int, container: str) -> str:
-    """The first process of a running container, which lxc puts into a group of its own; where its root folder is."""
+    """The first process of a running container, in its own group made by lxc; returns the path of its root folder."""
     plant_process(tree, pid, "systemd", cgroup=f"0::/lxc/{container}/ns/init.scope")
     plant_record(tree, container)
     tree.file(f"/sys/fs/cgroup/lxc/{container}/ns/init.scope/cgroup.procs", pid)
@@ -59,8 +59,8 @@ def plant_container_process(tree: Tree, pid: int, command: str, container: str, 
 
 
 def plant_container_nodes(tree: Tree, pid: int, nodes: dict[str, tuple[int, int]], files: tuple[str, ...] = ()) -> Tree:
-    """What lies in /dev of a running container whose first process is `pid`: nodes by path, `(major, minor)`, and
-    plain files, as a mount with create=file leaves them where the host has no node."""
+    """The content of /dev in a running container whose first process is `pid`: nodes by path, `(major, minor)`, and
+    plain files, as left by a mount with create=file if the host has no such node."""
     root = f"/proc/{pid}/root"
     tree.folder(f"{root}/dev")
     for path, (major, minor) in nodes.items():

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Plants a Proxmox VE node: /etc/pve with its guests, and the marks that running guests leave."""
+"""Plant a Proxmox VE node: /etc/pve with its guests, and the traces of running guests."""
 from __future__ import annotations
 
 import json
@@ -14,7 +14,7 @@ from .tree import Tree
 
 def plant_proxmox(tree: Tree, version: str = "8.4.1", *, node: str = "pve1", containers: dict[str, str] | None = None,
                   vms: dict[str, str] | None = None, running: tuple[str, ...] = (), mapping: str | None = None) -> Tree:
-    """A node with `containers` and `vms` (`{id: text of its .conf}`); `running` names those that are up.
+    """A node with `containers` and `vms` (`{id: text of its .conf}`); `running` lists those that are running.
 
     `mapping` is the text of /etc/pve/mapping/pci.cfg.
     """
@@ -42,7 +42,7 @@ def plant_proxmox(tree: Tree, version: str = "8.4.1", *, node: str = "pve1", con
 
 
 def plant_running_container(tree: Tree, number: str) -> Tree:
-    """What shows that a container is up: its control group, of no memory yet, and the socket that lxc listens on."""
+    """The traces of a running container: its control group, without memory yet, and the socket that lxc listens on."""
     tree.file(f"/sys/fs/cgroup/lxc/{number}/cgroup.events", "populated 1\nfrozen 0")
     plant_group(tree, f"/lxc/{number}")
     return add_line(tree, "/proc/net/unix", "0000000000000000: 00000002 00000000 00010000 0001 01 "
@@ -50,7 +50,7 @@ def plant_running_container(tree: Tree, number: str) -> Tree:
 
 
 def plant_running_vm(tree: Tree, number: str, pid: int | None = None) -> Tree:
-    """What shows that a VM is up: the file with its process id, that process, and its control group."""
+    """The traces of a running VM: its PID file, its process, and its control group."""
     pid = pid or 20000 + int(number)
     plant_group(tree, f"/qemu.slice/{number}.scope")
     tree.file(f"/run/qemu-server/{number}.pid", pid)
@@ -59,12 +59,12 @@ def plant_running_vm(tree: Tree, number: str, pid: int | None = None) -> Tree:
 
 
 def plant_standalone(tree: Tree, node: str = "pve1") -> Tree:
-    """What pmxcfs lists on a node that is in no cluster, and on a member whose corosync does not run."""
+    """The files of pmxcfs on a standalone node, and on a cluster member without a running corosync."""
     return tree.file("/etc/pve/.members", f'{{\n"nodename": "{node}",\n"version": 0\n}}')
 
 
 def plant_cluster(tree: Tree, node: str = "pve1", *, quorate: bool = True) -> Tree:
-    """Makes the node a member of a cluster of three."""
+    """Make the node a member of a cluster of three."""
     tree.file("/etc/pve/corosync.conf", "totem {\n  cluster_name: farm\n}")
     tree.file("/etc/corosync/corosync.conf", "totem {\n  cluster_name: farm\n}")
     return tree.file("/etc/pve/.members", f'''{{
@@ -81,7 +81,7 @@ def plant_cluster(tree: Tree, node: str = "pve1", *, quorate: bool = True) -> Tr
 
 def plant_ha(tree: Tree, node: str = "pve1", *, nodes: dict[str, str] | None = None,
              services: dict[str, dict[str, str]] | None = None, mode: str = "active", state: str = "active") -> Tree:
-    """High availability: states of nodes, `{vm:100: {state, node, target}}`, and the node's own resource manager."""
+    """High availability: states of nodes, `{vm:100: {state, node, target}}`, and the node's local resource manager."""
     tree.file("/etc/pve/ha/manager_status", json.dumps({
         "master_node": node, "timestamp": 1796000000, "node_status": {node: "online", **(nodes or {})},
         "service_status": {name: {"uid": "dXJn", **service} for name, service in (services or {}).items()}}))
@@ -90,7 +90,7 @@ def plant_ha(tree: Tree, node: str = "pve1", *, nodes: dict[str, str] | None = N
 
 
 def plant_tasks(tree: Tree, *types: str, guest: str = "101", ended: tuple[str, ...] = ()) -> Tree:
-    """Tasks that run, after some that have ended, as /var/log/pve/tasks/active has them."""
+    """Running tasks after some that have ended, in the format of /var/log/pve/tasks/active."""
     upid = f"UPID:pve1:0000A1B2:00C0FFEE:6B0C1A80:{{}}:{guest}:root@pam:"
     return tree.file("/var/log/pve/tasks/active", "\n".join(
         [f"{upid.format(kind)} 1 6B0C1B00 OK" for kind in ended] + [f"{upid.format(kind)} 0" for kind in types]))

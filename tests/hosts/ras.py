@@ -1,7 +1,7 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Memory controllers of a planted host, as the drivers of EDAC show them."""
+"""Memory controllers of a planted host, as shown by EDAC drivers."""
 from __future__ import annotations
 
 from .tree import Tree
@@ -10,7 +10,7 @@ CONTROLLERS = "/sys/devices/system/edac/mc"
 
 
 def plant_controllers(tree: Tree, count: int = 2, *, name: str = "F1A_M00h", seconds: int = 10 * 86400) -> None:
-    """Controllers with twelve modules each, none of which counted anything."""
+    """Controllers with twelve modules each and without any errors."""
     for number in range(count):
         folder = f"{CONTROLLERS}/mc{number}"
         tree.files(folder, {"mc_name": name, "size_mb": 786432, "ce_count": 0, "ue_count": 0, "ce_noinfo_count": 0,
@@ -22,7 +22,7 @@ def plant_controllers(tree: Tree, count: int = 2, *, name: str = "F1A_M00h", sec
 
 def count_errors(tree: Tree, controller: int, module: int | None, *, correctable: int = 0,
                  uncorrectable: int = 0) -> None:
-    """What a controller counted, and which module it was, where it knows."""
+    """The errors counted by a controller, and the module if it is known."""
     folder = f"{CONTROLLERS}/mc{controller}"
     tree.files(folder, {"ce_count": correctable, "ue_count": uncorrectable})
     if module is not None:

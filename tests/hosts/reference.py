@@ -4,8 +4,8 @@
 """The reference host: the public report of an ASUS ESC8000A-E13P with two EPYC 9575F and eight RTX PRO 6000.
 
 From that report: CPUs (239 is offline), nodes and distances, kernel 6.17.0-20-generic and its command line, PCI tree,
-registers, links and BARs, device minors, driver 595.58.03, firmware. It says nothing of sysctls, governors, huge pages
-and swap; these are planted as Ubuntu 24.04 ships them.
+registers, links and BARs, device minors, driver 595.58.03, firmware. It lacks sysctls, governors, huge pages and swap;
+these are planted with the defaults of Ubuntu 24.04.
 """
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ UNKNOWN = ('Unknown kernel command line parameters "spectre_v2=off spec_store_by
            "user space.")
 NODE_CPUS = ("0-63,128-191", "64-127,192-238,240-255")
 
-# With all 256 CPUs online the IOMMU has to be on; it passes the GPUs through.
+# With all 256 CPUs online the IOMMU must be on; it is in passthrough mode for the GPUs.
 PASSED_THROUGH = f"BOOT_IMAGE=/vmlinuz-{RELEASE} root=UUID=00000000-0000-4000-8000-000000000001 ro iommu=pt"
 
 # Root port, switch's upstream port, bus of its downstream ports, {slot of the downstream port: GPU}
@@ -35,19 +35,19 @@ MINORS = {"0000:06:00.0": 2, "0000:07:00.0": 3, "0000:75:00.0": 0, "0000:76:00.0
           "0000:84:00.0": 6, "0000:85:00.0": 7, "0000:f4:00.0": 4, "0000:f5:00.0": 5}
 
 
-# What an operator would set on it: everything the catalogue asks for at run time.
+# The settings of an operator: everything that the catalogue recommends at run time.
 TUNED = {"kernel.numa_balancing": "0", "kernel.nmi_watchdog": "0", "kernel.sched_autogroup_enabled": "0",
          "vm.swappiness": "10", "vm.dirty_ratio": "10", "vm.dirty_background_ratio": "5",
          "net.core.rmem_max": "16777216", "net.core.wmem_max": "33554432"}
 
 
 def reference(tree: Tree) -> Tree:
-    """The host as the report has it, and stock where that is silent."""
+    """The host of the report, with defaults for what the report lacks."""
     return _plant(tree, offline=(239,), node_cpus=NODE_CPUS, vulnerabilities=cpu.VULNERABLE)
 
 
 def healthy(tree: Tree) -> Tree:
-    """The same host with nothing left to do: every CPU online, mitigated, tuned, MaxReadReq 4096, idle."""
+    """The same host with nothing left to do: all CPUs online, mitigations on, tuned, MaxReadReq 4096, idle."""
     return _plant(tree, node_cpus=("0-63,128-191", "64-127,192-255"), sysctls=TUNED, max_read_request=4096,
                   iommu=True, vulnerabilities=cpu.MITIGATED)
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""For every check with a fix at run time a host on which it fails, and where that fix can be made and taken back."""
+"""For every check with a runtime fix, a host on which it fails and on which the fix can be applied and undone."""
 from __future__ import annotations
 
 import shutil
@@ -17,25 +17,25 @@ from .tree import Tree
 
 
 def active_mode(tree: Tree) -> None:
-    """Two CPUs whose driver follows a preference, and is told to save power."""
+    """Two CPUs whose driver takes an energy preference, which is set to save power."""
     sick(tree)
     cpu.plant_frequency(tree, range(2), driver="amd-pstate-epp", governor="powersave", epp="balance_performance",
                         boost=None)
 
 
 def large_page_off(tree: Tree) -> None:
-    """Huge pages for who asks, and none of 2 MiB."""
+    """Huge pages with madvise, and none of 2 MiB."""
     sick(tree)
     memory.plant_thp(tree, sizes={2048: "never"})
 
 
 def merging_alone(tree: Tree) -> None:
-    """Pages are merged, and no daemon would begin that again."""
+    """Pages are merged, and no daemon would start merging again."""
     sick(tree)
     shutil.rmtree(tree.path("/sys/fs/cgroup/system.slice/ksmtuned.service"))
 
 
-# The sick host fails almost every check; here are hosts for those that it does not fail.
+# The sick host fails almost every check; these hosts fail the others.
 PLANTED: dict[str, Callable[[Tree], Any]] = {
     "cpu_epp": active_mode, "thp_size": large_page_off, "ksm": merging_alone, "pcie_maxreadreq": story_before}
 
@@ -46,7 +46,7 @@ def planted(check: str) -> Callable[[Tree], Any]:
 
 
 class Programs:
-    """Stands for modprobe and rmmod on a planted host, where no program runs: it plants and removes modules."""
+    """Simulates modprobe and rmmod on a planted host, where no program runs: plants and removes modules."""
 
     def __init__(self, tree: Tree) -> None:
         self.tree = tree

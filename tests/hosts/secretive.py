@@ -1,9 +1,9 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A node with secrets in every place that an audit reads, and beside each what only looks like one.
+"""A node with secrets everywhere an audit reads, each next to a text that only looks like one.
 
-`SECRETS` are texts that must not leave the host, `LOOK_ALIKES` texts that must come through as they are.
+`SECRETS` are texts that must not leave the host, `LOOK_ALIKES` texts that must be kept unchanged.
 """
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .tree import Tree
 
 SECRETS = tuple(f"Sesame{number:02d}q7Xw" for number in range(60))
 
-# What is written where: a pair of braces is a secret, what stands in LOOK_ALIKES below is none.
+# File contents by path: braces mark secrets, texts in LOOK_ALIKES below are none.
 CMDLINE = ("root=/dev/mapper/pve-root ro quiet iommu.passthrough=1 amd_pstate=passive rd.vconsole.keymap=de-latin1 "
            "rd.luks.key=/root/boot.key:/dev/sda1 trusted.source=tpm module.sig_enforce=1 secretmem.enable=1 "
            "crashkernel=512M-:192M@0 hugepages=16@0 psk={} key={} inst.vncpassword={} cifs_pass={} "
@@ -110,7 +110,7 @@ LOOK_ALIKES = (
 
 
 def secretive(tree: Tree) -> Tree:
-    """The node of the story with secrets in 20 places."""
+    """The story's node with secrets in 20 places."""
     left = iter(SECRETS)
 
     def fill(text: str) -> str:

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The story's host with something to find for almost every check: settings turned to the worse, and three sick GPUs."""
+"""The story's host with failures of almost every check: bad settings, and three sick GPUs."""
 from __future__ import annotations
 
 import shutil
@@ -15,7 +15,7 @@ from .tree import Tree
 
 RDMA_CARD = "0000:e4:00.0"
 DEGRADED, UNBOUND, OLD_SLOT = "0000:41:00.0", "0000:11:00.0", "0000:21:00.0"
-# Seconds, GPU, what newer drivers add inside the parentheses, number and text.
+# Seconds, GPU, the newer drivers' addition inside the parentheses, number and text.
 XIDS = (
     (812.5, OLD_SLOT, "", "48, pid=4711, name=vllm, DBE (double bit error) ECC Error"),
     (813.0, OLD_SLOT, "", "63, pid=4711, Row Remapper: New row marked for remapping, reset gpu to activate."),
@@ -28,7 +28,7 @@ SMALL_WINDOW = """\
 0x0000000000000000 0x0000000000000000 0x0000000000000000
 0x0000076000000000 0x000007600fffffff 0x000000000014220c
 """     # BAR 2: 256 MiB, 64 bits, prefetchable
-# What nvidia-smi says of the two that the driver has: one is held down, the other has broken memory.
+# The output of nvidia-smi for the driver's two GPUs: one is throttled, the other has broken memory.
 SAID = {
     DEGRADED: {"power_limit": 400, "reasons": ("hw_slowdown", "hw_thermal_slowdown"),
                "compute_mode": "Exclusive_Process", "vbios_version": "98.02.52.00.02"},
@@ -56,14 +56,14 @@ def sick(tree: Tree) -> Tree:
                                            DRIVER))
     kernel.add_to_log(tree, *((seconds, f"NVRM: Xid (PCI:{bdf.rpartition('.')[0]}{suffix}): {text}")
                               for seconds, bdf, suffix, text in XIDS))
-    # Options that came after the initramfs, keys that do nothing or too much, nouveau in spite of the line against it.
+    # Options newer than the initramfs, keys without effect or with too much, nouveau although it is blacklisted.
     plant_modprobe(tree, "options nvidia NVreg_EnableResizableBar=1 \\\n  NVreg_DeviceFileMode=0666\n",
                    path="/etc/modprobe.d/rebar.conf", time="2026-11-20T08:00:00Z")
     tree.file("/proc/driver/nvidia/params", "\n".join(f"{name}: {value}" for name, value in {
         **PARAMETERS, "EnablePCIERelaxedOrderingMode": 1,
         "RegistryDwords": '"ForceP2P=0x11;EnableResizableBar=1"'}.items()))
     plant_module(tree, "nouveau")
-    # The wrong flavour for a Blackwell, a container that wants a node nobody made, and a network card with RDMA.
+    # The wrong flavour for a Blackwell, a container with a missing node, and a network card with RDMA.
     tree.file("/proc/driver/nvidia/version", version_text(DRIVER, "proprietary"))
     tree.file("/etc/pve/nodes/pve1/lxc/102.conf", CONTAINERS["102"] + "dev6: /dev/nvidia9\n")
     tree.file("/proc/kallsyms", "0000000000000000 t ib_register_peer_memory_client\t[ib_core]")
@@ -71,7 +71,7 @@ def sick(tree: Tree) -> Tree:
 
 
 def _spoil_next_boot(tree: Tree) -> None:
-    """A newer kernel without NVIDIA's module, a parameter that waits for it, one in a file of another boot loader."""
+    """A newer kernel without NVIDIA's module, a parameter pending for it, one in the file of an unused boot loader."""
     boot.plant_grub(tree, normally="quiet amd_iommu=on amd_pstate=active")
     plant_installed_kernel(tree, "6.17.13-2-pve", ("r8168",))
     tree.file("/etc/kernel/cmdline", "root=/dev/mapper/pve-root ro pcie_aspm=off")
@@ -82,7 +82,7 @@ def _spoil_processors(tree: Tree) -> None:
     for number in range(3):
         tree.file(cpu.policy_path(number, "scaling_governor"), "schedutil")
     shutil.rmtree(tree.path(cpu.policy_path(3)))
-    # A power saving tool was here: one CPU is limited from both sides.
+    # Left by a power saving tool: one CPU is limited from both sides.
     tree.file(cpu.policy_path(2, "scaling_max_freq"), 2000000).file(cpu.policy_path(2, "scaling_min_freq"), 1800000)
     tree.files(cpu.CPU, {"isolated": "1-2", "nohz_full": "1-2"})
     tree.files(f"{cpu.CPU}/vulnerabilities", cpu.VULNERABLE)
@@ -92,7 +92,7 @@ def _spoil_processors(tree: Tree) -> None:
 
 
 def _spoil_hardware(tree: Tree) -> None:
-    """One module is corrected 400 times a day, another had an error that was not, and the BIOS hides CPPC."""
+    """One module has 400 corrected errors a day, another had an uncorrectable one, and the BIOS hides CPPC."""
     ras.count_errors(tree, 0, 2, correctable=4000)
     ras.count_errors(tree, 1, 0, uncorrectable=1)
     kernel.add_to_log(tree, (700.0, "mce: [Hardware Error]: Machine check events logged"),
@@ -102,7 +102,7 @@ def _spoil_hardware(tree: Tree) -> None:
 
 
 def _spoil_nodes(tree: Tree) -> None:
-    """Node 1 lost half of its modules, and the interrupt of a GPU on node 0 went to node 1."""
+    """Node 1 lost half of its modules, and the interrupt of a GPU on node 0 moved to node 1."""
     numa.plant_nodes(tree, NODE_CPUS, memory_kib=(251 * numa.GIB, 126 * numa.GIB))
     tree.files("/proc/irq/203", {"effective_affinity_list": 40, "smp_affinity_list": "0-127"})
 
@@ -121,7 +121,7 @@ def _spoil_memory(tree: Tree) -> None:
 
 
 def _spoil_sysctl_files(tree: Tree) -> None:
-    """As after an upgrade to Debian 13: the link to sysctl.conf is gone, and its settings with it."""
+    """The state after an upgrade to Debian 13: the link to sysctl.conf is gone, and its settings with it."""
     tree.remove("/etc/sysctl.d/99-sysctl.conf")
     tree.file("/etc/sysctl.conf", "vm.dirty_ratio = 10\n")
     tree.file("/etc/sysctl.d/50-old.conf", "vm.swappiness = 1\nvm.zone_reclaim_mode = 1\n")
@@ -140,7 +140,7 @@ def _spoil_network(tree: Tree) -> None:
 
 
 def _spoil_gpus(tree: Tree) -> None:
-    """One GPU with all that can be wrong with its registers, one without a driver, one in a slot of 16 GT/s."""
+    """One GPU with every register problem, one without a driver, one in a slot of 16 GT/s."""
     slow = {"width": 8, "speed": 5.0}
     pci.write_config(tree, DEGRADED, gpu_space(max_read_request=256, max_payload=512, max_payload_supported=512,
                                                bar_mib=256, autonomous_speed_disabled=True, extended_tags=False,

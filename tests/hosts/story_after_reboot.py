@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The host of the story after it was tuned and then rebooted into a newer kernel for amd-pstate.
 
-Kernel 6.14.11-4-pve, another boot id. What was set at run time has its stock value again, and MaxReadReq is 512.
-amd-pstate is active. The kernel gave nvidia-uvm another major: container 101, which allows 509 by number, has lost CUDA
-although nvidia-smi works in it; 102 is given its nodes by devN and is fine.
+Kernel 6.14.11-4-pve, another boot ID. Runtime settings have their defaults again, and MaxReadReq is 512. amd-pstate is
+active. nvidia-uvm has another major: container 101, which allows 509 by number, has lost CUDA although nvidia-smi works
+in it; 102 gets its nodes through devN and works.
 """
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def story_after_reboot(tree: Tree, *, cores: int = 32) -> Tree:
                         cmdline=cmdline, boot_id=BOOT_ID)
     kernel.plant_kernel_config(tree, RELEASE)
     boot.plant_grub(tree, RELEASE, kernel.RELEASE, normally="quiet amd_pstate=active")
-    # Proxmox builds its kernels with the governor performance as their default, and the driver then sets the hint too.
+    # Proxmox kernels have the default governor performance, and the driver then sets the preference accordingly.
     cpu.plant_frequency(tree, plant_processors(tree, cores), driver="amd-pstate-epp", governor="performance",
                         epp="performance", amd_pstate="active", policy_boost=1, max_khz=4400000,
                         hardware_max_khz=4400000)

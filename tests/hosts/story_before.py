@@ -1,13 +1,13 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The host of the story: a Proxmox VE 8 node as its operator found it, with eight GPUs and nothing tuned.
+"""The host of the story: a Proxmox VE 8 node as found by its operator, with eight GPUs and no tuning.
 
 Two EPYC 9335 (128 threads), kernel 6.8.12-9-pve with acpi-cpufreq, 503 GiB and no swap, eight RTX PRO 6000 each
 behind a root port of its own, MaxReadReq 512 and MaxPayload 256. The kernel translates DMA (its default) and has
-switched ACS redirection on, as it does on every port when an IOMMU is active. Two containers run, pinned to CPUs:
-102 is given its nodes by devN, 101 in the old way, by mounts and by majors written down as numbers. A unit makes
-/dev/nvidia-uvm before guests are started.
+enabled ACS redirection, as on every port while an IOMMU is active. Two containers run, pinned to CPUs: 102 gets its
+nodes through devN, 101 in the old way, through mounts and hard-coded majors. A unit creates /dev/nvidia-uvm before
+guests are started.
 """
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .proxmox import plant_proxmox
 from .sysctl import plant_sysctls
 from .tree import Tree
 
-# Address, device minor: the driver numbers the GPUs in the order in which it probed them, here that of the buses.
+# Address, device minor: the driver numbers the GPUs in probe order, here that of the buses.
 GPUS = {"0000:01:00.0": 0, "0000:11:00.0": 1, "0000:21:00.0": 2, "0000:31:00.0": 3,
         "0000:41:00.0": 4, "0000:61:00.0": 5, "0000:71:00.0": 6, "0000:81:00.0": 7}
 NODE_CPUS = ("0-31,64-95", "32-63,96-127")
@@ -84,9 +84,9 @@ def root_port(gpu: str) -> str:
 
 def story_before(tree: Tree, *, cores: int = 32, swap: bool = False, vms: dict[str, str] | None = None,
                  mapping: str | None = None) -> Tree:
-    """The node before anything was tuned; `swap` gives it a swap device, `vms` and `mapping` virtual machines.
+    """The node before any tuning; `swap` adds a swap device, `vms` and `mapping` virtual machines.
 
-    With fewer `cores` in a socket it is planted faster; nothing about its GPUs depends on them.
+    Fewer `cores` per socket make planting faster; nothing about its GPUs depends on them.
     """
     kernel.plant_kernel(tree, boot_id=BOOT_ID)
     kernel.plant_kernel_config(tree)
@@ -98,7 +98,7 @@ def story_before(tree: Tree, *, cores: int = 32, swap: bool = False, vms: dict[s
 
 
 def plant_processors(tree: Tree, cores: int = 32) -> list[int]:
-    """Two EPYC 9335 without a frequency driver; answers with the CPUs that are online."""
+    """Two EPYC 9335 without a frequency driver; returns the online CPUs."""
     online = cpu.plant_cpus(tree, sockets=2, cores=cores, model_name="AMD EPYC 9335 32-Core Processor")
     cpu.plant_idle(tree, online)
     cpu.plant_clocksource(tree)
@@ -109,7 +109,7 @@ def plant_processors(tree: Tree, cores: int = 32) -> list[int]:
 
 def plant_node(tree: Tree, uvm_major: int, *, swap: bool = False, vms: dict[str, str] | None = None,
                mapping: str | None = None) -> None:
-    """What is the same whatever kernel runs: distribution, memory, GPUs, guests. Majors come anew at each boot."""
+    """What is the same with any kernel: distribution, memory, GPUs, guests. Majors change with each boot."""
     kernel.plant_distribution(tree)
     kernel.plant_firmware(tree)
     memory.plant_memory(tree)
@@ -152,11 +152,11 @@ def plant_gpus(tree: Tree) -> None:
                       interrupts={200 + number: NODE_CPUS[node]}, **place)
 
 
-# -- what may be different about one GPU ------------------------------------------------------------------------------
+# -- problems of single GPUs -------------------------------------------------------------------------------------------
 
 
 def narrow(tree: Tree, address: str) -> None:
-    """The link of one GPU came up with eight lanes; both ends say so."""
+    """The link of one GPU trained with eight lanes; both ends report it."""
     pci.write_config(tree, address, gpu_space(width=8))
     pci.write_config(tree, root_port(address), root_port_space(acs=ACS_REDIRECT, width=8))
 
@@ -171,7 +171,7 @@ def other_read_request(tree: Tree, address: str, size: int = 256) -> None:
 
 
 def given_to_vfio(tree: Tree, address: str) -> None:
-    """One GPU was taken from the NVIDIA driver, which no longer lists it; its device node stays until a reboot."""
+    """One GPU was unbound from the NVIDIA driver, which no longer lists it; its device node stays until a reboot."""
     pci.bind(tree, address, "vfio-pci")
     tree.remove(f"/proc/driver/nvidia/gpus/{address}/information").path(f"/proc/driver/nvidia/gpus/{address}").rmdir()
     tree.program("nvidia-smi.xml", smi_xml([Gpu(*gpu) for gpu in GPUS.items() if gpu[0] != address], DRIVER))
@@ -187,7 +187,7 @@ def in_use(tree: Tree, address: str) -> None:
 
 
 def with_virtual_function(tree: Tree, address: str) -> str:
-    """One GPU has a virtual function enabled, which belongs to nobody yet; its address."""
+    """One GPU has a virtual function enabled, not assigned to any guest; returns its address."""
     tree.files(pci.device_path(tree, address), {"sriov_totalvfs": 16, "sriov_numvfs": 1})
     return pci.plant_gpu(tree, address[:-1] + "4", parent=root_port(address), physical_function=address, aer=None,
                          driver=None, iommu_group=90, iommu_type="DMA-FQ", numa_node=1, local_cpulist=NODE_CPUS[1])

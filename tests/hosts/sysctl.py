@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from .tree import Tree
 
-# What a 6.8 kernel sets by itself on a server with two NUMA nodes and 512 GiB;
+# Defaults of a 6.8 kernel on a server with two NUMA nodes and 512 GiB;
 # perf_event_paranoid and dmesg_restrict as Ubuntu builds it.
 STOCK = {
     "kernel.numa_balancing": "1",
@@ -47,7 +47,7 @@ STOCK = {
 
 
 def plant_sysctls(tree: Tree, values: dict[str, str | int | None] | None = None) -> None:
-    """The stock values with `values` in place of some of them; None is a key this kernel does not have."""
+    """The defaults with `values` replacing some of them; None is a key that this kernel does not have."""
     for key, value in {**STOCK, **(values or {})}.items():
         if value is not None:
             tree.sysctl(key, value)

@@ -1,9 +1,9 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A planted host: a folder that mirrors a machine's file system, written by hand for a test.
+"""A planted host: a folder that mirrors a machine's file system, written by a test.
 
-Nothing in it imitates a kernel: a file takes any text. What only a kernel can show is tested on real kernels.
+It does not imitate a kernel: files accept any text. Kernel behaviour is tested on real kernels.
 """
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ MARKER = ".gpuhost-sysroot"
 
 
 class Tree:
-    """Writes files, links and device nodes of a host below `root`. Paths are the host's own (`/proc/cmdline`)."""
+    """Writes files, links and device nodes of a host below `root`. Paths are the host's (`/proc/cmdline`)."""
 
     def __init__(self, root: pathlib.Path) -> None:
         self.root = pathlib.Path(root)
         self.root.mkdir(parents=True, exist_ok=True)
         (self.root / MARKER).touch()
-        for folder in ("etc", "proc", "sys"):       # as every host has them
+        for folder in ("etc", "proc", "sys"):       # present on every host
             (self.root / folder).mkdir(exist_ok=True)
         self._nodes: dict[str, dict] = {}
 
     def path(self, path: str) -> pathlib.Path:
-        """Where the host's `path` lies on this machine."""
+        """The path on this machine of the host's `path`."""
         return self.root / path.lstrip("/")
 
     def file(self, path: str, content: str | bytes | int = "", mode: int | None = None) -> Tree:
-        """A file; text gets the line end that a kernel file has, bytes are taken as they are."""
+        """A file; text gets the trailing newline of a kernel file, bytes are written unchanged."""
         here = self.path(path)
         here.parent.mkdir(parents=True, exist_ok=True)
         if isinstance(content, bytes):
@@ -51,7 +51,7 @@ class Tree:
         return self
 
     def made(self, path: str, time: str) -> Tree:
-        """A file or folder as it was written last, `2026-11-29T18:30:00Z`."""
+        """Set the modification time of a file or folder, `2026-11-29T18:30:00Z`."""
         seconds = calendar.timegm(datetime.datetime.fromisoformat(time.removesuffix("Z")).timetuple())
         os.utime(self.path(path), (seconds, seconds))
         return self
@@ -74,7 +74,7 @@ class Tree:
         return self
 
     def sysctl(self, key: str, value: str | int) -> Tree:
-        """A file below /proc/sys; `key` in the dotted form."""
+        """A file below /proc/sys; `key` in dotted form."""
         return self.file("/proc/sys/" + key.replace(".", "/"), value)
 
     def device(self, path: str, major: int, minor: int, mode: str = "0666", kind: str = "c") -> Tree:
@@ -86,5 +86,5 @@ class Tree:
         return self.file("/recorded/kmsg.txt", text)
 
     def program(self, name: str, output: str) -> Tree:
-        """What a program printed, as `recorded/<name>`."""
+        """The output of a program, as `recorded/<name>`."""
         return self.file(f"/recorded/{name}", output)

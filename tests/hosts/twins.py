@@ -1,7 +1,7 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Two hosts of one order that should be alike, planted with all that differs between any two running machines."""
+"""Two hosts of one order that should be equal, with all that differs between any two running machines."""
 from __future__ import annotations
 
 from . import pci
@@ -13,18 +13,18 @@ SLOW_GPU = "0000:41:00.0"
 
 
 def twin(tree: Tree) -> Tree:
-    """The host of the story, which serves."""
+    """The host of the story, in service."""
     return story_before(tree)
 
 
 def other_twin(tree: Tree) -> Tree:
-    """The same machine next to it: its own name, boot and serial numbers, up for longer, under another load."""
+    """An identical machine: its own name, boot ID and serial numbers, a longer uptime, another load."""
     story_before(tree)
     tree.sysctl("kernel.hostname", "pve2")
     tree.file("/proc/sys/kernel/random/boot_id", "7c0a2f4e-5b1d-4c8e-9a37-60d1e2b3c4f5")
     tree.file("/proc/uptime", "4320311.70 551000000.00\n")
     memory = tree.path("/proc/meminfo").read_text()
-    # Firmware and kernel keep a little more for themselves on every second board.
+    # Firmware and kernel reserve slightly more on every second board.
     tree.file("/proc/meminfo", memory.replace("527765504", "527765392").replace("480000000", "212345678"))
     for node in (0, 1):
         path = f"/sys/devices/system/node/node{node}/meminfo"
@@ -42,7 +42,7 @@ def other_twin(tree: Tree) -> Tree:
 
 def slow_twin(tree: Tree) -> Tree:
     """The other one, slower for three reasons: its governor, the lanes of one GPU, and automatic NUMA balancing, which
-    is on where the first one has it off."""
+    is on here and off on the first one."""
     other_twin(tree)
     for number in range(128):
         tree.file(policy_path(number, "scaling_governor"), "powersave")

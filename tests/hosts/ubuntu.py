@@ -1,17 +1,17 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""An Ubuntu server as a planted host: kernel, boot loader, distribution, processors that are set up well, memory."""
+"""An Ubuntu server as a planted host: kernel, boot loader, distribution, well configured processors, memory."""
 from __future__ import annotations
 
 from . import boot, cpu, kernel, managers, memory, network, numa, ras
 from .sysctl import plant_sysctls
 from .tree import Tree
 
-# Two sockets of two cores each: nothing that these hosts are planted for depends on their number.
+# Two sockets of two cores each: the purpose of these hosts does not depend on their number.
 CORES = 2
 NODE_CPUS = ("0-1,4-5", "2-3,6-7")
-# What a host that serves from GPUs has set, so that nothing but the fault is found on it.
+# The settings of a tuned GPU host, so that only the planted fault is found.
 TUNED = {"kernel.numa_balancing": "0", "kernel.nmi_watchdog": "0", "kernel.sched_autogroup_enabled": "0",
          "vm.dirty_ratio": "5", "vm.dirty_background_ratio": "2", "net.core.rmem_max": "16777216",
          "net.core.wmem_max": "16777216", "vm.max_map_count": "1048576"}
@@ -84,7 +84,7 @@ def _plant_rest(tree: Tree, controllers: str) -> None:
 
 
 def plant_settings(tree: Tree, version: str, *services: str) -> None:
-    """Sysctls of a host that is tuned, and the services named, running."""
+    """Sysctls of a tuned host, and the named services, running."""
     plant_sysctls(tree, TUNED)
     network.plant_softnet(tree, *[(90000, 0, 0)] * 4)
     (managers.plant_ubuntu_24_04 if version == "24.04" else managers.plant_debian_12)(tree, *services)
