@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """`make check-checks FILES='my-checks.yml ...'`: load files with checks and run the examples of each check.
 
-An example is a fragment of facts, laid over those of a tuned host with two EPYC processors and eight GPUs, on which
-nothing is to be found. The check must give the verdict that the example is named after.
+An example is a fragment of facts that is merged into those of a tuned host with two EPYC processors, eight GPUs and no
+findings. The check must give the verdict that the example is named after.
 """
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from neutral_facts import epyc, merge
 
 
 def main(paths: Sequence[str]) -> str | None:
-    """What is wrong, None where nothing is."""
+    """Check the files; returns an error message, or None if all examples are correct."""
     if not paths:
         return "wanted: FILES='my-checks.yml ...', files or folders with checks of your own"
     try:
@@ -33,7 +33,7 @@ def main(paths: Sequence[str]) -> str | None:
 
 
 def results(check: Check) -> list[str]:
-    """Prints a line for each example, and answers those that are wrong."""
+    """Print a line for each example, and return the lines of the wrong ones."""
     wrong = []
     if not check.examples:
         print(f"{check.id}: no examples: nothing but its names and types was checked")
@@ -51,7 +51,7 @@ def _verdict(check: Check, wanted: str, fragment: dict) -> str:
     except (CatalogueError, ValueError) as problem:
         return f"wrong: {problem}"
     found = {finding["verdict"] for finding in findings}
-    # One odd GPU among others is an example of failing; the other verdicts hold for every subject.
+    # An example of `fail` may have one bad GPU among good ones; other verdicts must hold for every subject.
     if found == {wanted} or (wanted == "fail" and found == {"fail", "pass"}):
         return "as it should be"
     reasons = "; ".join(sorted({str(finding["reason"]) for finding in findings if finding["verdict"] != wanted}))

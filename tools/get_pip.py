@@ -1,10 +1,10 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Stands in for the get-pip.py that ansible-test downloads: puts pip into an empty virtual environment.
+"""Replacement for the get-pip.py that ansible-test downloads: installs pip into an empty virtual environment.
 
-The original lies on a host of its own. Here pip comes from Python's ensurepip and then, in the version asked for, from
-the package index, so that a network which reaches nothing but an index will do.
+The original is hosted outside the package index. Here pip comes from Python's ensurepip and then, in the requested
+version, from the package index, so that access to an index is sufficient.
 """
 from __future__ import annotations
 

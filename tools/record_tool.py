@@ -1,10 +1,10 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""record_tool.py FILE: write gpuhost-record there, one file that records a host where there is no Ansible.
+"""record_tool.py FILE: write gpuhost-record to FILE, a single-file program that records a host without Ansible.
 
-It is made of the sources that an audit and a recording send. The same sources give the same bytes, whatever Python
-this is. PYTHONPATH has to name plugins/, as `make record-tool` has it.
+It is built from the sources that audits and recordings send. The output is reproducible: the same sources give the same
+bytes with any Python version. PYTHONPATH must contain plugins/, as set by `make record-tool`.
 """
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""tools/unpack.py [--writable] ARCHIVE FOLDER: unpack a recorded host, whoever made the archive.
+"""tools/unpack.py [--writable] ARCHIVE FOLDER: unpack a recorded host; the archive may be untrusted.
 
-Python alone will do. --writable adds the file without which nothing is written below the folder.
+Needs nothing but Python. --writable adds the marker file without which nothing is written below the folder.
 """
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Refused, unpack = archive.Refused, archive.unpack
 
 
 def main(arguments: list[str]) -> str | None:
-    """What is wrong, None where nothing is."""
+    """Unpack the archive; returns an error message, or None on success."""
     writable = "--writable" in arguments
     paths = [pathlib.Path(word) for word in arguments if word != "--writable"]
     if len(paths) != 2 or any(word.startswith("-") and word != "--writable" for word in arguments):

@@ -5,9 +5,9 @@
 
     python -m corpus FOLDER [REPORT_DIR]
 
-Prints a line for each file: taken or not, GPUs, driver, verdicts, what differs; and ends with the sums. The reports of
-the audits are left in REPORT_DIR. Keep such logs, and what is made of them, outside any repository: they hold names and
-serial numbers of people's machines.
+Prints a line for each file (state, GPUs, driver, verdicts, differences) and totals at the end. The audit reports are
+left in REPORT_DIR. Keep such logs and their reports outside any repository: they contain host names and serial numbers
+of other people's machines.
 """
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from ansible_collections.gpuhost.tuning.plugins.plugin_utils._intake.recorded_ho
 from . import plain_search
 
 ARGUMENTS = {**{name: spec.get("default") for name, spec in audit.ARGUMENTS.items()}, "check": False, "named": {}}
-HANG = 120          # seconds that one file may take
+HANG = 120          # time limit for one file, in seconds
 
 
 class TooSlow(BaseException):
-    """A file was not done with within HANG seconds."""
+    """Processing a file took longer than HANG seconds."""
 
 
 def _over(_number: int, _frame: object) -> None:

@@ -1,10 +1,10 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a plain search finds in a bug report, without any code of the collection: regular expressions and nothing else.
+"""Search a bug report with regular expressions only, without any code of the collection.
 
-It is what the import is compared with, so it looks at other places where it can: the text of lspci -vvv where the
-import takes the hex dump, the lines of dmesg and journal by themselves.
+The import is compared with the result, so the search uses different sources where possible: the text of lspci -vvv
+instead of the hex dump that the import reads, and the plain lines of dmesg and the journal.
 """
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ def search(text: str) -> dict[str, Any]:
 
 
 def _models(text: str) -> dict[str, str]:
-    """By /proc/driver/nvidia/gpus."""
+    """Models by address, from /proc/driver/nvidia/gpus."""
     found = re.findall(r"^\*\*\* ls: .*/gpus/([0-9a-f:.]+)/information\nModel:\s+(.*)$", text, re.MULTILINE)
     return {bdf: model.strip() for bdf, model in found}
 
 
 def _device_max(text: str) -> dict[str, int]:
-    """The generation that nvidia-smi names `Device Max`, by address."""
+    """The PCIe generation that nvidia-smi reports as `Device Max`, by address."""
     parts = re.split(r"^GPU ([0-9A-Fa-f:.]+)$", text, flags=re.MULTILINE)
     found = {}
     for name, part in zip(parts[1::2], parts[2::2]):
@@ -64,7 +64,7 @@ def _device_max(text: str) -> dict[str, int]:
 
 
 def _xids(blocks: list[str]) -> list[int]:
-    """Of this boot: those of dmesg, or of the journal where it has more because the ring ran over."""
+    """Xids of this boot: from dmesg, or from the journal if it has more because the ring buffer wrapped."""
     dmesg = next((block for block in blocks if re.match(r"\s*dmesg:", block)), "")
     scanned = next((block for block in blocks if re.match(r"\s*Scanning kernel log files", block)), "")
     journal = re.search(r"^  journalctl -b -?0:\n(.*?)(?=^  journalctl|\Z)", scanned, re.MULTILINE | re.DOTALL)
@@ -84,7 +84,7 @@ def _registers(details: str, address: str, full: str) -> dict[str, Any]:
 
 
 def _of_text(body: str) -> dict[str, Any]:
-    """Of lspci -vvv."""
+    """Device, link and sizes from the text of lspci -vvv."""
     control = re.search(r"MaxPayload (\d+) bytes, MaxReadReq (\d+) bytes", body)
     state = re.search(r"LnkSta:\s*(.*)", body)
     most = re.search(r"LnkCap:\s*(.*)", body)
@@ -96,7 +96,7 @@ def _of_text(body: str) -> dict[str, Any]:
 
 
 def _of_hex(body: str) -> dict[str, Any]:
-    """Of lspci -v -xxx: the capability with the id 10, by the offset that the text names."""
+    """The same from lspci -v -xxx: the capability with id 10, at the offset that the text names."""
     rows = re.findall(r"^([0-9a-f]{2}): ((?:[0-9a-f]{2} ?){16})$", body, re.MULTILINE)
     data = bytes.fromhex("".join(row for _at, row in rows))
     place = re.search(r"Capabilities: \[([0-9a-f]{2})\] Express", body)
@@ -111,7 +111,7 @@ def _of_hex(body: str) -> dict[str, Any]:
 
 
 def differences(found: dict[str, Any], facts: dict[str, Any]) -> list[str]:
-    """In words, what the facts of the import have differently."""
+    """Text lines describing where the imported facts differ from the search."""
     wrong = []
     nvidia = facts["nvidia"]
     most = {gpu["bdf"]: gpu["device_max_gen"] for gpu in nvidia["smi"].get("gpus", [])}

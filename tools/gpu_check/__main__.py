@@ -1,7 +1,7 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runs everything, and writes one file with what came of it: `python -m gpu_check --help`."""
+"""Run all parts of the GPU check and write the results to one file: `python -m gpu_check --help`."""
 from __future__ import annotations
 
 import argparse
@@ -21,19 +21,19 @@ REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 PROBE = REPOSITORY / "tools" / "gpu_check" / "probe.py"
 BIN = REPOSITORY / ".venv" / "bin"
 SCHEMA = "gpuhost.gpu_check/1"
-HANG_LIMIT = 5              # seconds after which a process that waits in the driver is killed
+HANG_LIMIT = 5              # seconds until the process that waits in the driver is killed
 DIES_WITHIN = 10
 PART_LIMIT = 3600
-BLOCKS = 8                  # with which one comparison can be decided
+BLOCKS = 8                  # enough to decide one comparison
 HARMLESS = {"sysctl": {"vm.laptop_mode": "5"}}
 
 
 class Problem(Exception):
-    """A part could not be carried out, in one sentence."""
+    """A part could not be run; the message is one sentence."""
 
 
 class Check:
-    """`root` is the sysroot: / on a machine with a GPU, a planted host for a trial on the stand-in."""
+    """Runs the parts. `root` is the sysroot: / on a machine with a GPU, a planted host when the stand-in is used."""
 
     def __init__(self, arguments: argparse.Namespace) -> None:
         self.library = arguments.library
@@ -80,7 +80,7 @@ class Check:
             raise Problem(str(problem)) from problem
 
     def _hang(self, gpus: list[str]) -> dict[str, Any]:
-        """A process waits in the driver for ever; it has to die when it is killed, and the GPU to answer behind it."""
+        """A process waits forever in the driver; it must die when killed, and the GPU must still respond afterwards."""
         if not gpus:
             raise Problem("no GPU was measured")
         child = subprocess.Popen([sys.executable, str(PROBE), "hang", self.library, gpus[0]], stdout=subprocess.PIPE,
@@ -108,7 +108,7 @@ class Check:
                 "unread": audit["facts"].get("unread")}
 
     def _experiment(self, gpus: list[str]) -> dict[str, Any]:
-        """One change that no copy feels, against copies from the host: it has to come to its end and find nothing."""
+        """Test a change without effect on copies, with copies from the host: it must complete and find no effect."""
         if not gpus:
             raise Problem("no GPU was measured")
         benchmark = {"name": "copies from the host", "where": "controller", "starts_workload": True, "timeout": 120,
@@ -129,7 +129,7 @@ class Check:
 
 
 def call(argv: list[str], limit: float) -> str:
-    """What a program printed. Raises Problem."""
+    """Run a program and return its output. Raises Problem."""
     environment = {**os.environ, "ANSIBLE_CONFIG": str(REPOSITORY / "ansible.cfg")}
     try:
         done = subprocess.run(argv, capture_output=True, text=True, timeout=limit, check=False, env=environment,
@@ -144,7 +144,7 @@ def call(argv: list[str], limit: float) -> str:
 
 
 def part(name: str, work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """What a part gives, or its problem: one that fails is no reason to leave out the others."""
+    """The result of a part, or its problem, so that the other parts still run."""
     print(f"{name} ...", flush=True)
     try:
         return work()

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Our figures beside those of nvbandwidth."""
+"""Compare the results of gpu_bandwidth with those of nvbandwidth."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
@@ -11,7 +11,7 @@ _GPU_WAYS, _PAIR_WAYS = ("h2d", "d2h", "d2d"), ("read", "write")
 
 
 def compare(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """`[{what, ours, nvbandwidth, percent}]` in GB/s, of what both answers of gpu_bandwidth have; percent of theirs."""
+    """`[{what, ours, nvbandwidth, percent}]` in GB/s, for what both results contain; `percent` of nvbandwidth's."""
     other = dict(_figures(theirs))
     return [{"what": what, "ours": rate, "nvbandwidth": other[what], "percent": round(100 * rate / other[what], 1)}
             for what, rate in _figures(ours) if other.get(what)]
@@ -25,7 +25,7 @@ def _figures(answer: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
 
 
 def unproven(report: Mapping[str, Any]) -> list[str]:
-    """A line for each thing that this run was to prove, with what came of it."""
+    """A line with the result of each part of the run."""
     compared = report["comparison"]
     apart = sum(not 90 <= one["percent"] <= 110 for one in compared)
     return [

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Small things that are done in a process of their own, as a driver that is sick may take its caller along.
+"""Small operations that run in their own process, because a faulty driver may crash or hang its caller.
 
     python tools/gpu_check/probe.py functions LIBRARY       which functions the library has, as JSON
     python tools/gpu_check/probe.py answers LIBRARY BDF     open a GPU and give it back
@@ -39,7 +39,7 @@ def answers(library: str, bdf: str) -> None:
 
 
 def hang(library: str, bdf: str) -> None:
-    """A stream is held and waited for before it is released, so that this process never comes back."""
+    """Hold a stream and wait for it without releasing it, so that this process never returns."""
     driver = Driver(library)
     driver.start()
     driver.call("cuCtxSetCurrent", driver.retain(driver.device(bdf)))

@@ -1,4 +1,4 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Pages of documentation that are made from the catalogue of checks."""
+"""Generator of the documentation pages about checks, variables and plugins."""

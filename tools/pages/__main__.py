@@ -1,7 +1,7 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`python -m pages` writes the pages of docs/checks and docs/reference, with --check it only compares them."""
+"""`python -m pages` writes the pages of docs/checks and docs/reference; with --check it only compares them."""
 from __future__ import annotations
 
 import pathlib
@@ -21,7 +21,7 @@ HOW = "write them anew with: make check-pages"
 
 
 def pages() -> dict[str, str]:
-    """The text of every page by its file name."""
+    """The text of every page by file name."""
     checks = shipped()
     profiles = [load_profile(name, checks) for name in ("inference", *(set(profile_names()) - {"inference"}))]
     profiles[1:] = sorted(profiles[1:], key=lambda profile: profile.name)
@@ -30,7 +30,7 @@ def pages() -> dict[str, str]:
 
 
 def differences(folder: pathlib.Path, wanted: dict[str, str]) -> list[str]:
-    """Names of pages that are missing, differ, or belong to no check."""
+    """Names of pages that are missing, differ, or are obsolete."""
     there = {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.md")}
     return sorted(name for name in there.keys() | wanted.keys() if there.get(name) != wanted.get(name))
 
@@ -45,7 +45,7 @@ def write(folder: pathlib.Path, wanted: dict[str, str]) -> None:
 
 
 def main(arguments: list[str]) -> str | None:
-    """What is wrong, None where nothing is."""
+    """Write or compare the pages; returns an error message, or None on success."""
     docs = pathlib.Path(__file__).parents[2] / "docs"
     made = {"checks": pages(), "reference": reference_pages()}
     if arguments != ["--check"]:

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the schemas of the facts say about a path that an expression reads: `host.cpu.frequency.policies[].governor`."""
+"""Look up the description of a path in the schemas of the facts: `host.cpu.frequency.policies[].governor`."""
 from __future__ import annotations
 
 import functools
@@ -22,13 +22,13 @@ OF_GPU = ("facts.json", {"properties": {"derived": {"$ref": "facts/derived.json#
 STEP = re.compile(r'"([^"]+)"|([A-Za-z_]\w*)|(\[[^\]]*\]|\*)')
 LOCATION = re.compile(r"(?<![\w<])/(?:proc|sys|etc|boot|dev|run|var|usr|lib)/[^\s,;:]*")
 
-Place = tuple[str, Any]     # a file below SCHEMAS and a node of it
+Place = tuple[str, Any]     # a file below SCHEMAS and a node in it
 
 
 def description(path: str) -> str:
-    """The description of what lies at `path`, or of what it is a part of.
+    """The description of the value at `path`, or of what it is part of.
 
-    A file that only a description above it names is added.
+    If only the description of a parent names the file that it is read from, the file name is appended.
     """
     message: list[str] = []
     places: list[Place] = []
@@ -54,7 +54,7 @@ def _said(places: list[Place]) -> str:
 
 
 def _field(places: list[Place], name: str) -> list[Place]:
-    """What a property may be; a reading is opened on the way, as expressions do it."""
+    """The schema nodes of a property; a reading's `value` is entered automatically, as in expressions."""
     found = [(file, node["properties"][name]) for file, node in _facets(places) if name in node.get("properties", {})]
     if found:
         return found
@@ -76,9 +76,9 @@ def _elements(places: list[Place]) -> list[Place]:
 
 
 def _facets(places: list[Place]) -> Iterator[Place]:
-    """Everything that is said about the places: by themselves, by what they refer to, by their alternatives."""
+    """The nodes of the places, with the nodes that they refer to and their alternatives."""
     for file, node in places:
-        if not isinstance(node, dict):      # true: anything
+        if not isinstance(node, dict):      # the schema `true`, which allows anything
             continue
         yield file, node
         for key in ("allOf", "anyOf", "oneOf"):

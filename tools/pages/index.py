@@ -1,7 +1,7 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""docs/checks/README.md: every check by subject and by priority, and what which profile plans."""
+"""docs/checks/README.md: all checks by subject and by priority, and what each profile plans."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -75,7 +75,7 @@ def _planned(checks: Sequence[Check], profiles: Sequence[Profile]) -> list[str]:
 
 
 def _contested(checks: Sequence[Check], profiles: Sequence[Profile]) -> list[str]:
-    """The page of each has the reasons; here is who, and what each profile makes of it."""
+    """The table of contested checks: who disagrees, and what each profile plans; reasons are on their pages."""
     rows = [(link(check), escape("; ".join(check.contested["by"])), *(_plans(check, profile) for profile in profiles))
             for check in checks if check.contested]
     return ["## Contested", "",

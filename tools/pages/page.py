@@ -1,7 +1,7 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The page of one check."""
+"""Generate the page of one check."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -44,12 +44,12 @@ def check_page(check: Check, profiles: Sequence[Profile]) -> str:
 
 
 def name(check: Check) -> str:
-    """What the check is called, as Markdown."""
+    """The name of the check, as Markdown."""
     return escape(check.name) if check.name else prose(check.title, check)
 
 
 def _sentences(check: Check) -> list[str]:
-    """What a report says where the check fails and where it passes."""
+    """The sentences of a report if the check fails and if it passes."""
     if check.problem is None:
         return []
     texts = lines(check.problem, check)
@@ -58,7 +58,7 @@ def _sentences(check: Check) -> list[str]:
 
 
 def _sources(check: Check) -> list[str]:
-    """The sources, each as a link where there is one for each."""
+    """The sources, as links if there is one link per source."""
     if len(check.source_links) != len(check.sources):
         return [f"- {escape(text)}" for text in (*check.sources, *check.source_links)]
     return [f"- [{escape(source)}](<{link}>)" if link.startswith("http") else f"- {escape(source)}: {code(link)}"
@@ -112,7 +112,7 @@ def _applicability(check: Check) -> list[str]:
 
 
 def wanted(effective_checks: EffectiveCheck) -> str:
-    """What is wanted, in words: `at least 16777216`."""
+    """The expected value, in words: `at least 16777216`."""
     op = effective_checks.check.expect.op
     value = one_line(effective_checks.source.text) if effective_checks.source is not None else effective_checks.value
     if op in ("empty", "not_empty", "all_equal"):
@@ -159,7 +159,7 @@ def _fix(check: Check) -> list[str]:
 
 
 def _paragraphs(texts: list[str]) -> list[str]:
-    """Each line on its own, as Markdown joins lines that follow each other."""
+    """Separate the lines by blank ones, because Markdown joins consecutive lines."""
     return [line for text in texts for line in (text, "")][:-1]
 
 

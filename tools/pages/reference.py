@@ -13,18 +13,18 @@ import yaml
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._render.text import code, table
 
 REPOSITORY = pathlib.Path(__file__).parents[2]
-# What playbooks themselves take; roles know nothing of batches and of which hosts there are.
+# Variables of playbooks, such as batches and the choice of hosts, which no role has.
 OF_PLAYBOOKS = pathlib.Path(__file__).with_name("shared_variables.yml")
 _MARKUP = re.compile(r"\b([CVOIBPM])\(([^)]*)\)")
 
 
 def reference_pages() -> dict[str, str]:
-    """The text of each page by its file name."""
+    """The text of each page by file name."""
     return {"variables.md": _variables_page(), "parts.md": _parts_page()}
 
 
 def variables() -> dict[str, dict[str, Any]]:
-    """`{gpuhost_name: {description, default, type, roles}}` of all variables that roles and playbooks share."""
+    """`{gpuhost_name: {description, default, type, roles}}` of all variables shared by roles and playbooks."""
     found: dict[str, dict[str, Any]] = {name: {**known, "roles": known["playbooks"]}
                                         for name, known in _yaml(OF_PLAYBOOKS).items()}
     for role in _roles():
@@ -70,7 +70,7 @@ def _parts_page() -> str:
 
 
 def plain(text: Any) -> str:
-    """Ansible's markup as Markdown, in one line."""
+    """Convert Ansible's markup to Markdown on one line."""
     joined = " ".join(text) if isinstance(text, list) else str(text)
     return " ".join(_MARKUP.sub(lambda found: code(found[2]), joined).split())
 
@@ -95,7 +95,7 @@ def _options(role: str) -> dict[str, Any]:
 
 
 def _shared_names(role: str) -> dict[str, str]:
-    """`{option of the role: the variable that all roles share}`."""
+    """`{option of the role: variable shared by all roles}`."""
     defaults = REPOSITORY / "roles" / role / "defaults" / "main.yml"
     if defaults.exists():
         found = {option: re.findall(r"gpuhost_\w+", str(text)) for option, text in _yaml(defaults).items()}
@@ -106,7 +106,7 @@ def _shared_names(role: str) -> dict[str, str]:
 
 
 def _first_comment(path: pathlib.Path) -> str:
-    """The first comment of a playbook behind its licence, which says what it does."""
+    """The first comment of a playbook after the licence; it says what the playbook does."""
     lines = path.read_text(encoding="utf-8").splitlines()[4:]
     start = next(number for number, line in enumerate(lines) if line.startswith("# "))
     end = next((number for number, line in enumerate(lines) if number > start and not line.startswith("# ")), start + 1)

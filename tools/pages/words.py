@@ -1,7 +1,7 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Texts of the catalogue as prose: what depends on the host becomes a word in angle brackets, or its alternatives."""
+"""Render catalogue texts as prose: host-dependent values become a name in angle brackets or their alternatives."""
 from __future__ import annotations
 
 import re
@@ -16,15 +16,15 @@ from ansible_collections.gpuhost.tuning.plugins.plugin_utils._render.text import
 
 from .facts import description
 
-OPEN, CLOSE = "\u27e6", "\u27e7"        # brackets of mathematics: no text of a catalogue has them
+OPEN, CLOSE = "\u27e6", "\u27e7"        # mathematical brackets, which no catalogue text contains
 COMMANDS = ("cat", "echo", "for", "grep", "modprobe", "mount", "mv", "nvidia-smi", "prlimit", "rmmod", "setpci",
             "sysctl", "systemctl")
-# What a command line does not have and a sentence does.
+# Occurs in sentences but not in command lines.
 SENTENCE = re.compile(r", |\. |: |; (?!do |done)")
 
 
 def escape(text: object) -> str:
-    """`text` on one line of Markdown; what Markdown leaves alone in prose is left alone."""
+    """Escape `text` for one line of Markdown; characters that are harmless in prose are kept."""
     return re.sub(r"(?<=\w)\\(?=_\w)|\\(?=[{}#~])", "", escape_all(text))
 
 
@@ -33,12 +33,12 @@ def expression(text: str) -> list[str]:
 
 
 def prose(template: Template, check: Check) -> str:
-    """The text on one line of Markdown, with `<actual>` and its like where a finding has a value."""
+    """The text on one line of Markdown, with placeholders such as `<actual>` for a finding's values."""
     return _marked(_written(template, check))
 
 
 def lines(template: Template, check: Check) -> list[str]:
-    """Lines of Markdown; a line that is a command stands as code."""
+    """The text as lines of Markdown; a line that is a command becomes code."""
     if _is_choice(template):
         return [f"- {text}" for text in reasons(template, check)]
     return [code(plain(line)).replace("\\|", "|") if is_command(plain(line)) else _marked(line)
@@ -46,14 +46,14 @@ def lines(template: Template, check: Check) -> list[str]:
 
 
 def instructions(text: Instructions, check: Check) -> list[str]:
-    """The same of a text in which commands are marked."""
+    """lines() for a text in which commands are marked."""
     return [line for one in text.lines for line in (
         [code(plain(_written(one.template, check))).replace("\\|", "|")] if one.is_command
         else lines(one.template, check))]
 
 
 def block(template: Template, check: Check) -> list[str]:
-    """The text line by line as a block of code."""
+    """The text as a code block."""
     return ["```text", *(line.rstrip() for line in plain(_written(template, check)).strip().splitlines()), "```"]
 
 
@@ -66,7 +66,7 @@ def is_command(line: str) -> bool:
 
 
 def reasons(template: Template | None, check: Check) -> list[str]:
-    """One line of Markdown for each sentence that a text of alternatives can become."""
+    """One line of Markdown for each alternative of a text."""
     if template is None:
         return []
     if _is_choice(template):
@@ -79,7 +79,7 @@ def _is_choice(template: Template) -> bool:
 
 
 def alternatives(tree: dict, check: Check) -> list[str]:
-    """The texts of which `{a || (b && 'c') || 'd'}` becomes one; the conditions are left out."""
+    """The possible texts of `{a || (b && 'c') || 'd'}`, without the conditions."""
     if tree["type"] == "or_expression":
         return [text for child in tree["children"] for text in alternatives(child, check)]
     if tree["type"] == "and_expression":
@@ -97,7 +97,7 @@ def _choice(texts: list[str]) -> str:
 
 
 def _term(tree: dict, check: Check) -> str:
-    """A literal as it is, a joined list in one piece, a name in brackets."""
+    """A literal unchanged, a joined list as one text, a name in brackets."""
     if tree["type"] == "literal":
         return str(tree["value"])
     if tree["type"] == "function_expression" and tree["value"] == "join":
@@ -107,7 +107,7 @@ def _term(tree: dict, check: Check) -> str:
             return str(separator["value"]).join(pieces)
         return _term(parts, check)
     read = result_path(tree) or next(reversed([path for _node, path in paths(tree)]), "")
-    # A sentence of the facts is told by what its schema says of it.
+    # A fact that is a sentence is represented by its schema description.
     sentence = description(absolute(read, check)).partition("; null")[0]
     if sentence.endswith(" (a sentence)"):
         return sentence.removesuffix(" (a sentence)")
@@ -129,13 +129,13 @@ def short(path: str) -> str:
 
 def _marked(text: str) -> str:
     pieces = re.split(f"{OPEN}(.*?){CLOSE}", one_line(text))
-    # Spaces at the ends of a piece must outlive the escaping.
+    # Spaces at the ends of a piece must survive the escaping.
     return "".join(code(f"<{piece}>") if number % 2 else escape(f"|{piece}|")[2:-2]
                    for number, piece in enumerate(pieces))
 
 
 def reads(check: Check) -> Iterator[tuple[str, list[str]]]:
-    """What the check reads, by what for; of nested paths only the longest."""
+    """The paths that the check reads, by purpose; of nested paths only the longest."""
     groups = [("what is", [check.actual]), ("what is wanted", [check.expect.source]),
               ("of what", [check.each]), ("whether it applies", [check.applies]),
               ("whether a change is planned", [condition.expression for condition in check.plan_if]),
