@@ -3,11 +3,11 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# tools/audit.sh: audit this machine, the hosts of the inventory $HOSTS, or the host that the file $REPORT tells of
-# (nvidia-bug-report.log.gz and others, docs/intake.md); $ARGS are further words for ansible-playbook, quoted as in a
-# shell. Never asks for a password: without one, what only root may read is left out.
-# It ends with 3 where hosts have findings at gpuhost_fail_on or above and nothing else went wrong: reports/last-run.json
-# (or that of gpuhost_report_dir=FOLDER in $ARGS) says which. Ansible has one status for both, and make for all.
+# tools/audit.sh: audit this machine, the hosts of the inventory $HOSTS, or the host described by the file $REPORT
+# (nvidia-bug-report.log.gz and others, docs/intake.md); $ARGS are further arguments for ansible-playbook, quoted as in
+# a shell. Never asks for a password: without one, what only root may read is left out.
+# Exits with 3 if hosts have findings at gpuhost_fail_on or above and nothing else failed: reports/last-run.json (or the
+# one in gpuhost_report_dir=FOLDER of $ARGS) says which. Ansible has one status for both, and make one for all failures.
 set -eu
 
 here=$PWD
@@ -22,7 +22,7 @@ fi
 
 book=audit
 if [ -n "${REPORT:-}" ]; then
-    # Of a report this machine is only the reader: no root, no password.
+    # A report is only read on this machine: no root, no password.
     [ -z "${HOSTS:-}" ] || { echo "HOSTS=$HOSTS is not used with REPORT=$REPORT: give one of them" >&2; exit 2; }
     case $REPORT in /*) ;; *) REPORT=$here/$REPORT ;; esac
     book=import
@@ -36,7 +36,7 @@ else
         set -- "$@" -e '{"gpuhost_become": false}'
     fi
 fi
-# ARGS="-l pve1 -e 'gpuhost_only=[swappiness]'": one string, but several words with quotes of their own.
+# ARGS="-l pve1 -e 'gpuhost_only=[swappiness]'": one string that contains several words with their own quotes.
 eval "set -- \"\$@\" ${ARGS:-}"
 
 reports=$(printf '%s\n' "$@" | sed -n 's/.*gpuhost_report_dir=\([^ ]*\).*/\1/p' | sed '$!d')

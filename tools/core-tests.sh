@@ -3,9 +3,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# tools/core-tests.sh CORE: the tests of what touches Ansible on one series of ansible-core (2.20), or with `pre` on the
-# newest that PyPI has, pre-releases included, in .venv-core-CORE. $PYTHON names the Python; else the newest that is
-# found and that this ansible-core takes.
+# tools/core-tests.sh CORE: run the tests of code that uses Ansible in .venv-core-CORE, on one series of ansible-core
+# (2.20), or with `pre` on the newest release on PyPI, including pre-releases. $PYTHON names the Python; the default is
+# the newest one found that this ansible-core supports.
 set -eu
 
 cd "$(dirname "$0")/.."
@@ -22,7 +22,7 @@ case $core in
 esac
 # shellcheck disable=SC2086
 tools/setup-venv.sh "$folder" test $pythons
-# The lock names one ansible-core for each Python; this is another one on purpose.
+# The lock has one ansible-core per Python; this installs another one on purpose.
 options=
 if [ "$core" = pre ]; then options="--pre --upgrade"; fi
 # shellcheck disable=SC2086

@@ -3,9 +3,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# tools/docs.sh: is the documentation of plugins and roles complete and well formed, and so are the changelog's pieces?
-# And are the pages of the checks those that the catalogue makes (`make check-pages` writes them)?
-# That documentation and argument specs are equal is asked by tools/sanity.sh (validate-modules).
+# tools/docs.sh: check that the documentation of plugins and roles and the changelog fragments are complete and well
+# formed, and that the pages of the checks match the catalogue (`make check-pages` writes them).
+# tools/sanity.sh checks that documentation and argument specs are equal (validate-modules).
 set -eu
 
 cd "$(dirname "$0")/.."

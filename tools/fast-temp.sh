@@ -3,8 +3,8 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# tools/fast-temp.sh: where tests plant their hosts. Thousands of small files take seconds in memory and minutes on a
-# disk, so it is /dev/shm where that can be written, runs programs and has 2 GiB free.
+# tools/fast-temp.sh: print the folder in which tests plant their hosts. Thousands of small files take seconds in memory
+# and minutes on disk, so it is /dev/shm if that is writable, allows execution and has 2 GiB free.
 set -eu
 
 shm=/dev/shm

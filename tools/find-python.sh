@@ -4,11 +4,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
 # tools/find-python.sh VERSION...: print the path of the first Python of these versions (3.11 3.12 ...) that runs and
-# can make a virtual environment; else say why there is none, with exit status 1. $PYTHON, where set, stands for all.
-# Every candidate is started: a name on PATH may be a shim that only says that its Python is not chosen.
+# can create virtual environments; else say why there is none and exit with 1. $PYTHON, if set, replaces all candidates.
+# Every candidate is started: a name on PATH may be a shim that only reports that its Python is not selected.
 set -u
 
-candidates() {      # candidates VERSION: what may be that Python, one path a line
+candidates() {      # candidates VERSION: paths that may be that Python, one per line
     command -v "python$1"
     command -v python3
     for folder in /usr/local/bin /usr/bin "${PYENV_ROOT:-$HOME/.pyenv}/versions/$1".*/bin \
@@ -27,7 +27,7 @@ IFS='
 for version in "$@"; do
     for python in ${PYTHON:-$(candidates "$version")}; do
         [ "$(version_of "$python")" = "$version" ] || continue
-        # Debian keeps ensurepip, without which no environment can be made, in python3-venv.
+        # ensurepip, which virtual environments need, is in the package python3-venv on Debian.
         if "$python" -c 'import ensurepip, venv' 2>/dev/null; then
             "$python" -c 'import sys; print(sys.executable)'
             exit 0

@@ -3,7 +3,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# tools/integration.sh [words for ansible-test integration]: run it on a copy of the checkout, with the Python of .venv.
+# tools/integration.sh [ansible-test integration arguments]: run it on a copy of the checkout, with the Python of .venv.
 set -eu
 
 cd "$(dirname "$0")/.."

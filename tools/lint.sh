@@ -3,7 +3,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# tools/lint.sh: what reads the sources without running them. Ends with status 1 if anything was said.
+# tools/lint.sh: run the linters. Exits with 1 if any of them reports a problem.
 set -u
 
 cd "$(dirname "$0")/.." || exit

@@ -3,8 +3,8 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# tools/lock.sh [uv options]: write requirements/*.txt anew from requirements/pyproject.toml, the same versions in all
-# of them, for every Python from 3.11 on. What is locked stays as it is where it still fits; `-U` takes newer releases.
+# tools/lock.sh [uv options]: regenerate requirements/*.txt from requirements/pyproject.toml, with the same versions in
+# all of them, for every Python from 3.11 on. Locked versions are kept if they still fit; `-U` upgrades to new releases.
 set -eu
 
 cd "$(dirname "$0")/../requirements"
@@ -14,7 +14,7 @@ if ! command -v "$UV" >/dev/null 2>&1; then
     exit 1
 fi
 
-lock() {     # lock FILE OPTION...: write FILE, headed by the licence lines of this script
+lock() {     # lock FILE OPTION...: write FILE, starting with the licence lines of this script
     file=$1
     shift
     "$UV" pip compile pyproject.toml --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \

@@ -3,8 +3,8 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# tools/newest.sh: the tests of what touches Ansible once more, in .venv-newest, on the newest ansible-core of the lock
-# that a Python found here takes (the one in .venv is 2.19 where there is a Python 3.11).
+# tools/newest.sh: repeat the tests of code that uses Ansible in .venv-newest, with the newest ansible-core of the lock
+# that a Python on this machine supports (.venv has 2.19 if there is a Python 3.11).
 set -eu
 
 cd "$(dirname "$0")/.."

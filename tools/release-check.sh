@@ -3,9 +3,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# tools/release-check.sh: what Ansible Galaxy, reviewers and the documentation site look at, run on this checkout:
+# tools/release-check.sh: run the checks of Ansible Galaxy, reviewers and the documentation site on this checkout:
 # galaxy-importer with the rules of the community package, REUSE, the workflows, and a build of the documentation site.
-# Ends with status 1 if one of them has something to say. Needs no network.
+# Exits with 1 if one of them reports a problem. Needs no network.
 set -u
 
 cd "$(dirname "$0")/.." || exit
@@ -36,7 +36,7 @@ RUN_ANSIBLE_DOC = True
 RUN_ANSIBLE_LINT = True
 RUN_FLAKE8 = False
 END
-# It writes beside where it is started.
+# It writes into the current folder.
 if ! (cd "$work" && GALAXY_IMPORTER_CONFIG=$work/importer.cfg python -m galaxy_importer.main "$archive") \
     >"$work/importer.log" 2>&1; then
     cat "$work/importer.log"
@@ -54,7 +54,7 @@ echo "release: documentation site"
 mkdir -m 755 "$work/site"
 if antsibull-docs sphinx-init --use-current --squash-hierarchy --lenient --dest-dir "$work/site" gpuhost.tuning \
     >"$work/site.log" 2>&1 && (cd "$work/site" && ./build.sh) >>"$work/site.log" 2>&1; then
-    # Labels of other projects come over the network: those of Ansible's own pages and of other collections.
+    # Labels of Ansible's own pages and of other collections need the network, so they are ignored.
     if grep -E 'WARNING|ERROR' "$work/site.log" \
         | grep -vE 'intersphinx|objects\.inv|failed to reach any of the inventories' \
         | grep -vE "undefined label: '([a-z_]+|ansible_collections\.ansible\..*)' " >"$work/site.warnings"; then

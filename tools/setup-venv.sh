@@ -3,8 +3,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# tools/setup-venv.sh FOLDER LOCK VERSION...: a virtual environment in FOLDER with what requirements/LOCK.txt (run, test,
-# dev or bench) lists, made with the first Python found of the versions. Does nothing where that is there already.
+# tools/setup-venv.sh FOLDER LOCK VERSION...: create a virtual environment in FOLDER with the packages of
+# requirements/LOCK.txt (run, test, dev or bench), using the first Python found of the versions. Does nothing if it is
+# up to date.
 set -eu
 
 cd "$(dirname "$0")/.."
@@ -12,7 +13,7 @@ folder=$1
 lock=$2
 shift 2
 
-case $lock in       # every lock holds the smaller ones
+case $lock in       # every lock includes the smaller ones
     dev) locks="dev test run" ;;
     test) locks="test run" ;;
     *) locks=$lock ;;

@@ -3,8 +3,8 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# tools/system-packages.sh: install what bindep.txt lists for profile test and this machine lacks. It does so as root on
-# Debian and its kin alone, and never on a Proxmox host; anywhere else it names the packages.
+# tools/system-packages.sh: install the packages that bindep.txt lists for profile test and this machine lacks. Installs
+# only as root on Debian and derivatives, and never on a Proxmox host; otherwise it prints the package names.
 set -eu
 
 cd "$(dirname "$0")/.."
@@ -29,7 +29,7 @@ if [ "$(id -u)" -ne 0 ] || [ -e /etc/pve ] || [ -e /usr/bin/pveversion ]; then
     exit 0
 fi
 echo "system packages: installing$missing"
-# What is installed for tests is not to start a service: policy-rc.d(8).
+# Packages installed for tests must not start services: policy-rc.d(8).
 policy=/usr/sbin/policy-rc.d
 if [ ! -e "$policy" ]; then
     trap 'rm -f "$policy"' EXIT

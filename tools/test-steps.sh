@@ -3,8 +3,8 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# tools/test-steps.sh: every step of `make test`, also after one that failed, and how long each took. What takes one
-# processor, or waits for the network, runs side by side, and its output is shown as a whole when it has ended.
+# tools/test-steps.sh: run every step of `make test`, even after a failed one, and print how long each took. Steps that
+# use one CPU or wait for the network run in parallel; their output is shown when they have ended.
 set -uo pipefail
 
 cd "$(dirname "$0")/.." || exit
@@ -12,7 +12,7 @@ logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
 failed=()
 
-# step NAME COMMAND...: run it in the background, its output and its status into files.
+# step NAME COMMAND...: run COMMAND and write its output, status and duration to files.
 step() {
     local name=$1 began=$SECONDS status=0
     shift
@@ -20,7 +20,7 @@ step() {
     echo "$status $((SECONDS - began))" >"$logs/$name.end"
 }
 
-# shown NAME...: what steps that have ended wrote.
+# shown NAME...: print the output of steps that have ended.
 shown() {
     local name status took
     for name in "$@"; do
@@ -32,7 +32,7 @@ shown() {
     done
 }
 
-# together NAME...: make targets side by side.
+# together NAME...: run make targets in parallel.
 together() {
     local name pids=()
     for name in "$@"; do
@@ -44,7 +44,7 @@ together() {
 }
 
 tools/system-packages.sh || exit
-# Guests' images and a second environment are fetched while the linters read.
+# Fetch the guest images and a second environment while the linters run.
 step vm-images tools/vm-tests.sh --only-images &
 fetching=($!)
 step newest-environment tools/newest.sh --only-environment &

@@ -3,9 +3,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# tools/vm-tests.sh [--must] [words for pytest]: the tests on real kernels, in guests that QEMU boots. Where they cannot
-# run, a line says so and how to get them; with --must, or GPUHOST_CI set, that is a failure. With --only-images the images
-# of the guests are built where they are missing, and nothing is run.
+# tools/vm-tests.sh [--must] [pytest arguments]: run the tests on real kernels, in guests that QEMU boots. If that is
+# not possible, a line says why; with --must, or GPUHOST_CI set, that is a failure. --only-images builds missing guest
+# images and runs nothing.
 set -eu
 
 cd "$(dirname "$0")/.."
@@ -35,12 +35,12 @@ export TMPDIR
 export GPUHOST_VM=1
 crashed=.cache/vm/crashed
 rm -f "$crashed"
-# Two files of tests at a time: while one waits for its guests, the other keeps the machine busy.
+# Two test files at a time: while one waits for its guests, the other keeps the machine busy.
 set -- .venv/bin/python -m pytest -n 2 --dist loadfile --durations 10 tests/vm "$@"
 status=0
 "$@" || status=$?
 if [ "$status" -ne 0 ] && [ -e "$crashed" ]; then
-    # QEMU's emulation crashes a kernel now and then, which says nothing about what is tested.
+    # QEMU's emulation occasionally crashes a kernel, which is no failure of the tested code.
     echo "The kernel of a guest crashed; what failed is tried once more."
     status=0
     "$@" --last-failed || status=$?
