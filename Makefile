@@ -50,7 +50,7 @@ release-check: link ## run the checks of Galaxy, reviewers and the documentation
 molecule: dev-environment ## run the playbooks in a molecule scenario: on a planted host, or ARGS='-s guests'
 	PATH="$(CURDIR)/.venv/bin:$$PATH" molecule test --no-command-borders $(or $(ARGS),-s planted)
 
-vm: dev-environment ## run the tests on real kernels if guests can be booted, else say what is missing
+vm: dev-environment ## run the tests on real kernels if guests can be booted, else say what is needed
 	@tools/vm-tests.sh $(ARGS)
 
 test-vm: test-environment ## like vm, but fail instead of skipping (see docs/testing.md)
