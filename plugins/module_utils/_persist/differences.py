@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Files before and after, as a person reads them in a diff."""
+"""Diffs of files before and after a change."""
 from __future__ import annotations
 
 import zipfile
@@ -16,7 +16,7 @@ Content = Union[bytes, Link, None]
 
 
 def make_diff(path: str, before: Content, after: Content) -> dict[str, str]:
-    """An entry of Ansible's diff, with whole files."""
+    """Make an entry of Ansible's diff, with whole files."""
     return {"before_header": path, "after_header": path, "before": _shown(path, before), "after": _shown(path, after)}
 
 

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The only code that writes below /etc and /usr, and of these only the files of the fixed list in paths.py.
+"""The only code that writes below /etc and /usr, and only the files of the fixed list in paths.py.
 
-A file is written beside its place, made durable, and renamed over it: it is there as a whole or not at all. What a run
-that was killed left beside it has a name that no service reads, and the next run removes it.
+A file is written under a temporary name in the same folder, synced, and renamed, so it is complete or absent. Temporary
+files of a killed run have a name that no service reads, and the next run removes them.
 """
 from __future__ import annotations
 
@@ -28,33 +28,33 @@ _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Link(NamedTuple):
-    """A file of the list that is a link with this text."""
+    """A file of the list that is a symbolic link with this text."""
 
     text: str
 
 
 class Found(NamedTuple):
-    """What lies at a path of the list: `entry` as the ledger has it, and the content; None where nothing lies there."""
+    """What is at a path of the list: `entry` in the ledger's form, and the content; both None if nothing is there."""
 
     entry: dict[str, Any] | None
     content: bytes | Link | None = None
 
 
 def describe(content: bytes | Link) -> dict[str, Any]:
-    """The entry of the ledger for a file: `{sha256, mode}`, or `{link}`."""
+    """Return the ledger's entry for a file: `{sha256, mode}`, or `{link}`."""
     if isinstance(content, Link):
         return {"link": content.text}
     return {"sha256": hashlib.sha256(content).hexdigest(), "mode": f"{MODE:04o}"}
 
 
 class Files:
-    """Looks at the files of the list and writes them."""
+    """Reads and writes the files of the list."""
 
     def __init__(self, host: Host) -> None:
         self.host = host
 
     def look(self, path: str) -> Found:
-        """Raises InTheWay for a folder or a device in the place of a file, and for a link on the way."""
+        """Read a file. Raises InTheWay for a folder or a device in its place, and for a link in its path."""
         folder, name = split(path)
         try:
             with opened(self.host, folder) as above:
@@ -71,7 +71,7 @@ class Files:
         return Found({"sha256": hashlib.sha256(data).hexdigest(), "mode": f"{stat.S_IMODE(seen.st_mode):04o}"}, data)
 
     def put(self, path: str, content: bytes | Link) -> None:
-        """Replace what lies there, a link itself and not what it leads to. Raises OSError, InTheWay."""
+        """Replace a file, or a link itself rather than its target. Raises OSError, InTheWay."""
         folder, name = split(path)
         self.host.require_writable()
         with opened(self.host, folder, make=True) as above:
@@ -85,7 +85,7 @@ class Files:
             os.fsync(above)
 
     def remove(self, path: str) -> None:
-        """Raises OSError, InTheWay."""
+        """Remove a file. Raises OSError, InTheWay."""
         folder, name = split(path)
         self.host.require_writable()
         with opened(self.host, folder) as above:
@@ -93,11 +93,11 @@ class Files:
             os.fsync(above)
 
     def leftovers(self) -> list[str]:
-        """What runs that were killed left beside the files of the list."""
+        """List the temporary files that killed runs left."""
         return [path for path in EVERY_PATH if self._leftover(path, remove=False)]
 
     def sweep(self) -> None:
-        """Remove it."""
+        """Remove the temporary files that killed runs left."""
         self.host.require_writable()
         for path in EVERY_PATH:
             self._leftover(path, remove=True)
@@ -114,7 +114,7 @@ class Files:
             return False
 
     def remove_folders(self, folders: Iterable[str]) -> None:
-        """Those that are empty, the innermost first; one that is not is in use by now."""
+        """Remove those folders that are empty, the innermost first; any other is now in use."""
         self.host.require_writable()
         for path in sorted(folders, key=len, reverse=True):
             above_path, _slash, name = path.rpartition("/")
@@ -129,12 +129,12 @@ class Files:
                     raise
 
     def folders_to_make(self, paths: Iterable[str]) -> list[str]:
-        """The folders that are missing for these files, the outermost first. Raises InTheWay."""
+        """List the missing folders of these files, the outermost first. Raises InTheWay."""
         return list(dict.fromkeys(folder for path in paths for folder in missing(self.host, split(path)[0])))
 
 
 def temporary(name: str) -> str:
-    """Neither systemd, sysctl nor udev reads a file that ends so."""
+    """Return a temporary name for a file; systemd, sysctl and udev read no file with this suffix."""
     return f".{name}.gpuhost-new"
 
 
@@ -156,7 +156,7 @@ def unlink(folder: int, name: str) -> None:
 
 
 def split(path: str) -> tuple[str, str]:
-    """Folder and name of a path of the list; nothing else is written."""
+    """Split a path of the list into folder and name; nothing else is written."""
     if path not in EVERY_PATH:
         raise ValueError(f"{path} is not a file of gpuhost.tuning")
     folder, _slash, name = path.rpartition("/")

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Folders of a host, opened part by part: a link on the way is an error, never followed."""
+"""Open folders of a host component by component; a link in the path is an error and never followed."""
 from __future__ import annotations
 
 import errno
@@ -19,7 +19,7 @@ _MOVED = {"/usr/local": "/var/usrlocal"}
 
 
 class InTheWay(Exception):
-    """Something that is not ours, and is left alone, where a file or a folder of ours would be."""
+    """Something that is not ours, and is not touched, is at the place of a file or a folder of ours."""
 
     def __init__(self, path: str, what: str) -> None:
         super().__init__(f"{path} {what}")
@@ -28,7 +28,7 @@ class InTheWay(Exception):
 
 
 def real_path(host: Host, path: str) -> str:
-    """Where `path` lies on a system that has one of its parents elsewhere by design."""
+    """Return the real path of `path` on a system that moves one of its parents by design."""
     for parent, place in _MOVED.items():
         if path.startswith(f"{parent}/"):
             try:
@@ -42,9 +42,9 @@ def real_path(host: Host, path: str) -> str:
 
 @contextmanager
 def opened(host: Host, path: str, make: bool = False) -> Iterator[int]:
-    """A handle of the folder `path`, of the root for an empty one.
+    """Open the folder `path`; an empty path is the root.
 
-    Raises InTheWay; FileNotFoundError where it is missing and not to be made.
+    Raises InTheWay; FileNotFoundError if it is missing and `make` is false.
     """
     handle = os.open(_root(host) or "/", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
@@ -58,7 +58,7 @@ def opened(host: Host, path: str, make: bool = False) -> Iterator[int]:
 
 
 def _step(above: int, name: str, here: str, make: bool) -> int:
-    """The handle of `name` in the folder `above`, whose own handle is closed if all goes well."""
+    """Open `name` in the folder `above`, and close the handle of `above` on success."""
     try:
         handle = os.open(name, _FOLDER, dir_fd=above)
     except FileNotFoundError:
@@ -77,7 +77,7 @@ def _step(above: int, name: str, here: str, make: bool) -> int:
 
 
 def missing(host: Host, path: str) -> list[str]:
-    """The folders that have to be made for the folder `path`, the outermost first. Raises InTheWay."""
+    """List the folders to create for the folder `path`, the outermost first. Raises InTheWay."""
     parts = real_path(host, path).strip("/").split("/")
     for number in range(len(parts), 0, -1):
         try:
@@ -89,7 +89,7 @@ def missing(host: Host, path: str) -> list[str]:
 
 
 def describe_link(folder: int, name: str) -> str | None:
-    """What to say of a link; None where it is none."""
+    """Describe a link for a message; None if it is no link."""
     try:
         text = os.readlink(name, dir_fd=folder)
     except OSError:

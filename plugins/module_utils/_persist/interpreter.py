@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The Python that runs gpuhost-boot: the one that Ansible found, unless it may be gone or changed by then."""
+"""Choose the Python that runs gpuhost-boot: the one that Ansible found, unless it may be gone or changed at boot."""
 from __future__ import annotations
 
 import os
@@ -18,11 +18,11 @@ _SYSTEM = ("/usr/bin/python3", "/usr/libexec/platform-python",
 _VERSION = re.compile(r"Python 3\.(\d+)")
 _LEAST = 9
 _TIMEOUT = 10.0
-_ENVIRONMENTS = ("pyvenv.cfg", "conda-meta")        # what lies in one, beside its bin
+_ENVIRONMENTS = ("pyvenv.cfg", "conda-meta")        # files of an environment, next to its bin
 
 
 def choose(host: Host, found: str | None = None) -> str:
-    """Raises Obstacle where there is none. `found` is what runs this."""
+    """Choose the interpreter. Raises Obstacle if there is none. `found` is the one that runs this code."""
     found = found or sys.executable
     if found and why_not(found) is None:
         return _lasting_name(found)
@@ -37,13 +37,13 @@ def choose(host: Host, found: str | None = None) -> str:
 
 
 def _lasting_name(python: str) -> str:
-    """The system's own name of this Python, which goes on with the next release: python3.11 is gone then."""
+    """Return the system's generic name of this Python, which outlasts a release upgrade, unlike python3.11."""
     real = os.path.realpath(python)
     return next((name for name in _SYSTEM[:2] if os.path.realpath(name) == real), python)
 
 
 def why_not(python: str) -> str | None:
-    """Why nothing that runs at boot may depend on this one; None where it may."""
+    """Return why nothing that runs at boot may depend on this Python; None if it may."""
     real = os.path.realpath(python)
     for path in (python, real):
         folder = os.path.dirname(os.path.dirname(path))
@@ -56,7 +56,7 @@ def why_not(python: str) -> str | None:
 
 
 def _homes() -> list[str]:
-    """/root, /home, and homes elsewhere; what systems give users that never log in is none."""
+    """Return /root, /home, and homes elsewhere, except the folders that system users have as a home."""
     shared = ("/", "/bin", "/sbin", "/usr", "/usr/bin", "/usr/sbin", "/usr/local", "/usr/local/bin", "/nonexistent")
     listed = {entry.pw_dir.rstrip("/") for entry in pwd.getpwall() if entry.pw_uid == 0 or entry.pw_uid >= 1000}
     return ["/root", "/home", *sorted(home for home in listed if home and home not in shared)]

@@ -2,9 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""/var/lib/gpuhost/persisted.json: what is persisted, since when, and which files are ours.
+"""/var/lib/gpuhost/persisted.json: the persisted values, since when, and which files are ours.
 
-It is written before the first file and removed behind the last one, so that whatever ends in between is known.
+It is written before the first file and removed after the last one, so that an interruption in between is detected.
 """
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ SCHEMA = "gpuhost.persisted/1"
 _TEXTS = ("run_id", "version", "created_at")
 _MAPPINGS = ("values", "baseline", "files")
 _LISTS = ("folders", "left_out")
-# What says nothing about what is persisted.
+# Keys that do not concern what is persisted.
 _OF_THE_RUN = ("run_id", "created_at", "next")
 
 
 def read_ledger(host: Host) -> Reading:
-    """The document; absent where nothing is persisted, unparsable where the file is no ledger."""
+    """Read the document; absent if nothing is persisted, unparsable if the file is no ledger."""
     return host.read(LEDGER).map(parse_ledger)
 
 
 def parse_ledger(text: str) -> dict[str, Any]:
-    """`{schema, run_id, version, created_at, values, baseline, files, folders, left_out, next}`. Raises ValueError.
+    """Parse `{schema, run_id, version, created_at, values, baseline, files, folders, left_out, next}`.
 
     `files` has `{sha256, mode}` for each file by its path, `{link}` for the link. `next` is null, or what a run is
-    about to make: `{run_id, version, files, folders}`.
+    about to write: `{run_id, version, files, folders}`. Raises ValueError.
     """
     document = json.loads(text)
     if not isinstance(document, dict) or document.get("schema") != SCHEMA:
@@ -49,7 +49,7 @@ def parse_ledger(text: str) -> dict[str, Any]:
 
 
 def new_ledger(run_id: str, version: str, created_at: str) -> dict[str, Any]:
-    """One of which nothing is written yet."""
+    """Make a ledger before anything is written."""
     return {"schema": SCHEMA, "run_id": run_id, "version": version, "created_at": created_at, "values": {},
             "baseline": {}, "files": {}, "folders": [], "left_out": [], "next": None}
 
@@ -59,6 +59,6 @@ def make_ledger(document: dict[str, Any]) -> bytes:
 
 
 def says_the_same(one: dict[str, Any], other: dict[str, Any]) -> bool:
-    """Whether two ledgers are about the same values and files, whichever run wrote them."""
+    """Whether two ledgers have the same values and files, whichever run wrote them."""
     return one["next"] is None and other["next"] is None and all(
         one[key] == other[key] for key in one if key not in _OF_THE_RUN)

@@ -2,9 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The place of the ledger: the folders around it come with it and go with it, in one step each.
+"""The ledger's place: its folders are created and removed together with it, each in one step.
 
-Before the ledger is there, and behind it, it is not known what was made: a run that is killed there must leave nothing.
+Without the ledger it is unknown what was created, so a run killed before or after its lifetime must leave nothing.
 """
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from .files import Files, split, temporary, unlink, write_new
 from .folders import MODE, InTheWay, missing, opened
 from .paths import LEDGER
 
-_PARTS = LEDGER.strip("/").split("/")       # the folders, and the file
+_PARTS = LEDGER.strip("/").split("/")       # the folders and the file
 
 
 def put_ledger(files: Files, data: bytes) -> None:
-    """Raises OSError, InTheWay."""
+    """Write the ledger. Raises OSError, InTheWay."""
     files.host.require_writable()
     folders = missing(files.host, split(LEDGER)[0])
     if not folders:
         files.put(LEDGER, data)
         return
-    # The folders are made beside their place, with the ledger in them.
+    # The folders are created under a temporary name, with the ledger in them.
     depth = len(_PARTS) - 1 - len(folders)
     with opened(files.host, "/".join(["", *_PARTS[:depth]])) as above:
         aside = temporary(_PARTS[depth])
@@ -36,7 +36,7 @@ def put_ledger(files: Files, data: bytes) -> None:
 
 
 def remove_ledger(files: Files, ours: Iterable[str]) -> None:
-    """Together with those of its folders that are in `ours` and hold nothing else. Raises OSError, InTheWay."""
+    """Remove it with those of its folders that are in `ours` and otherwise empty. Raises OSError, InTheWay."""
     files.host.require_writable()
     depth = _outermost(files, set(ours))
     if depth is None:
@@ -50,7 +50,7 @@ def remove_ledger(files: Files, ours: Iterable[str]) -> None:
 
 
 def sweep_ledger(files: Files, only_look: bool = False) -> bool:
-    """Remove what a run that was killed left beside the place of the ledger's folders; whether there was anything."""
+    """Remove the temporary folders that a killed run left; return whether there were any."""
     found = False
     for depth in range(len(_PARTS) - 1):
         try:
@@ -67,7 +67,7 @@ def sweep_ledger(files: Files, only_look: bool = False) -> bool:
 
 
 def _outermost(files: Files, ours: set[str]) -> int | None:
-    """Of the folders that may go, the place of the outermost in _PARTS."""
+    """Return the index in _PARTS of the outermost folder that may be removed."""
     found = None
     for depth in range(len(_PARTS) - 2, -1, -1):
         path = "/".join(["", *_PARTS[:depth + 1]])
@@ -81,7 +81,7 @@ def _outermost(files: Files, ours: set[str]) -> int | None:
 
 
 def _make(above: int, parts: list[str], data: bytes) -> None:
-    """The folders and the file that `parts` name, within `above`."""
+    """Create the folders and the file that `parts` name in `above`."""
     _clear(above, parts)
     if len(parts) == 1:
         write_new(above, parts[0], data)
@@ -97,7 +97,7 @@ def _make(above: int, parts: list[str], data: bytes) -> None:
 
 
 def _clear(above: int, parts: list[str]) -> None:
-    """Remove what `parts` name within `above`, as far as it is there; of each folder only what is named."""
+    """Remove what `parts` name in `above`, as far as it exists, and nothing else in these folders."""
     try:
         seen = os.stat(parts[0], dir_fd=above, follow_symlinks=False)
     except FileNotFoundError:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Where nothing can be made to last: a container, a system whose files are read-only, or gone with the next boot."""
+"""Hosts on which nothing can be persisted: containers, and systems with read-only or volatile files."""
 from __future__ import annotations
 
 import os
@@ -17,12 +17,12 @@ MOUNTS = "/proc/self/mountinfo"
 _IN_MEMORY = ("tmpfs", "ramfs")
 _ESCAPED = re.compile(r"\\([0-7]{3})")
 _RUNS = "/run/systemd/system"       # sd_booted(3)
-# Where systemd is looked for in a folder that has nothing of a running host.
+# Paths that show systemd in a folder without the state of a running host.
 _INSTALLED = ("/usr/lib/systemd/systemd", "/lib/systemd/systemd", "/etc/systemd/system")
 
 
 class Obstacle(Exception):
-    """Nothing is written; the message says why and what to do."""
+    """Nothing was written; the message says why and what to do."""
 
 
 class Mount(NamedTuple):
@@ -30,18 +30,18 @@ class Mount(NamedTuple):
 
     place: str
     kind: str
-    options: str        # of the file system
+    options: str        # of the superblock
 
 
 def refuse_container(host: Host) -> None:
-    """Raises Obstacle: what a container would set at boot is its host's."""
+    """Raise Obstacle in a container: its host owns the settings."""
     container = read_container(host)
     if container is not None:
         raise Obstacle(f"this is a container ({container[2]}): what is persisted belongs on its host")
 
 
 def require_place(host: Host, folders: list[str]) -> None:
-    """Raises Obstacle, InTheWay or OSError where files in `folders` cannot be written or would not last."""
+    """Raise Obstacle, InTheWay or OSError if files in `folders` cannot be written or would not last."""
     host.require_writable()
     mounts = read_mounts(host)
     for folder in folders:
@@ -58,7 +58,7 @@ def require_place(host: Host, folders: list[str]) -> None:
 
 
 def has_systemd(host: Host) -> bool:
-    """Whether it runs; of a folder that has no /run of a running host whether it is installed."""
+    """Whether systemd runs; in a folder without the /run of a running host, whether it is installed."""
     if host.is_dir(_RUNS):
         return True
     running = host.live or bool(set(host.list("/run")) - {"gpuhost"})
@@ -66,7 +66,7 @@ def has_systemd(host: Host) -> bool:
 
 
 def read_mounts(host: Host) -> list[Mount]:
-    """In the order in which they were mounted; none where that cannot be read."""
+    """Read the mounts in mount order; none if they cannot be read."""
     return parse_mounts(host.read(MOUNTS).value or "")
 
 
@@ -81,7 +81,7 @@ def parse_mounts(text: str) -> list[Mount]:
 
 
 def why_volatile(path: str, mounts: list[Mount]) -> str | None:
-    """Why a file at `path` does not outlive a reboot; None where it does, or nothing is known of mounts."""
+    """Return why a file at `path` would not survive a reboot; None if it would, or if the mounts are unknown."""
     mount = _mount_of(path, mounts)
     if mount is None:
         return None
@@ -92,7 +92,7 @@ def why_volatile(path: str, mounts: list[Mount]) -> str | None:
     upper = re.search(r"(?:^|,)upperdir=([^,]+)", mount.options)
     below = _mount_of(upper[1], mounts) if upper else None
     if below is None:
-        return None     # without an upper layer it is read-only, which is seen otherwise
+        return None     # without an upper layer it is read-only, which is detected elsewhere
     if below.kind in _IN_MEMORY:
         return f"is an overlay whose upper layer {upper[1]} is in memory ({below.kind})"
     if below == mount:
@@ -101,7 +101,7 @@ def why_volatile(path: str, mounts: list[Mount]) -> str | None:
 
 
 def _mount_of(path: str, mounts: list[Mount]) -> Mount | None:
-    """The mount that `path` is on: the one nearest to it, of several at one place the last."""
+    """Return the mount of `path`: the innermost, and of several at one place the last."""
     found = None
     for mount in mounts:
         place = mount.place.rstrip("/")

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Make values last on a host, and take them out again: what is decided, in which order it is written, what is told."""
+"""Persist values on a host and remove them again: decisions, order of writing, and report."""
 from __future__ import annotations
 
 import fcntl
@@ -29,19 +29,19 @@ Contents = dict[str, Content]
 
 
 class Persisted(NamedTuple):
-    """What a call did, or in check mode would do."""
+    """What a call did, or would do in check mode."""
 
     changed: bool
-    ledger: dict[str, Any] | None       # as it is afterwards
+    ledger: dict[str, Any] | None       # its final state
     files: list[dict[str, str]]         # {path, outcome}: written, removed, unchanged, kept
     diff: list[dict[str, str]]          # whole files
-    interrupted: str | None             # what an earlier run that was killed had left
-    kept: list[str]                     # what was edited, and is left
-    differing: list[dict[str, Any]]     # {address, now, value}: what the next boot will change
+    interrupted: str | None             # what an earlier, killed run had left
+    kept: list[str]                     # edited files, which are left unchanged
+    differing: list[dict[str, Any]]     # {address, now, value}: changes at the next boot
 
 
 class Refusal(Exception):
-    """Nothing was written; a line for each reason."""
+    """Nothing was written; one line per reason."""
 
     def __init__(self, lines: list[str], conflicts: list[dict[str, Any]] | None = None) -> None:
         super().__init__("\n".join(lines))
@@ -50,7 +50,7 @@ class Refusal(Exception):
 
 def persist(host: Host, values: Values, *, run_id: str, override: list[str] | None = None,
             check_mode: bool = False) -> Persisted:
-    """Raises Refusal, Obstacle, InTheWay, ValueError or OSError; nothing was written then, but for OSError."""
+    """Persist `values`. Raises Refusal, Obstacle, InTheWay, ValueError or OSError; only OSError can follow a write."""
     refuse_container(host)
     with _locked(host):
         state = State(host)
@@ -70,7 +70,7 @@ def persist(host: Host, values: Values, *, run_id: str, override: list[str] | No
 
 
 def remove(host: Host, *, run_id: str, check_mode: bool = False) -> Persisted:
-    """Take out all that is ours; what somebody edited stays, and is told. Raises Obstacle, InTheWay, OSError."""
+    """Remove all files of ours; edited ones are kept and reported. Raises Obstacle, InTheWay, OSError."""
     with _locked(host):
         state = State(host)
         kept = {path: why for path in state.recorded | _started_files(state) if (why := state.kept(path))}
@@ -90,7 +90,7 @@ def remove(host: Host, *, run_id: str, check_mode: bool = False) -> Persisted:
 # -- what is wanted ---------------------------------------------------------------------------------------------------
 
 def _leave_out(host: Host, wanted: ToPersist, override: list[str]) -> tuple[ToPersist, list[dict[str, str]]]:
-    """What is left out because something else sets it, by the user's word, and because there is no systemd."""
+    """Leave out what something else sets, on the user's request, and what needs systemd if there is none."""
     known = {f"{kind}:{name}" for kind, named in wanted.values.items() for name in named}
     strangers = sorted(set(override) - known)
     if strangers:
@@ -128,7 +128,7 @@ def _content(host: Host, wanted: ToPersist) -> Contents:
 
 def _ledger(state: State, wanted: ToPersist, content: Contents, left_out: list[dict[str, str]],
             run_id: str) -> dict[str, Any]:
-    """The ledger at the end. What was the baseline of a value that is persisted already stays it."""
+    """Make the final ledger. A value that is already persisted keeps its baseline."""
     before = state.ledger["baseline"] if state.ledger else {}
     baseline = {kind: {name: before.get(kind, {}).get(name, value) for name, value in named.items()}
                 for kind, named in wanted.baseline.items()}
@@ -166,7 +166,7 @@ def _compare(state: State, content: Contents, ledger: dict[str, Any], wanted: To
 # -- what is written --------------------------------------------------------------------------------------------------
 
 def _write(state: State, content: Contents, ledger: dict[str, Any]) -> None:
-    """The ledger says first what is to come, and at the end that it came."""
+    """Write the files; the ledger first records what is planned, and at the end that it is done."""
     state.sweep()
     intent = {"run_id": ledger["run_id"], "version": VERSION, "files": ledger["files"], "folders": ledger["folders"]}
     base = state.ledger or new_ledger(ledger["run_id"], VERSION, ledger["created_at"])
@@ -204,7 +204,7 @@ def _started_files(state: State) -> dict[str, Any]:
 
 @contextmanager
 def _locked(host: Host) -> Iterator[None]:
-    """One run at a time: a lock on the root folder, which leaves nothing behind. Raises Obstacle."""
+    """Allow one run at a time: a lock on the root folder, which creates no file. Raises Obstacle."""
     handle = os.open(host.sysroot, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         try:

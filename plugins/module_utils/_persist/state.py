@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What there is of the files of the list, whose it is, and what a run that was killed left."""
+"""The state of the files of the list, whose they are, and what a killed run left."""
 from __future__ import annotations
 
 from typing import Any
@@ -18,7 +18,7 @@ Entry = dict[str, Any]
 
 
 class State:
-    """Read once, under the lock. Raises Obstacle for a ledger that is none, InTheWay for what is no file."""
+    """Read once, under the lock. Raises Obstacle for an invalid ledger, InTheWay for what is not a file."""
 
     def __init__(self, host: Host) -> None:
         self.files = Files(host)
@@ -39,31 +39,31 @@ class State:
 
     @property
     def recorded(self) -> dict[str, Entry]:
-        """The files that the last run which came to its end left."""
+        """The files of the last completed run."""
         return self.ledger["files"] if self.ledger else {}
 
     @property
     def started(self) -> dict[str, Any] | None:
-        """What a run that was killed was about to make."""
+        """What a killed run was about to write."""
         return self.ledger["next"] if self.ledger else None
 
     def ours(self, path: str) -> list[Entry]:
-        """What we may have left at `path`; nothing where it was never ours."""
+        """Return the entries that we may have left at `path`; empty if it was never ours."""
         entries = [self.recorded.get(path), self.started["files"].get(path) if self.started else None]
         return [entry for entry in entries if entry is not None]
 
     def there(self) -> dict[str, Entry]:
-        """The files that there are and that are ours, whichever run left them; of an edited one what it was."""
+        """Return the existing files that are ours, whichever run wrote them; an edited one with its original entry."""
         return {path: self.ours(path)[0] if self.kept(path) else self.found[path].entry for path in FILES
                 if self.ours(path) and self.found[path].entry}
 
     def folders(self) -> list[str]:
-        """Those that our runs made."""
+        """List the folders that our runs created."""
         made = [*self.ledger["folders"], *(self.started["folders"] if self.started else [])] if self.ledger else []
         return list(dict.fromkeys(made))
 
     def kept(self, path: str, wanted: Entry | None = None) -> str | None:
-        """Why the file at `path` is left as it is; None where it is ours, what is `wanted`, or missing."""
+        """Return why the file at `path` is left unchanged; None if it is ours, equals `wanted`, or is missing."""
         entry, ours = self.found[path].entry, self.ours(path)
         if entry is None or same(entry, wanted) or any(same(entry, one) for one in ours):
             return None
@@ -71,7 +71,7 @@ class State:
         return f"{path} {what}"
 
     def left_behind(self) -> bool:
-        """Whether a run that was killed left what it had not put in its place yet."""
+        """Whether a killed run left temporary files."""
         return bool(self.files.leftovers()) or sweep_ledger(self.files, only_look=True)
 
     def sweep(self) -> None:
@@ -79,7 +79,7 @@ class State:
         sweep_ledger(self.files)
 
     def interrupted(self) -> str | None:
-        """What a run that was killed left, file by file."""
+        """Describe what a killed run left, file by file."""
         if self.started is None:
             return None
         new = self.started["files"]
@@ -94,7 +94,7 @@ class State:
 
 
 def same(one: Entry | None, other: Entry | None) -> bool:
-    """Whether two entries are about the same content; a mode that somebody changed is put right, no edit."""
+    """Whether two entries have the same content; a changed mode is corrected and does not count as an edit."""
     keys = ("sha256", "link")
     return (one is None) == (other is None) and (
         one is None or [one.get(key) for key in keys] == [other.get(key) for key in keys])

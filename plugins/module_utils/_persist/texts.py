@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What the files say: a constant header, then sysctls, the unit, the udev rule, the plan of the boot."""
+"""Contents of the files: a constant header, then sysctls, the unit, the udev rule, or the boot plan."""
 from __future__ import annotations
 
 from functools import lru_cache
@@ -27,10 +27,10 @@ HEADER = (
 )
 _COMMENT = "".join(f"# {line}\n" for line in HEADER)
 
-# As systemd.unit(5) has it, a name of a unit that does not exist is passed over.
+# After= ignores units that do not exist (systemd.unit(5)).
 _AFTER = ("systemd-modules-load.service", "nvidia-persistenced.service")
 _BEFORE = ("pve-guests.service", "docker.service", "containerd.service", "libvirt-guests.service")
-# Before the cluster's file system is mounted, every claim of a VM on a GPU is unknown, and refused.
+# Until the cluster's file system is mounted, it is unknown which VMs claim a GPU, and writes are refused.
 _CLUSTER = "pve-cluster.service"
 _CLUSTER_UNITS = tuple(f"{folder}/{_CLUSTER}" for folder in (
     "/etc/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system"))
@@ -53,8 +53,8 @@ TimeoutStartSec=180
 WantedBy=multi-user.target
 """
 
-# SYSTEMD_WANTS counts when a device becomes one of systemd's (man 5 systemd.device): tagged only with a driver, it does
-# so when the driver is bound, or is found bound by the kernel's events at boot.
+# SYSTEMD_WANTS takes effect when a device becomes a systemd device (man 5 systemd.device): as only devices with a
+# driver are tagged, that is when the driver is bound, or found bound by the kernel's events at boot.
 _RULE = """\
 ACTION!="remove", SUBSYSTEM=="pci", ATTR{class}=="0x03*|0x1200*", DRIVER=="?*", TAG+="systemd", \\
   ENV{SYSTEMD_WANTS}+="%s"
@@ -62,12 +62,12 @@ ACTION!="remove", SUBSYSTEM=="pci", ATTR{class}=="0x03*|0x1200*", DRIVER=="?*", 
 
 
 def make_sysctls(values: dict[str, str]) -> bytes:
-    """sysctl.d(5), a line for each key, in the order in which they are given."""
+    """Make a sysctl.d(5) file, one line per key, in the given order."""
     return (_COMMENT + "\n" + "".join(f"{key} = {value}\n" for key, value in values.items())).encode()
 
 
 def make_boot_files(host: Host, values: dict[str, dict[str, Any]], python: str) -> dict[str, bytes]:
-    """What sets `values` at boot, run by the interpreter `python`."""
+    """Make the files that set `values` at boot, run by the interpreter `python`."""
     clustered = any(host.exists(path) for path in _CLUSTER_UNITS)
     unit = _UNIT % {"collection": COLLECTION, "program": paths.PROGRAM, "python": _quote(python),
                     "after": " ".join([*_AFTER, *([_CLUSTER] if clustered else [])]), "before": " ".join(_BEFORE)}
@@ -83,12 +83,12 @@ def make_boot_files(host: Host, values: dict[str, dict[str, Any]], python: str) 
 
 @lru_cache(maxsize=1)
 def _program() -> bytes:
-    """It is the same whatever the values. Imported here, so that Ansible sends with the module what it is made of."""
+    """Make the program, the same for all values. The imports here make Ansible send its sources with the module."""
     room, file = command.__name__.split(".")[-2:]
     return make_program(command.NAME, (room, file), read_own, comment=_COMMENT)
 
 
 def _quote(python: str) -> str:
-    """A path as ExecStart= takes it (man 5 systemd.service, "Command lines")."""
+    """Quote a path for ExecStart= (man 5 systemd.service, "Command lines")."""
     text = python.replace("%", "%%").replace("$", "$$")
     return f'"{text}"' if " " in text else text

@@ -2,9 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What is to last, from values as a run, a user or a record has them: parsed, and asked of the setters.
+"""Values to persist, from a run, a user or a record: parsed, and checked by the setters.
 
-What a setter would refuse now for good is refused here with the same words. A GPU at work is none of that.
+What a setter would refuse permanently is refused here with the same message; a busy GPU is not such a reason.
 """
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ Values = dict[str, dict[str, Any]]
 
 
 class ToPersist(NamedTuple):
-    """By kind and name; what could not be read is not in `now` and `baseline`."""
+    """Values by kind and name; unreadable ones are missing from `now` and `baseline`."""
 
-    values: Values          # what is wanted, plain
-    now: Values             # what is there
-    baseline: Values        # what was there before the first run of this boot
-    boot: Values            # what gpuhost-boot gets, with its guards
+    values: Values          # wanted values without guards
+    now: Values             # current values
+    baseline: Values        # values before the first run of this boot
+    boot: Values            # values for gpuhost-boot, with guards
 
     @property
     def sysctls(self) -> dict[str, str]:
-        """In the order in which the kernel has to be given them, without the half of a pair that says 0."""
+        """The sysctls in the order in which they must be written, without the half of a pair that is 0."""
         given = self.values.get(SYSCTL, {})
         ordered = dict.fromkeys(key for name in given for key in family(name) if key in given)
         off = {key for pair in PAIRS if set(pair) <= set(given) for key in pair if given[key] == "0"}
@@ -47,14 +47,14 @@ class ToPersist(NamedTuple):
         return ToPersist(*(_without(part, addresses) for part in self))
 
     def differing(self) -> list[dict[str, Any]]:
-        """`[{address, now, value}]` of what will be another value from the next boot on than it is now."""
+        """Return `[{address, now, value}]` of the values that will change at the next boot."""
         return [{"address": f"{kind}:{name}", "now": self.now.get(kind, {}).get(name), "value": value}
                 for kind, named in self.values.items() for name, value in named.items()
                 if not _same(self.now.get(kind, {}).get(name), value)]
 
 
 def resolve(host: Host, values: Values) -> ToPersist:
-    """Raises BadValues with a line for each value that makes no sense, or that a setter refuses."""
+    """Resolve `values`. Raises BadValues with a line for each value that is invalid or that a setter refuses."""
     kinds: dict[str, Kind] = {SYSCTL: SysctlKind(host), "sysfs": SysfsKind(host), "module": ModuleKind(host),
                               "pcie_maxreadreq": MaxReadRequestKind(host, allow_busy=True)}
     unknown = [name for name, named in values.items() if name not in kinds or not isinstance(named, dict)]
@@ -79,7 +79,7 @@ def resolve(host: Host, values: Values) -> ToPersist:
 
 
 def read_baseline(host: Host, current: Values) -> Values:
-    """What was there before the first run of this boot, as the journal has it, else what is there now."""
+    """Read the values before the first run of this boot from the journal, else the current ones."""
     before = {one["address"]: one["before"] for one in list_baselines(
         pair_lines(read_journal(host).value or []), host.read(BOOT_ID).value)}
     return {kind: {name: before.get(f"{kind}:{name}", value) for name, value in named.items()}
@@ -98,7 +98,7 @@ def _add(found: ToPersist, kind: str, tunable: Tunable, wanted: Wanted) -> None:
     now = tunable.read()
     value = wanted.value
     if wanted.at_least:
-        # No file of systemd knows a lower bound: what is more already stays what it is.
+        # systemd's files have no lower bounds: a value that is already higher is kept.
         value = now.value if now.ok and satisfied(tunable, wanted, now.value) else str(wanted.value)
     found.values.setdefault(kind, {})[name] = value
     if now.ok:
