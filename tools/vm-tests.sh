@@ -4,8 +4,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
 # tools/vm-tests.sh [--must] [pytest arguments]: run the tests on real kernels, in guests that QEMU boots. If that is
-# not possible, a line says why and what is needed; with --must, or GPUHOST_CI set, that is a failure. --only-images builds
-# missing guest images and runs nothing.
+# not possible, a line says why and what is needed; with --must, or GPUHOST_CI set, that is a failure. --only-images
+# builds missing guest images and runs nothing.
 set -eu
 
 cd "$(dirname "$0")/.."
