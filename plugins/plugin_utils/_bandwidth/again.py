@@ -30,7 +30,7 @@ def merge(answer: Mapping[str, Any], second: Mapping[str, Any], names: Sequence[
 
 
 def tell(record: dict[str, Any], first: Mapping[str, Any]) -> dict[str, Any]:
-    """The record, with a note on each step that was slow in `first` and is not any more."""
+    """The record, with a note on each step that was slow in `first` and no longer is."""
     before = {name_of(one): one for one in every(first) if one["verdict"] == SLOW}
     return {**record, **{part: [_told(one, before.get(name_of(one))) for one in record[part]]
                          for part in _PARTS if part in record}}

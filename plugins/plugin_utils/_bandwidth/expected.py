@@ -7,12 +7,12 @@
     GT/s x lanes x encoding / 8 x MaxPayload / (MaxPayload + header) = GB/s
 
 Encoding: 8 of 10 bits up to 5 GT/s, 128 of 130 up to 32 GT/s; at 64 GT/s a flit of 256 bytes has 236 for packets (PCI
-Express Base Specification 6.0, Physical Layer and Flit Mode). Header: beside its data a write with a 64-bit address
+Express Base Specification 6.0, Physical Layer and Flit Mode). Header: in addition to data a write with a 64-bit address
 carries 24 bytes (framing 4 with the sequence number, header 16, LCRC 4), a completion of a read 20 (header 12), as in
 R. Neugebauer et al., Understanding PCIe performance for end host networking, SIGCOMM 2018. Acknowledgements, flow
 control and read latency are not modelled: they differ between hosts, and this is a bound that no host can exceed.
 
-There is no expectation where the path is not known: no register tells the speed of links between processors, the ports
+There is no expectation where the path is not known: no register has the speed of links between processors, the ports
 that a virtual machine sees are emulated, and NVLink traffic does not use PCI Express.
 """
 from __future__ import annotations

@@ -67,7 +67,7 @@ def _why_not(gpu: Mapping[str, Any], container: str | None) -> str | None:
         return f"it is not usable: it is {gpu['derived']['unusable'].partition(';')[0]}"
     if gpu["virtual_functions"]:
         return "it has virtual functions, whose guests share its link"
-    # No fact tells which GPUs Docker and Podman containers have: the driver's library inside them does.
+    # The facts do not show which GPUs Docker and Podman containers have: the driver's library inside them does.
     if container is not None and ":" not in container and container not in gpu["containers"]:
         return f"container {container} does not have it"
     return None

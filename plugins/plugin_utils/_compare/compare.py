@@ -88,7 +88,7 @@ def _alike(pairs_: Iterable[Pair]) -> list[list[Pair]]:
 
 
 def _behind(pair: Pair, differing: Mapping[Leaf, tuple[Any, Any]], facts: tuple[str, ...]) -> list[Leaf]:
-    """The differing facts that the check evaluates; facts of list items only for its subject and for items that are no
+    """The differing facts that the check evaluates; facts of list items only for its subject and for items that are not
     subjects, such as the port above a GPU."""
     found = [leaf for leaf in differing if below_any(leaf.fact, facts)]
     of_subject = [leaf for leaf in found if leaf.entity[:1] == (pair.subject,)]

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Unpack an archive with a recorded host, as untrusted input whoever made it.
+"""Unpack an archive with a recorded host; archives are untrusted input, whatever their source.
 
 Only files, folders and links that stay inside are unpacked; if the archive has anything else, or exceeds a limit, the
 folder is removed. tools/unpack.py runs this file without Ansible: it imports nothing of this collection.

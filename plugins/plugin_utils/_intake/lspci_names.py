@@ -30,7 +30,7 @@ VENDORS = (
 
 
 def class_of_name(name: str) -> str:
-    """Four digits, `0302` for `030200`; the code of unclassified devices for a class that is not in the list.
+    """Four digits, `0302` for `030200`; the unassigned class `ff00` for a name that is not in the list.
 
     All classes of displays and accelerators are in it.
     """

@@ -91,7 +91,7 @@ class RecordedHost:
         if clean is not None:
             self.folders.add(clean)
 
-    # -- what is known, and what is not -----------------------------------------------------------------------
+    # -- what is complete, and what is missing ----------------------------------------------------------------
 
     def close(self, path: str) -> None:
         """All content at and below `path` is recorded, except paths with a reason of their own."""
