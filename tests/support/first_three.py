@@ -31,7 +31,7 @@ FIRST_THREE = {
     instinct: [],
     intel_server: [],
     virtual_machine: [],
-    # Containers cannot change anything; their hosts need the audit.
+    # Nothing can be changed inside a container; its host needs the audit.
     container: [],
     container_with_gpus: [],
 }

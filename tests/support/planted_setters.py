@@ -22,7 +22,7 @@ SETTERS = {"gpuhost.tuning.sysctl_snapshot": (SysctlKind, "keys"),
 
 
 class PlantedSetters:
-    """A callable in the form of an experiment's modules. `calls` has the names of the calls, and whether to check."""
+    """Called in place of an experiment's modules. `calls` are the module names, each with whether in check mode."""
 
     def __init__(self, tree):
         self.host = Host(str(tree.root))
