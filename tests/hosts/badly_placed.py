@@ -34,7 +34,7 @@ VMS = {
     "203": f"affinity: 8-15\ncores: 8\ncpu: x86-64-v2-AES\nmachine: q35\nballoon: 0\nonboot: 1\n"
            f"memory: {96 * GIB}\nnuma: 1\nnuma0: cpus=0-7,hostnodes=0,memory={96 * GIB},policy=bind\n"
            "hostpci0: 0000:31:00.0,pcie=1\n",
-    # pcie=1 on i440fx: it cannot start, which has not been noticed as it is stopped.
+    # pcie=1 on i440fx: it cannot start. As it is stopped, this has gone unnoticed.
     "204": f"affinity: 48-51\ncores: 4\ncpu: host\nballoon: 0\nmemory: {32 * GIB}\n"
            "hostpci0: 0000:61:00.0,pcie=1\n",
     # Its virtual node has half of the memory, and a policy is missing: it cannot start either.

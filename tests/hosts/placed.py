@@ -48,7 +48,7 @@ def more_demand_than_cores(tree: Tree) -> Tree:
 
 
 def hybrid_cores(tree: Tree) -> Tree:
-    """A desktop with eight cores of two threads and eight of one, four of which share a cache."""
+    """A desktop with eight cores of two threads and eight of one, all with one last-level cache."""
     workstation(tree)
     for cpu in range(16, 32):
         tree.path(f"/sys/devices/system/cpu/cpu{cpu}/topology/core_cpus_list").unlink()
