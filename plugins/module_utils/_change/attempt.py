@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""One group of tunables on its way to what is wanted: look, record, write once, read back, record, and back again."""
+"""One change of a group of tunables: read, record, write once, read back, record, and roll back if needed."""
 from __future__ import annotations
 
 import time
@@ -28,13 +28,13 @@ from .tunable import (
 
 
 class Attempt:
-    """What is known about one group. The only code that calls Tunable.write()."""
+    """The state of one group's change. The only code that calls Tunable.write()."""
 
     def __init__(self, group: Group) -> None:
         self.group = group
         self.readings: dict[Tunable, Reading] = {}
         self.now: dict[Tunable, Any] = {}           # values before the write
-        self.target: dict[Tunable, Any] = {}        # what the members are to be, those that are right already too
+        self.target: dict[Tunable, Any] = {}        # target values of all members, including those already right
         self.changes: dict[Tunable, Change] = {}
         self.side_effects: dict[Tunable, Change] = {}      # of companions
 
@@ -44,7 +44,7 @@ class Attempt:
 
     @property
     def pending(self) -> bool:
-        """Whether there is something to write, and nothing known against it."""
+        """Whether there is something to write and no known reason against it."""
         return any(change.outcome == WOULD_CHANGE for change in self.changes.values())
 
     @property
@@ -53,13 +53,13 @@ class Attempt:
 
     @property
     def lost(self) -> Change | None:
-        """A device that answered before the write and reads all ones after it."""
+        """The change of a device that responded before the write and reads all ones after it."""
         return next((self.changes[tunable] for tunable in self.target if self.readings[tunable].status == GONE), None)
 
     # -- before the write ---------------------------------------------------------------------------------------
 
     def preflight(self) -> None:
-        """Read everything, compare, and predict what can be known without a write."""
+        """Read everything, compare, and predict the outcomes without writing."""
         self._read(self.group.tunables)
         self.now = self._values()
         self.target, self.changes, self.side_effects = {}, {}, {}
@@ -76,7 +76,7 @@ class Attempt:
                                  for tunable, value in foreseen.items()}
 
     def _all_or_nothing(self) -> None:
-        # What is absent on this kernel is not coupled with anything, so it does not hold back the others.
+        # A tunable absent on this kernel is coupled with nothing, so it does not block the others.
         culprit = next((change for tunable, change in self.changes.items()
                         if change.outcome == REFUSED and self.readings[tunable].status != ABSENT), None)
         if culprit is not None:
@@ -84,7 +84,7 @@ class Attempt:
                                  outcome=SKIPPED))
 
     def give_up(self, why: Refused) -> None:
-        """Nothing of this group is written; what was refused already keeps its own reason."""
+        """Write nothing of this group; members that are already refused keep their own reason."""
         for change in self.changes.values():
             if change.outcome == WOULD_CHANGE:
                 change.refuse(why)
@@ -94,8 +94,8 @@ class Attempt:
     # -- the write ----------------------------------------------------------------------------------------------
 
     def apply(self, journal: Journal) -> None:
-        """Write what preflight() foresaw, with a record before and after. Raises JournalError before a write."""
-        # The journal's lock is ours by now: what was read before may be old, and this `before` is what restore needs.
+        """Write what preflight() predicted, with a record before and after. Raises JournalError before a write."""
+        # The journal's lock is held now: earlier readings may be stale, and restore needs this `before`.
         self.preflight()
         if not self.pending:
             return
@@ -114,7 +114,7 @@ class Attempt:
         self._record_end(touched, journal)
 
     def undo(self, journal: Journal, reason: str) -> None:
-        """Write back what apply() changed: the members, and what the kernel changed with them."""
+        """Write back what apply() changed: the members and their side effects."""
         changes = {tunable: change for tunable, change in self.all_changes.items() if change.outcome == CHANGED}
         if not changes:
             return
@@ -135,7 +135,7 @@ class Attempt:
         self._record_end(list(changes), journal)
 
     def _go(self, target: dict[Tunable, Any], touched: Sequence[Tunable]) -> tuple[Tunable, Refused] | None:
-        """From what the readings say to `target`, then read back; the write that was refused, and why."""
+        """Write from the current readings to `target`, then read back; return the refused write and why."""
         steps = self.group.steps(self._values(), target)
         failure = self._write(steps)
         self._read_back(touched, {} if failure else target)
@@ -147,7 +147,7 @@ class Attempt:
         return failure
 
     def _read_back(self, touched: Sequence[Tunable], target: dict[Tunable, Any]) -> None:
-        """What is there after a write; some values the kernel makes its own only a moment later."""
+        """Read the values after a write; the kernel applies some only a moment later."""
         time.sleep(self.group.pause)
         self._read(touched)
         slow = [tunable for tunable in target if tunable.settles]
@@ -159,7 +159,7 @@ class Attempt:
 
     def _write(self, steps: list[tuple[Tunable, Any]]) -> tuple[Tunable, Refused] | None:
         for position, (tunable, value) in enumerate(steps):
-            # An earlier write of the group may have brought this one along already.
+            # An earlier write of the group may have changed this one already.
             if position and tunable.same(tunable.read().value, value):
                 continue
             try:
@@ -171,7 +171,7 @@ class Attempt:
         return None
 
     def _settle(self, failure: tuple[Tunable, Refused] | None) -> None:
-        """The outcome of every member, from what was read back."""
+        """Set the outcome of every member from the values read back."""
         for tunable, value in self.target.items():
             change, found = self.changes[tunable], self.readings[tunable]
             reached = found.ok and satisfied(tunable, self.group.wanted[tunable], found.value)
@@ -188,7 +188,7 @@ class Attempt:
                 change.settle(REFUSED, f"the write of {value} did not stick: read back {seen}")
 
     def _go_back(self, touched: Sequence[Tunable]) -> None:
-        """All or nothing: where one member was refused, the others do not stay changed either."""
+        """Roll back the group, all or nothing, if one member was refused."""
         culprit = next((self.changes[tunable] for tunable in self.target if self.changes[tunable].outcome == REFUSED),
                        None)
         if culprit is None:
@@ -200,7 +200,7 @@ class Attempt:
         self._bring_back(touched)
 
     def _bring_back(self, touched: Sequence[Tunable]) -> list[Tunable]:
-        """Write the befores; what could not be restored is answered, and said in its change."""
+        """Write back the values from before the write; return what could not be restored, and note it in its change."""
         failure = self._go({tunable: self.now[tunable] for tunable in touched}, touched)
         left = [tunable for tunable in touched
                 if not (self.readings[tunable].ok and tunable.same(self.readings[tunable].value, self.now[tunable]))]

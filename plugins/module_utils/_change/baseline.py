@@ -2,11 +2,11 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What the journal says about the restore: pure functions on its lines.
+"""Baselines and restore plans from the journal: pure functions on its lines.
 
-The baseline of a tunable is its first `before` since boot or since it was last restored. A `before` that is not
-what we left begins a new generation: something else changed the tunable, and that is where restore goes back to.
-A write with a start and no end may have happened or not: what was there before it and what it wanted are both ours.
+The baseline of a tunable is its first `before` since boot or since it was last restored. A `before` that differs from
+what we left begins a new generation: something else changed the tunable, and restore goes back to that value.
+A write with a start and no end may or may not have happened: its `before` and its wanted value both count as ours.
 """
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Write(NamedTuple):
     at: str
     identity: str | None
     restores: bool
-    together: tuple[str, ...]   # addresses that this one changes together with
+    together: tuple[str, ...]   # addresses that change together with this one
 
     @property
     def known(self) -> bool:
@@ -35,7 +35,7 @@ class Write(NamedTuple):
 
 
 class Generation(NamedTuple):
-    """The writes to one tunable since its baseline; `last` is what we left, None where that is not known."""
+    """The writes to one tunable since its baseline; `last` is what we left, None if unknown."""
 
     address: str
     before: Any
@@ -50,16 +50,16 @@ class Generation(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """Where tunables come from and where we left them, as values with guards, and what is left out and why."""
+    """The baselines and last values of tunables, with guards, and what is left alone and why."""
 
-    restore: dict[str, dict[str, dict]]     # values that restore, the last written first
+    restore: dict[str, dict[str, dict]]     # values to restore, the last written first
     expected: dict[str, dict[str, dict]]    # values that we left, for a setter in check mode
     left_alone: list[dict]              # {address, reason}
 
 
 def pair_lines(lines: Iterable[dict]) -> list[Write]:
-    """Start and end lines as writes, in the order of their starts. One writer at a time: an end belongs to the last
-    start of its address."""
+    """Pair start and end lines into writes, in the order of their starts. With one writer at a time, an end belongs to
+    the last start of its address."""
     writes: list[Write] = []
     open_starts: dict[str, int] = {}
     for line in lines:
@@ -77,7 +77,7 @@ def pair_lines(lines: Iterable[dict]) -> list[Write]:
 
 
 def generations(writes: Iterable[Write], boot: str | None) -> tuple[dict[str, Generation], dict[str, str]]:
-    """The open generation of each tunable, and of the others how their last one ended, of this boot."""
+    """Return this boot's open generation of each tunable, and for the others how their last one ended."""
     alive: dict[str, Generation] = {}
     ended: dict[str, str] = {}
     for write in writes:
@@ -87,7 +87,7 @@ def generations(writes: Iterable[Write], boot: str | None) -> tuple[dict[str, Ge
         if generation is not None and not _foreign(generation.last, write):
             alive[address] = generation._replace(writes=(*generation.writes, write))
         elif write.restores and write.known:
-            continue        # the restore of something already forgotten: its before is no baseline
+            continue        # the restore of a closed generation: its `before` is no baseline
         else:
             alive[address] = Generation(address, write.before, (write,))
         if write.known and write.after == alive[address].before:
@@ -104,7 +104,7 @@ def _foreign(last: Write, write: Write) -> bool:
 
 
 def plan_back(writes: Iterable[Write], boot: str | None, run: str | None = None) -> Plan:
-    """The restore to the baselines, or, with `run`, to what was there before that run."""
+    """Plan the restore to the baselines or, with `run`, to the values before that run."""
     writes = list(writes)
     alive, ended = generations(writes, boot)
     latest = {write.address: write for write in writes}
@@ -115,7 +115,7 @@ def plan_back(writes: Iterable[Write], boot: str | None, run: str | None = None)
         reason = _left_out(generation, ended.get(address), run)
         if reason is None:
             before = next(write.before for write in generation.writes if run in (None, write.run))
-            # A run that was killed while it wrote its start lines may have named more than it got to record.
+            # A run killed while it wrote its start lines may have named more addresses than it recorded.
             held = [latest[one] for one in generation.last.together if one in latest and one not in alive]
             _add(plan, generation, before, held)
         elif run is not None:
@@ -134,7 +134,7 @@ def _left_out(generation: Generation | None, end: str | None, run: str | None) -
 
 
 def _add(plan: Plan, generation: Generation, before: Any, held: Iterable[Write]) -> None:
-    """The restore of one tunable; `held` are those that it changes together with and that are where they were."""
+    """Add the restore of one tunable; `held` are those that change together with it and are at their baseline."""
     last = generation.last
     identity = {} if last.identity is None else {"identity": last.identity}
     ours = {"only_from": last.after} if last.known else _guard_of_unfinished(generation)
@@ -148,8 +148,8 @@ def _add(plan: Plan, generation: Generation, before: Any, held: Iterable[Write])
 
 
 def _guard_of_unfinished(generation: Generation) -> dict[str, Any]:
-    """The values that are ours after a write that may not have happened: what was there before it, and
-    what it wanted. What the kernel changes along has no wanted value, and any is taken.
+    """Return the guard after an unfinished write: its `before` and its wanted value both count as ours.
+    A side effect has no wanted value, and any value is accepted.
     """
     last = generation.last
     return {} if last.wanted is None else {"only_from": [last.before, last.wanted]}
@@ -161,7 +161,7 @@ def _put(values: dict[str, dict[str, dict]], address: str, value: dict) -> None:
 
 
 def summarize_runs(writes: Iterable[Write], boot: str | None) -> list[dict]:
-    """Every run in the journal, oldest first: `run_id, boot_id, this_boot, started, unfinished, writes`."""
+    """List every run in the journal, oldest first: `run_id, boot_id, this_boot, started, unfinished, writes`."""
     runs: dict[tuple[str, str | None], dict] = {}
     for write in writes:
         run = runs.setdefault((write.run, write.boot), {
@@ -175,7 +175,7 @@ def summarize_runs(writes: Iterable[Write], boot: str | None) -> list[dict]:
 
 
 def list_baselines(writes: Iterable[Write], boot: str | None) -> list[dict]:
-    """Every tunable that we left away from its baseline: `address, before, left, unfinished, identity, runs, since`."""
+    """List every tunable not at its baseline: `address, before, left, unfinished, identity, runs, since`."""
     alive, _ended = generations(writes, boot)
     return [{"address": one.address, "before": one.before, "left": one.last.after, "unfinished": not one.last.known,
              "identity": one.last.identity, "runs": one.runs(), "since": one.writes[0].at} for one in alive.values()]

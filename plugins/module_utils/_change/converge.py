@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Many groups of tunables in one call: what a refusal of one means for the others."""
+"""Change many groups of tunables in one call, and handle refusals between them."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -13,23 +13,23 @@ from .attempt import Attempt
 from .journal import Journal, JournalError
 from .tunable import SKIPPED, Change, Group, Refused, Tunable
 
-KEEP = "keep"       # every group stands on its own
-UNDO = "undo"       # a refusal takes back what this call changed
+KEEP = "keep"       # every group is independent
+UNDO = "undo"       # a refusal rolls back what this call changed
 REPORT = "report"   # as keep; the caller does not fail
 ON_REFUSAL = (KEEP, UNDO, REPORT)
 
 
 class Converged(NamedTuple):
     changes: list[Change]
-    readings: dict[Tunable, Reading]        # of members and companions, as they are at the end
-    baseline: dict[Tunable, Any]             # of members and companions, where they could be read
+    readings: dict[Tunable, Reading]        # final readings of members and companions
+    baseline: dict[Tunable, Any]             # of members and companions, if readable
 
 
 def converge(groups: Sequence[Group], journal: Journal, *, check_mode: bool = False,
              on_refusal: str = KEEP) -> Converged:
-    """Bring the groups to what is wanted of them. Never raises for what a machine answers.
+    """Bring the groups to their wanted values. Never raises because of a host's answers.
 
-    Where nothing is to be written, neither the journal nor its lock is opened.
+    If there is nothing to write, neither the journal nor its lock is opened.
     """
     attempts = [Attempt(group) for group in groups]
     for attempt in attempts:

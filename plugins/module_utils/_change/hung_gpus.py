@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""/run/gpuhost/hung.json: GPUs that did not answer while they were measured, so that nothing else touches them.
+"""/run/gpuhost/hung.json: GPUs that hung during a measurement, quarantined so that nothing else touches them.
 
-`{bdf: {since, run_id, what, pid, boot}}`; `pid` is the process that could not be killed, null where there is none. A
-mark of another boot counts no more: the reboot is what brings such a GPU back.
+`{bdf: {since, run_id, what, pid, boot}}`; `pid` is the process that could not be killed, null if there is none. Marks
+of another boot no longer count: a reboot recovers such a GPU.
 """
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _KEYS = ("since", "run_id", "what", "pid")
 
 
 def read_marks(host: Host) -> Reading:
-    """The GPUs that hung in this boot: `{bdf: {since, run_id, what, pid}}`. Unparsable where the file is not ours."""
+    """Read the GPUs that hung in this boot: `{bdf: {since, run_id, what, pid}}`. Unparsable if the file is not ours."""
     text = host.read(MARKS, SIZE_LIMIT)
     if text.status == ABSENT:
         return ok({})
@@ -37,7 +37,7 @@ def read_marks(host: Host) -> Reading:
 
 
 def parse_marks(text: str, boot: str | None) -> dict[str, dict]:
-    """The marks of `boot` in the text of the file. Raises ValueError."""
+    """Parse the marks of `boot` in the file's text. Raises ValueError."""
     marks = json.loads(text)
     if not isinstance(marks, dict) or not all(isinstance(mark, dict) for mark in marks.values()):
         raise ValueError("not a mapping of addresses to entries")
@@ -49,7 +49,7 @@ def parse_marks(text: str, boot: str | None) -> dict[str, dict]:
 
 
 def list_hung(host: Host) -> Reading:
-    """The fact `nvidia.hung`: `[{bdf, since, run_id, what}]` by address."""
+    """Read the fact `nvidia.hung`: `[{bdf, since, run_id, what}]` by address."""
     return read_marks(host).map(lambda marks: [
         {"bdf": bdf, **{key: mark[key] for key in ("since", "run_id", "what")}} for bdf, mark in marks.items()])
 
@@ -57,7 +57,7 @@ def list_hung(host: Host) -> Reading:
 def mark_hung(host: Host, bdfs: Iterable[str], run_id: str, what: str, pid: int | None) -> None:
     """Mark GPUs until the next boot. Raises OSError.
 
-    The file is replaced as a whole, so that readers never see a part of it.
+    The file is replaced atomically, so that readers never see part of it.
     """
     host.require_writable()
     folder = open_folder(host, create=True)
@@ -66,7 +66,7 @@ def mark_hung(host: Host, bdfs: Iterable[str], run_id: str, what: str, pid: int 
         boot = host.read(BOOT_ID).value
         known = read_marks(host).value or {}
         new = {bdf: {"since": utc_now(), "run_id": run_id, "what": what, "pid": pid} for bdf in bdfs}
-        # The first hang is what a person has to know.
+        # The first hang is the one to report.
         marks = {bdf: {**mark, "boot": boot} for bdf, mark in {**new, **known}.items()}
         _replace(folder, json.dumps(marks, ensure_ascii=True, indent=1).encode() + b"\n")
     finally:
@@ -85,7 +85,7 @@ def _replace(folder: int, data: bytes) -> None:
 
 
 def leave_hung(values: dict[str, dict], marks: Reading) -> tuple[dict[str, dict], list[dict]]:
-    """Values to restore without those that touch a GPU that hung, or its driver, and `[{address, reason}]` of these."""
+    """Remove values that touch a hung GPU, or its driver, from a restore; return the rest and `[{address, reason}]`."""
     kept: dict[str, dict] = {}
     left = []
     for kind, named in values.items():
@@ -99,13 +99,13 @@ def leave_hung(values: dict[str, dict], marks: Reading) -> tuple[dict[str, dict]
 
 
 def describe_mark(bdf: str, mark: dict) -> str:
-    """`0000:41:00.0 hung at 2026-11-30T03:00:00Z while it was measured (run r1, ...): it is left alone ...`."""
+    """Return `0000:41:00.0 hung at 2026-11-30T03:00:00Z while it was measured (run r1, ...): it is left alone ...`."""
     return (f"{bdf} hung at {mark['since']} during a measurement (run {mark['run_id']}, {mark['what']}): it is not "
             "touched until the host is rebooted")
 
 
 def reason_to_leave(marks: Reading, bdf: str | None = None) -> str | None:
-    """Why a GPU, or without `bdf` the driver of all, is left alone; None where nothing hung."""
+    """Return why a GPU, or without `bdf` the driver of all, is left alone; None if nothing hung."""
     if not marks.ok:
         return f"whether a GPU hung during a measurement is unknown: {MARKS}: {marks.detail or marks.status}"
     return next((describe_mark(hung, mark) for hung, mark in marks.value.items() if bdf in (None, hung)), None)

@@ -2,9 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""/run/gpuhost/journal.jsonl: a line before and a line after every write, by one writer at a time.
+"""/run/gpuhost/journal.jsonl: one line before and one after every write, by one writer at a time.
 
-/run is a tmpfs, so the journal lives as long as what was written at run time: until the next boot.
+/run is a tmpfs, so the journal lasts as long as the runtime settings: until the next boot.
 """
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from .journal_lines import parse_lines
 JOURNAL = "journal.jsonl"
 LOCK = "lock"
 BOOT_ID = "/proc/sys/kernel/random/boot_id"
-SIZE_LIMIT = 64 << 20       # bytes read back
-POLL = 0.1                  # seconds between two tries for the lock
+SIZE_LIMIT = 64 << 20       # bytes read
+POLL = 0.1                  # seconds between attempts to take the lock
 
 _RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
 class JournalError(Exception):
-    """The journal cannot take a record, so nothing may be written."""
+    """The journal cannot store a record, so nothing may be written."""
 
 
 def utc_now() -> str:
@@ -40,7 +40,7 @@ def utc_now() -> str:
 
 
 def new_run_id() -> str:
-    """`20261129T183000Z-4f2a`: when a run began, and something that tells apart two of the same second."""
+    """Return `20261129T183000Z-4f2a`: the start of a run, and a suffix to distinguish runs of the same second."""
     return f"{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}-{os.urandom(2).hex()}"
 
 
@@ -63,7 +63,7 @@ class Journal:
         self._boot: str | None = None
 
     def obstacle(self) -> str | None:
-        """Why nothing could be recorded, as far as that can be known without creating anything."""
+        """Return why nothing could be recorded, as far as is known without creating anything."""
         try:
             self.host.require_writable()
             self._require_boot()
@@ -75,7 +75,7 @@ class Journal:
         return None
 
     def _require_boot(self) -> str:
-        """The boot of now: without it a line could not be told from one of another boot."""
+        """Return the current boot id, which distinguishes lines from those of another boot."""
         boot = self.host.read(BOOT_ID)
         if not boot.value:
             raise JournalError(f"no journal, so no write: {BOOT_ID} has no boot id "
@@ -102,11 +102,11 @@ class Journal:
         self._close()
 
     def start(self, lines: Iterable[dict[str, Any]]) -> None:
-        """Record what is about to be written: `address, before, wanted, identity, restores`. Raises JournalError."""
+        """Record planned writes: `address, before, wanted, identity, restores`. Raises JournalError."""
         self._append("start", lines)
 
     def end(self, lines: Iterable[dict[str, Any]]) -> None:
-        """Record what was read back: `address, after, outcome`. Raises JournalError."""
+        """Record the values read back: `address, after, outcome`. Raises JournalError."""
         self._append("end", lines)
 
     def _append(self, event: str, lines: Iterable[dict[str, Any]]) -> None:
@@ -119,7 +119,7 @@ class Journal:
             raise JournalError(_journal_text(error)) from error
 
     def _end_torn_line(self) -> None:
-        # A run that was killed may have left half a line: the next one must not be glued to it.
+        # A killed run may have left a partial line: the next one must not be appended to it.
         size = os.fstat(self._lines).st_size
         if size and os.pread(self._lines, 1, size - 1) != b"\n":
             write_all(self._lines, b"\n")
@@ -144,17 +144,17 @@ class Journal:
     def _close(self) -> None:
         for handle in (self._lines, self._lock, self._folder):
             if handle is not None:
-                os.close(handle)        # closing the lock file lets go of the lock
+                os.close(handle)        # closing the lock file releases the lock
         self._folder = self._lock = self._lines = None
 
 
 def read_journal(host: Host) -> Reading:
-    """Every line of the journal that can be used, oldest first; absent where no run has written since boot."""
+    """Read the usable lines of the journal, oldest first; absent if no run has written since boot."""
     return read_lines(host)[0]
 
 
 def read_lines(host: Host) -> tuple[Reading, list[dict]]:
-    """What read_journal() answers, and the lines that cannot be used: `[{line, reason}]`, counted from 1."""
+    """Return the result of read_journal(), and the unusable lines: `[{line, reason}]`, counted from 1."""
     try:
         folder = open_folder(host)
         try:
@@ -162,7 +162,7 @@ def read_lines(host: Host) -> tuple[Reading, list[dict]]:
         finally:
             os.close(folder)
     except OSError as error:
-        # A link in the place of the folder gives ENOTDIR: that is no missing journal.
+        # A link in place of the folder gives ENOTDIR, which does not mean that the journal is missing.
         absent = error.errno == errno.ENOENT
         return from_error(error) if absent else Reading(DENIED, None, error_text(error)), []
     with open(handle, "rb") as stream:

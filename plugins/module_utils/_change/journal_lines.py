@@ -2,9 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The lines of a journal, whatever bytes are in it: those that can be used, and why the others cannot.
+"""Parse the lines of a journal with arbitrary content: usable lines, and why the others are not.
 
-A line from which no restore can be planned must not prevent that of everything else.
+A line from which no restore can be planned must not prevent the restore of everything else.
 """
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from .._tunables.kinds import KINDS
 
 START, END = "start", "end"
 _TEXTS = ("run", "boot", "at", "identity", "outcome")      # or null
-_SHOWN = 100            # lines that are told one by one
+_SHOWN = 100            # lines that are reported one by one
 
 
 def parse_lines(data: bytes) -> tuple[list[dict], list[dict]]:
-    """The records in order, and `[{line, reason}]` of what is none; a torn line is one of these.
+    """Return the records in order, and `[{line, reason}]` of invalid lines, including a torn one.
 
-    Its write, or the end of it, is not known to have happened.
+    It is unknown whether the write of a torn line happened, or ended.
     """
     records, unusable = [], []
     for number, line in enumerate(data.split(b"\n"), 1):
@@ -44,7 +44,7 @@ def _reason(why: Exception) -> str:
 
 
 def _record(line: bytes) -> dict[str, Any]:
-    """One record. Raises ValueError for what a setter would not take either."""
+    """Parse one record. Raises ValueError for what a setter would not accept either."""
     record = json.loads(line)
     if not isinstance(record, dict) or record.get("event") not in (START, END):
         raise ValueError("it is not the start or the end of a write")

@@ -14,9 +14,9 @@ from .tunable import KERNEL_DECIDES, WOULD_CHANGE, Change, Refused, Tunable
 
 
 def preflight(tunable: Tunable, wanted: Wanted, reading: Reading, peers: dict[str, Any]) -> Change:
-    """The change that is to be made, that is not needed, or that is known to be refused.
+    """Return a change that would be made, is not needed, or is known to be refused.
 
-    `beside` is what the tunables of its group will be, by address.
+    `peers` are the target values of the group's tunables, by address.
     """
     change = Change(tunable.address, reading.value, wanted.asked(), reading.value)
     try:
@@ -45,7 +45,7 @@ def _require_guards(tunable: Tunable, wanted: Wanted, value: Any) -> None:
         raise Refused(f"another device: found {tunable.identity()}, expected {wanted.identity}")
     if wanted.only_from is None:
         return
-    # Several: a run that was killed may have written or not, and the kernel may have made its own of the value.
+    # Several: a killed run may or may not have written, and the kernel may have changed the value.
     several = wanted.only_from if isinstance(wanted.only_from, tuple) else (wanted.only_from,)
     if any(tunable.same(value, one) for one in several):
         return
@@ -58,14 +58,14 @@ def _predict(tunable: Tunable, wanted: Wanted, change: Change, peers: dict[str, 
     try:
         return tunable.predict(change.before, change.after, peers)
     except Refused as why:
-        # The kernel held this very value before: it knows better what it takes.
+        # The kernel held this very value before, so it may accept it.
         if wanted.restores and (why.but_back or why.number == errno.EINVAL):
             return KERNEL_DECIDES
         raise
 
 
 def satisfied(tunable: Tunable, wanted: Wanted, value: Any) -> bool:
-    """Whether a value is what is wanted."""
+    """Whether a value satisfies what is wanted."""
     if wanted.at_least:
         number = _number(tunable, value)
         return number is not None and number >= wanted.value

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What the modules that set something have in common: their options, their checks, their answer."""
+"""Common code of the modules that set values: options, checks, results."""
 from __future__ import annotations
 
 from typing import Any
@@ -24,14 +24,14 @@ ARGUMENTS = {
 
 
 class BadValues(ValueError):
-    """What was asked for makes no sense; a line each."""
+    """The requested values are invalid; one line per problem."""
 
     def __init__(self, problems: list[str]) -> None:
         super().__init__("\n".join(problems))
 
 
 def run_setter(module: Any, kind: Kind, host: Host, names: list[str], values: dict[str, Any]) -> None:
-    """Answer for the AnsibleModule: read `names`, bring `values` about, exit or fail."""
+    """Run an AnsibleModule: read `names`, set `values`, exit or fail."""
     params = module.params
     try:
         result = set_values(kind, host, values, names, run_id=params["run_id"],
@@ -50,7 +50,7 @@ def run_setter(module: Any, kind: Kind, host: Host, names: list[str], values: di
 
 def set_values(kind: Kind, host: Host, values: dict[str, Any], names: list[str], *, run_id: str | None = None,
                check_mode: bool = False, on_refusal: str = KEEP, lock_timeout: float = 10.0) -> dict:
-    """Read the named tunables and bring `values` about. Raises ValueError before anything is written."""
+    """Read the named tunables and set `values`. Raises ValueError before anything is written."""
     run = check_run_id(run_id) if run_id else new_run_id()
     wanted = resolve_values(kind, values)
     set_too = {tunable.address for tunable in wanted}
@@ -66,7 +66,7 @@ def set_values(kind: Kind, host: Host, values: dict[str, Any], names: list[str],
 
 
 def resolve_values(kind: Kind, values: dict[str, Any]) -> dict[Tunable, Wanted]:
-    """Which tunables are meant by `values`, and what is wanted of each. Raises BadValues with every problem."""
+    """Resolve `values` to tunables and their wanted values. Raises BadValues with every problem."""
     problems = []
     parsed = {}
     for name, spec in values.items():
@@ -77,7 +77,7 @@ def resolve_values(kind: Kind, values: dict[str, Any]) -> dict[Tunable, Wanted]:
     if problems:
         raise BadValues(problems)
     found: dict[str, tuple[Tunable, Wanted, str]] = {}
-    # A name that says exactly what it means wins over a pattern that fits it too.
+    # An exact name wins over a pattern that matches it too.
     for name, wanted in sorted(parsed.items(), key=lambda item: not kind.is_pattern(item[0])):
         try:
             tunables = kind.find(name)
@@ -96,7 +96,7 @@ def resolve_values(kind: Kind, values: dict[str, Any]) -> dict[Tunable, Wanted]:
 
 
 def find_tunables(kind: Kind, names: list[str]) -> list[Tunable]:
-    """Every tunable that one of `names` means, once. Raises BadValues with every problem."""
+    """Find every tunable matched by `names`, once. Raises BadValues with every problem."""
     problems, found = [], {}
     for name in names:
         try:
@@ -124,13 +124,13 @@ def _answer(run: str, readings: dict[Tunable, Reading], baseline: dict[Tunable, 
 
 
 def _differs(change: Change) -> bool:
-    """Whether the host is, or would be, another one than before."""
+    """Whether the host was, or would be, changed."""
     return change.outcome in (CHANGED, WOULD_CHANGE) or \
         (change.outcome == REFUSED and change.after is not None and change.after != change.before)
 
 
 def make_diff(changes: list[Change]) -> dict:
-    """A line a tunable, `address = value`, of those that differ."""
+    """Make a diff of the changed tunables, one line `address = value` each."""
     differing = [change for change in changes if _differs(change)]
     return {
         "before": "".join(f"{change.address} = {change.before}\n" for change in differing),

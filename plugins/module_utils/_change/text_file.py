@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""A tunable that is a small text file: what /proc/sys and most of /sys have in common."""
+"""A tunable that is a small text file, as in /proc/sys and most of /sys."""
 from __future__ import annotations
 
 import errno
@@ -14,13 +14,13 @@ from .._host.host import Host
 from .._host.reading import Reading
 from .tunable import Refused, Tunable, expected_error
 
-# What kstrtol() and proc_dointvec() print. "010" is left out on purpose: the kernel would read it as octal 8.
+# What kstrtol() and proc_dointvec() print. "010" is excluded on purpose: the kernel would read it as octal 8.
 _DECIMAL = re.compile(r"-?(0|[1-9][0-9]*)")
 _HEXADECIMAL = re.compile(r"0[xX][0-9a-fA-F]+")
 
 
 def parse_numbers(text: str) -> list[int]:
-    """`4096 131072 6291456` however the numbers are spaced. Raises ValueError for anything else, and for octal."""
+    """Parse `4096 131072 6291456` with any spacing. Raises ValueError for anything else, including octal."""
     numbers = []
     for word in text.split():
         if _DECIMAL.fullmatch(word):
@@ -35,7 +35,7 @@ def parse_numbers(text: str) -> list[int]:
 
 
 def same_text(one: Any, other: Any) -> bool:
-    """Whether two texts mean the same: numbers by value, words by order, blanks and tabs alike."""
+    """Whether two texts are equivalent: same words in order, numbers by value, blanks and tabs alike."""
     if one is None or other is None:
         return False
     try:
@@ -45,10 +45,10 @@ def same_text(one: Any, other: Any) -> bool:
 
 
 def write_obstacle(host: Host, path: str) -> Refused | None:
-    """Why a write to `path` will fail, by its mode and its mount, without opening it.
+    """Return why a write to `path` will fail, from its mode and its mount, without opening it.
 
-    The mode counts for root too: /proc/sys ignores CAP_DAC_OVERRIDE (test_perm() in fs/proc/proc_sysctl.c), and an
-    attribute of sysfs without a write bit has no store function.
+    The mode applies to root too: /proc/sys ignores CAP_DAC_OVERRIDE (test_perm() in fs/proc/proc_sysctl.c), and a sysfs
+    attribute without a write bit has no store function.
     """
     mode = host.mode(path)
     if mode is None:
@@ -65,7 +65,7 @@ def write_obstacle(host: Host, path: str) -> Refused | None:
 
 
 class TextFile(Tunable):
-    """One file of the host that holds one value as text."""
+    """A file of the host that holds one value as text."""
 
     def __init__(self, host: Host, address: str, path: str) -> None:
         self.host = host
@@ -79,7 +79,7 @@ class TextFile(Tunable):
         return same_text(one, other)
 
     def made_of(self, written: Any, found: Any) -> bool:
-        # A plain file whose write was cut short holds nothing; no file of a kernel does.
+        # A plain file is empty after a short write; a kernel's file never is.
         return self.same(found, written) or (found == "" and not self.host.live)
 
     def number(self, value: Any) -> int:
@@ -94,6 +94,6 @@ class TextFile(Tunable):
             raise refusal
 
     def write(self, value: str) -> None:
-        # As echo does; a file that holds no line end gets none, so that a restored one has the same bytes.
+        # Like echo, but no newline for a file without one, so that a restored file has the same bytes.
         held = self.host.read_bytes(self.path)
         self.host.write(self.path, value if held and not held.endswith(b"\n") else value + "\n")

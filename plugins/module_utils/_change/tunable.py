@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""One addressable setting of a host, those that change together, and the outcome of a wanted change."""
+"""Tunables (addressable settings of a host), groups that change together, and outcomes of changes."""
 from __future__ import annotations
 
 import os
@@ -26,10 +26,10 @@ KERNEL_DECIDES = "kernel_decides"
 
 
 class Refused(Exception):
-    """A change that is not made: `reason` in words, `error` as errno text where a system call said no.
+    """A change that is not made: `reason` as text, `error` as errno text if a system call failed.
 
-    `outcome` is SKIPPED where nothing is wrong with what was asked, it only has no place on this host. `but_back`: what
-    we changed may be restored all the same.
+    `outcome` is SKIPPED if the request is valid but does not apply to this host. `but_back`: what we changed may still
+    be restored.
     """
 
     def __init__(self, reason: str, error: str | None = None, outcome: str = REFUSED,
@@ -43,7 +43,7 @@ class Refused(Exception):
 
 
 def expected_error(number: int, why: str) -> Refused:
-    """The refusal that the system call would answer with `number`, said without making the call."""
+    """Make the refusal that a system call failing with `number` would cause, without making the call."""
     text = error_text(OSError(number, os.strerror(number)))
     return Refused(f"{text}: {why}", error=text, number=number)
 
@@ -54,13 +54,13 @@ class Change:
 
     address: str
     before: Any = None
-    wanted: Any = None                  # as it was asked for: a value or {at_least: NUMBER}
-    after: Any = None                   # what was read back; of would_change what is expected
+    wanted: Any = None                  # as requested: a value or {at_least: NUMBER}
+    after: Any = None                   # what was read back; for would_change what is expected
     outcome: str = UNCHANGED
     reason: str | None = None
     error: str | None = None            # errno text
-    certainty: str | None = None        # of would_change
-    inexact: list[str] = field(default_factory=list)    # what the kernel changes along and nobody can put back exactly
+    certainty: str | None = None        # for would_change
+    inexact: list[str] = field(default_factory=list)    # side effects that cannot be restored exactly
 
     def settle(self, outcome: str, reason: str | None = None, error: str | None = None) -> None:
         self.outcome, self.reason, self.error = outcome, reason, error
@@ -76,7 +76,7 @@ class Change:
         return dict(vars(self))
 
     def line(self) -> str:
-        """`sysctl:vm.swappiness: refused: wanted 10, found 60: EACCES (Permission denied)`."""
+        """Return `sysctl:vm.swappiness: refused: wanted 10, found 60: EACCES (Permission denied)`."""
         parts = [f"{self.address}: {self.outcome}"]
         if self.outcome in (CHANGED, WOULD_CHANGE, REVERTED):
             parts.append(f"{self.before} -> {self.after}")
@@ -88,54 +88,54 @@ class Change:
 
 
 class Tunable:
-    """One setting. A kind subclasses it with its reader, its comparison, its predictions and its one write."""
+    """One setting. Each kind subclasses it with its reader, comparison, prediction and single write."""
 
     address = ""                        # sysctl:vm.swappiness
     inexact: Sequence[str] = ()
-    note: str | None = None             # what to know about a change that is made
-    settles: float = 0                  # seconds that the kernel may take until a write can be read back
+    note: str | None = None             # a note about a change that is made
+    settles: float = 0                  # seconds until a write can be read back from the kernel
 
     def read(self) -> Reading:
-        """The current value in the form that write() takes."""
+        """Read the current value in the form that write() accepts."""
         raise NotImplementedError
 
     def identity(self) -> str | None:
-        """What tells this device from another that may come to the same address."""
+        """Return what distinguishes this device from another that may get the same address."""
         return None
 
     def same(self, one: Any, other: Any) -> bool:
-        """Whether two values mean the same to the kernel."""
+        """Whether two values are equivalent to the kernel."""
         return one == other
 
     def made_of(self, written: Any, found: Any) -> bool:
-        """Whether the kernel, given `written`, may have made `found` of it."""
+        """Whether the kernel may have turned `written` into `found`."""
         return self.same(found, written)
 
     def number(self, value: Any) -> int:
-        """The value as the number that `at_least` compares. Raises ValueError."""
+        """Return the value as the number that `at_least` compares. Raises ValueError."""
         raise ValueError(f"{value!r} is not one number")
 
     def predict(self, now: Any, target: Any, peers: dict[str, Any]) -> str:
-        """CERTAIN or KERNEL_DECIDES for a write of `target` over `now`; raises Refused for what is known to fail.
+        """Return CERTAIN or KERNEL_DECIDES for a write of `target` over `now`; raises Refused if it is known to fail.
 
-        Nothing is written to find out. `beside` is what the group's tunables will be, by address.
+        Nothing is written to find out. `peers` are the target values of the group's tunables, by address.
         """
         return KERNEL_DECIDES
 
     def write(self, value: Any) -> None:
-        """One write. Raises OSError, or Refused for a rule that is checked at the last moment."""
+        """Write once. Raises OSError, or Refused for a rule that is checked just before the write."""
         raise NotImplementedError
 
 
 class Group:
-    """Tunables that change together or not at all; mostly there is one.
+    """Tunables that change together or not at all; usually only one.
 
-    `wanted` names the members in the order in which they are written. `companions` are not wanted, but the kernel may
-    change them along: they are read, journalled and put back with the members.
+    `wanted` has the members in the order in which they are written. `companions` are not wanted, but the kernel may
+    change them as a side effect: they are read, journalled and restored with the members.
     """
 
-    side_effects_known: str | None = None        # the certainty of what foresee() answers, where it is not plain
-    pause: float = 0                    # seconds after a write in which the kernel may still change something along
+    side_effects_known: str | None = None        # the certainty of foresee_side_effects(), if not the default
+    pause: float = 0                    # seconds after a write in which side effects may still appear
 
     def __init__(self, wanted: dict[Tunable, Wanted], companions: Sequence[Tunable] = ()) -> None:
         self.wanted = wanted
@@ -146,44 +146,44 @@ class Group:
         return [*self.wanted, *self.companions]
 
     def steps(self, now: dict[Tunable, Any], target: dict[Tunable, Any]) -> list[tuple[Tunable, Any]]:
-        """The writes that lead from `now` to `target`, in order; none for what is equal already."""
+        """Return the writes from `now` to `target`, in order; none for values that are already equal."""
         return [(tunable, target[tunable]) for tunable in self.tunables
                 if tunable in target and not tunable.same(now.get(tunable), target[tunable])]
 
     def follow_up(self, now: dict[Tunable, Any], target: dict[Tunable, Any]) -> list[tuple[Tunable, Any]]:
-        """What is still, or only now, not at its target; those of it that no step wrote are written then."""
+        """Return what is still, or only now, not at its target; members that no step wrote are written then."""
         return Group.steps(self, now, target)
 
     def foresee_side_effects(self, now: dict[Tunable, Any], target: dict[Tunable, Any]) -> dict[Tunable, Any]:
-        """The companions that the kernel will change along, with their values to be."""
+        """Return the companions that the kernel will change as side effects, with their expected values."""
         return {}
 
 
 class Kind:
-    """A family of tunables with one prefix, which is also its key in the shape of values."""
+    """A kind of tunables with a common prefix, which is also its key in `values`."""
 
     name = ""
 
     def parse(self, name: str, spec: Any) -> Wanted:
-        """One entry of `values` without a look at the machine. Raises ValueError."""
+        """Parse one entry of `values` without access to the host. Raises ValueError."""
         raise NotImplementedError
 
     def is_pattern(self, name: str) -> bool:
-        """Whether a name stands for whatever it fits; then one that names a tunable itself comes before it."""
+        """Whether a name is a pattern; exact names take precedence over patterns."""
         return False
 
     def find(self, name: str) -> list[Tunable]:
-        """The tunables that a name means, one at least: what is not there has the status absent. Raises ValueError."""
+        """Find the tunables of a name, at least one: a missing one has the status absent. Raises ValueError."""
         raise NotImplementedError
 
     def peers(self, tunable: Tunable) -> list[Tunable]:
-        """What a write of a tunable may change along, and a snapshot of it therefore holds too."""
+        """Return the tunables that a write may change as side effects, which a snapshot therefore includes."""
         return []
 
     def details(self, tunables: list[Tunable]) -> dict[str, Any]:
-        """What the kind's module answers beside readings and changes."""
+        """Return what the kind's module returns besides readings and changes."""
         return {}
 
     def group(self, wanted: dict[Tunable, Wanted]) -> list[Group]:
-        """The groups of these tunables, in the order in which they are written."""
+        """Group these tunables, in the order in which they are written."""
         return [Group({tunable: value}) for tunable, value in wanted.items()]
