@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What a tunable is, as the facts tell it."""
+"""The current value of a tunable, from the facts."""
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from .desired_state import form
 
 
 def before(address: str, facts: Mapping[str, Any], actual: Any) -> Any:
-    """What the tunable is, in its kind's own form; None if not known."""
+    """The tunable's current value in its kind's own form; None if not known."""
     kind, _colon, name = address.partition(":")
     found = _in_facts(kind, name, address, facts)
     try:
@@ -37,7 +37,7 @@ def _in_facts(kind: str, name: str, address: str, facts: Mapping[str, Any]) -> A
 
 
 def _plain(fact: Any) -> list:
-    """A list of the facts; nothing where it is not recorded."""
+    """A list from the facts; empty if it is not recorded."""
     return fact if isinstance(fact, list) else []
 
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The commands by which a person would make a run-time change by hand and take it back."""
+"""Shell commands to make a runtime change by hand and to undo it."""
 from __future__ import annotations
 
 import shlex
@@ -13,14 +13,14 @@ from ...module_utils._tunables.sysctl_rules import PAIRS
 from .before import before
 from .desired_state import is_zero
 
-# Device Control lies 8 bytes into the PCI Express capability, MaxReadReq in its bits 14:12 (pci_regs.h). setpci takes
-# value:mask, in hexadecimal, and leaves the bits outside the mask alone.
+# Device Control is 8 bytes into the PCI Express capability, MaxReadReq is its bits 14:12 (pci_regs.h). setpci takes
+# value:mask in hexadecimal and keeps the bits outside the mask.
 _MAXREADREQ = "setpci -s {address} CAP_EXP+8.w={code:x}000:7000"
 _ALIASES = dict((*PAIRS, *(pair[::-1] for pair in PAIRS)))
 
 
 def command(address: str, value: Any) -> str:
-    """For `sysctl:vm.swappiness` and 10: `sysctl -w vm.swappiness=10`. A least value is set as it is."""
+    """For `sysctl:vm.swappiness` and 10: `sysctl -w vm.swappiness=10`. An at_least value is set as given."""
     kind, _colon, name = address.partition(":")
     if isinstance(value, Mapping):
         value = value.get("at_least", value.get("set"))
@@ -28,13 +28,13 @@ def command(address: str, value: Any) -> str:
 
 
 def undo(address: str, facts: Mapping[str, Any], actual: Any) -> str | None:
-    """The command that restores what was read; None where that is not known."""
+    """The command that restores the value that was read; None if it is not known."""
     was = before(address, facts, actual)
     kind, _colon, name = address.partition(":")
     if was is None:
         return None
     if kind == "sysctl" and name in _ALIASES and is_zero(was):
-        # The kernel sets one of the two to zero when the other is written: the other one is what was in force.
+        # The kernel zeroes one alias when the other is written, so the other one was in effect.
         alias = f"sysctl:{_ALIASES[name]}"
         other = before(alias, facts, None)
         return None if other is None else command(*((address, was) if is_zero(other) else (alias, other)))
@@ -42,7 +42,7 @@ def undo(address: str, facts: Mapping[str, Any], actual: Any) -> str | None:
 
 
 def printable(commands: list[str]) -> list[str]:
-    """The commands, or none where one holds a control character: a terminal would act upon it."""
+    """The commands, or none if one contains a control character, which a terminal would interpret."""
     return commands if all(line.isprintable() for line in commands) else []
 
 
@@ -64,7 +64,7 @@ def _module(name: str, state: str) -> str:
 
 
 def _plain(value: Any) -> str:
-    """Several numbers of a sysctl are read with tabs between them, and may be written with spaces."""
+    """A sysctl's value as text; several numbers are read with tabs between them, and may be written with spaces."""
     return " ".join(str(value).split())
 
 

@@ -24,7 +24,7 @@ _TUNABLE = re.compile(r'host\.tunables\."([^"]+)"')
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What is judged, what a tune plans, other values and priorities; schemas/profile.schema.json explains the keys."""
+    """Selected checks, planned changes, other values and priorities; schemas/profile.schema.json explains the keys."""
 
     name: str
     description: str = ""
@@ -53,14 +53,14 @@ def load(paths: Iterable[str] = ()) -> list[Check]:
 
 
 def shipped() -> tuple[Check, ...]:
-    """The shipped checks; MissingPackage where they could not be compiled for want of a package."""
+    """The shipped checks; MissingPackage if they could not be compiled because a package is missing."""
     if isinstance(SHIPPED, MissingPackage):
         raise SHIPPED
     return SHIPPED
 
 
 def load_file(path: pathlib.Path) -> list[Check]:
-    """The checks of a user's file, compared with the schemas of checks and facts."""
+    """The checks of a user's file, validated by the schemas of checks and facts."""
     checks = [build(data, str(path)) for data in read_own(path, "check.schema.json")]
     for check in checks:
         check_names(check)
@@ -68,15 +68,15 @@ def load_file(path: pathlib.Path) -> list[Check]:
 
 
 def asked_tunables(checks: Iterable[Check]) -> list[str]:
-    """The addresses that checks ask for as `host.tunables."sysctl:vm.laptop_mode"`: host_info reads them on demand."""
-    # Hardly any does, and to follow the names in every expression of the catalogue takes a third of an audit.
+    """The addresses that checks use as `host.tunables."sysctl:vm.laptop_mode"`: host_info reads them on demand."""
+    # Hardly any check does, and following the names in all expressions would take a third of an audit.
     asking = (expression for check in checks for expression in check.all_expressions() if "tunables" in expression.text)
     paths = (path for expression in asking for path in names(expression))
     return sorted({found[1] for path in paths if (found := _TUNABLE.match(path))})
 
 
 def load_profile(given: str, checks: Sequence[Check] | None = None) -> Profile:
-    """A shipped profile by name, or a user's by the path of its file. `checks` are those that it may name."""
+    """A shipped profile by name, or a user's by path; `checks` are those that it may name."""
     profile = _profile(given, pathlib.Path(), ())
     known = {check.id: check for check in (shipped() if checks is None else checks)}
     for key in ("plan", "leave", "only", "values", "priorities"):
@@ -122,7 +122,7 @@ def _extend(base: Profile, data: dict[str, Any], file: str) -> Profile:
 
 
 def _files(paths: Iterable[str]) -> list[pathlib.Path]:
-    """Every YAML file that `paths` name, a folder's in the order of their names."""
+    """Every YAML file in `paths`; those of a folder in the order of their names."""
     found: list[pathlib.Path] = []
     for given in paths:
         path = pathlib.Path(given).expanduser()
@@ -146,6 +146,6 @@ def _load_shipped() -> tuple[Check, ...] | MissingPackage:
     return tuple(checks)
 
 
-# Compiled once, when the plugin is imported: Ansible's workers are forks, what they would cache dies with them.
+# Compiled once, when the plugin is imported: Ansible's workers are forks, and their caches die with them.
 SHIPPED = _load_shipped()
 _PROFILES: dict[str, dict[str, Any]] = {path.stem: read_shipped(path) for path in (FOLDER / "profiles").glob("*.yml")}

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""One check, compiled from its YAML. What each key means is said in schemas/check.schema.json."""
+"""A check, compiled from its YAML; schemas/check.schema.json explains the keys."""
 from __future__ import annotations
 
 import re
@@ -31,7 +31,7 @@ class Expectation:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """An expression that must be true, and what to say where it is false."""
+    """An expression that must be true, and the message if it is false."""
 
     expression: Expression
     otherwise: Template | None
@@ -41,7 +41,7 @@ class Condition:
 class Fix:
     kind: str                       # the class
     tunable: Template | None
-    value: Any                      # a Template where it is text
+    value: Any                      # a Template if it is text
     how: Instructions | None
     risk: Template | None
     undo: Instructions | None
@@ -49,7 +49,7 @@ class Fix:
 
 
 class Escalation(NamedTuple):
-    """A failing finding has `priority` where `condition` is true."""
+    """A failing finding gets `priority` if `condition` is true."""
 
     priority: str
     condition: Expression
@@ -57,10 +57,10 @@ class Escalation(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What serving gains from the fix, and where that is from."""
+    """What serving gains from the fix, and the source for that."""
 
     size: str                       # one of EFFECTS
-    source: str | None              # None: the check does not say
+    source: str | None              # None: the check names none
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,20 +96,20 @@ class Check:
     examples: dict[str, Any]
 
     def wanted(self, value: Any, origin: str) -> Any:
-        """`value` of a profile or an override, parsed as the check's own; CatalogueError where it does not fit."""
+        """`value` of a profile or override, parsed like the check's own; CatalogueError if it does not fit."""
         try:
             return parse_wanted(self.expect.op, self.expect.type, value)
         except ValueError as error:
             raise CatalogueError(origin, self.id, "value", str(error)) from None
 
     def allow_priority(self, priority: str, origin: str) -> str:
-        """`priority`, unless it puts a tunable above P1."""
+        """`priority`; CatalogueError if it puts a tunable above P1."""
         if priority == "P0" and self.fix.tunable is not None:
             raise CatalogueError(origin, self.id, "priority", "a tunable is never above P1")
         return priority
 
     def expressions(self) -> Iterator[tuple[str, Expression]]:
-        """Every expression over `host` and `it` but `each`, with its key."""
+        """Every expression over `host` and `it` except `each`, with its key."""
         named = [("applies", self.applies), ("subject", self.subject), ("actual", self.actual),
                  ("expect.from", self.expect.source),
                  *(("escalate.if", escalation.condition) for escalation in self.escalations),
@@ -117,7 +117,7 @@ class Check:
         return ((key, expression) for key, expression in named if expression is not None)
 
     def all_expressions(self) -> Iterator[Expression]:
-        """The same with `each` and those inside of texts."""
+        """The same, including `each` and the expressions in texts."""
         if self.each is not None:
             yield self.each
         for _key, expression in self.expressions():
@@ -139,7 +139,7 @@ class Check:
 
 
 def build(data: dict[str, Any], file: str) -> Check:
-    """The check that one mapping of a file describes; the mapping has the form of the schema."""
+    """The check described by one mapping of a file; the mapping is valid by the schema."""
     return _Builder(data, file).check()
 
 
@@ -228,7 +228,7 @@ class _Builder:
                    **instructions)
 
     def require_value_to_write(self, check: Check) -> None:
-        """A change needs one value; `at_least` is a value that only the sysctl setter understands."""
+        """CatalogueError unless the operator yields one value to write; only the sysctl setter supports `at_least`."""
         fix, op = check.fix, check.expect.op
         if fix.tunable is None or fix.value is not None:
             return

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Desired state in its one shape, `{sysctl: {}, sysfs: {}, pcie_maxreadreq: {}, module: {}}`, without a machine."""
+"""Desired state, `{sysctl: {}, sysfs: {}, pcie_maxreadreq: {}, module: {}}`: parsing and validation without a host."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
@@ -17,9 +17,9 @@ _ORIGIN = "gpuhost_values"
 
 
 def desired_values(given: Mapping[str, Any] | None) -> dict[str, dict[str, Any]]:
-    """What a user wants, from the bare shape or from a record that has `values`; CatalogueError names a bad entry.
+    """The values a user wants, given directly or as a record with `values`; CatalogueError names a bad entry.
 
-    Kinds without an entry are left out, values are in the form that the setters take.
+    Kinds without an entry are left out; values are in the form that the setters take.
     """
     if given is None:
         return {}
@@ -33,7 +33,7 @@ def desired_values(given: Mapping[str, Any] | None) -> dict[str, dict[str, Any]]
 
 
 def addresses(values: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """`sysctl:vm.swappiness` and its like."""
+    """The addresses, such as `sysctl:vm.swappiness`."""
     return [f"{kind}:{name}" for kind, name, _value in entries(values)]
 
 
@@ -46,7 +46,7 @@ def entries(values: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, str,
 def form(kind: str, value: Any) -> Any:
     """A wanted value in the kind's own form: text for sysctl and sysfs, a number of bytes, present or absent.
 
-    Guards stay; ValueError says what the value cannot be.
+    Guards are kept; ValueError says why the value is invalid.
     """
     if kind not in KINDS:
         raise ValueError(f"there is no kind {kind!r}{nearest(str(kind), KINDS)}")
@@ -63,7 +63,7 @@ def form(kind: str, value: Any) -> Any:
 
 
 def refuse_pairs(sysctls: Mapping[str, Any]) -> None:
-    """Two names of one setting cannot both be wanted: the kernel sets one to zero when the other is written."""
+    """CatalogueError for both aliases of one setting: the kernel zeroes one when the other is written."""
     for one, other in PAIRS:
         if one in sysctls and other in sysctls and not (is_zero(sysctls[one]) or is_zero(sysctls[other])):
             raise CatalogueError(_ORIGIN, None, "sysctl", f"{one} and {other} exclude each other: one of them must be "

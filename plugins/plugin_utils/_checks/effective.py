@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What holds for each check in one run, from the profile and the user's choices; mistakes in them are found here."""
+"""Effective checks of one run, from the profile and the user's choices; mistakes in these are found here."""
 from __future__ import annotations
 
 import pathlib
@@ -23,13 +23,13 @@ class EffectiveCheck(NamedTuple):
     """One check as it is judged in this run."""
 
     check: Check
-    value: Any                      # what is wanted, as its author wrote it
+    value: Any                      # the wanted value, as its author wrote it
     wanted: Any                     # the same, parsed
-    source: Expression | None       # or the expression that yields it
+    source: Expression | None       # or the expression that computes it
     priority: str
-    escalates: bool                 # no other priority was set
-    left_out: str | None            # why a change is not planned by choice; None: it may be planned
-    origin: str                     # who wants the value, for whoever meets it later
+    escalates: bool                 # the priority was not overridden
+    left_out: str | None            # why the user's choice excludes a change; None: it may be planned
+    origin: str                     # who wants the value, for later messages
 
 
 def select(checks: Sequence[Check], only: Collection[str], skip: Collection[str]) -> list[Check]:
@@ -48,7 +48,7 @@ def require_known(names: Iterable[str], checks: Sequence[Check], origin: str) ->
 
 def effective_checks(checks: Sequence[Check], profile: Profile, overrides: Mapping[str, Any],
                      include: Collection[str]) -> dict[str, EffectiveCheck]:
-    """The terms of every check, by id."""
+    """The effective check of every check, by id."""
     require_known(overrides, checks, _OVERRIDES)
     require_known(include, checks, "gpuhost_include")
     return {check.id: _terms(check, profile, _override(check, overrides.get(check.id, {})), check.id in include)
@@ -83,7 +83,7 @@ def _terms(check: Check, profile: Profile, override: Mapping[str, Any], included
 
 
 def _origin(check: Check, profile: Profile, override: Mapping[str, Any], included: bool) -> str:
-    """Where the wanted value is written down, and who has it planned."""
+    """Where the wanted value is defined, and what has it planned."""
     shipped = pathlib.Path(profile.file).parent == FOLDER / "profiles"
     named = f"the profile {profile.name}" + ("" if shipped else f" ({profile.file})")
     if "value" in override:
@@ -98,7 +98,7 @@ def _origin(check: Check, profile: Profile, override: Mapping[str, Any], include
 
 
 def _left_out(check: Check, profile: Profile, override: Mapping[str, Any], included: bool) -> str | None:
-    """Who names a check, also by giving it a value, wants it planned."""
+    """Why a change is not planned; naming a check, also by giving it a value, plans it."""
     if check.fix.kind != "runtime":
         if included or override.get("plan"):
             raise CatalogueError("gpuhost_include" if included else _OVERRIDES, check.id, None,

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The fix of a finding: what to do, the change that a tune would make, and why it is not planned."""
+"""The fix of a finding: what to do, the change a tune would make, and why it is not planned."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -23,7 +23,7 @@ _NOTHING_BY_HAND = {"commands": [], "undo_commands": [], "forbidden": None}
 
 def describe_fix(effective: EffectiveCheck, verdict: str, reason: str | None, waived: dict | None, subject: str | None,
                  scope: dict[str, Any], show: Show) -> dict[str, Any]:
-    """`fix` of a finding. What passes needs none; what is unknown or does not apply keeps its address for the plan."""
+    """`fix` of a finding: none if it passes; an unknown or inapplicable one keeps its address for the plan."""
     fix = effective.check.fix
     change, problem = (None, None) if verdict == "pass" or fix.tunable is None else _change(effective, scope)
     obstacle = None
@@ -42,7 +42,7 @@ def describe_fix(effective: EffectiveCheck, verdict: str, reason: str | None, wa
 
 def _by_hand_now(effective: EffectiveCheck, change: dict[str, Any] | None, subject: str | None,
                  scope: dict[str, Any], show: Show) -> dict[str, Any]:
-    """`commands` and `undo_commands` for a shell, or why none of them can be run now."""
+    """`commands` and `undo_commands` for a shell, or why none can be run now."""
     fix = effective.check.fix
     if fix.kind == "runtime":
         by_hand = command(change["address"], change["value"]) if change is not None else ""
@@ -90,7 +90,7 @@ def _obstacle(effective: EffectiveCheck, waived: dict | None, scope: dict[str, A
 
 
 def _unmet(effective: EffectiveCheck, scope: dict[str, Any], show: Show) -> str | None:
-    """The first condition of plan_if that does not hold."""
+    """The message of the first condition of plan_if that is not met."""
     for condition in effective.check.plan_if:
         try:
             answer = evaluate(condition.expression, scope)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Why a manual action is not possible now: what its programs and files need of the host."""
+"""Why a manual action is not possible now: missing programs, read-only files and other preconditions."""
 from __future__ import annotations
 
 import re
@@ -11,7 +11,7 @@ from typing import Any
 
 _PCI_CONFIG = re.compile(r"\bsetpci\b")
 _CLUSTER_FILES = re.compile(r"/etc/pve\b|\b(?:qm|pct|ha-manager) ")
-# A redirection into a file of proc or sysfs, or a loop over such files.
+# A redirection to a file in proc or sysfs, or a loop over such files.
 _WRITTEN = re.compile(r"(?:>\s*'?|\bfor \w+ in )(/(?:proc/sys|sys)/[\w.,:+@/-]+)")
 _SYSCTL = re.compile(r"\bsysctl -w '?([\w.-]+)=")
 _GUEST = re.compile(r"(lxc|vm):([0-9]+)")
@@ -19,7 +19,7 @@ _LISTS = {"lxc": ("containers", "container"), "vm": ("vms", "VM")}
 
 
 def forbidden(text: str, subject: str | None, facts: Mapping[str, Any]) -> str | None:
-    """The reason; None if nothing that was read forbids the action described by `text`."""
+    """The reason; None if no fact rules out the action described by `text`."""
     reason = read_only(text, facts)
     if reason is not None:
         return reason
@@ -35,7 +35,7 @@ def forbidden(text: str, subject: str | None, facts: Mapping[str, Any]) -> str |
 
 
 def read_only(text: str, facts: Mapping[str, Any]) -> str | None:
-    """The reason why the first file of proc or sysfs in `text` cannot be written; None if it can, or is not known."""
+    """Why the first proc or sysfs file in `text` cannot be written; None if it can, or if that is not known."""
     paths = _WRITTEN.findall(text) + [f"/proc/sys/{key.replace('.', '/')}" for key in _SYSCTL.findall(text)]
     mounts = _read(facts, "kernel", "mounts") or []
     for path in paths:

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Texts of a fix in which some lines are commands: those that begin with `$ `.
+"""Fix texts in which lines that begin with `$ ` are commands.
 
-A command goes from a report into a root shell. So a value of a host in it is quoted for the shell, and where a value
-cannot be had, or holds a control character, the text has no commands at all.
+Commands are pasted from a report into a root shell. So values from a host are quoted for the shell, and if a value is
+not available or contains a control character, the text has no commands at all.
 """
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ class Line(NamedTuple):
     is_command: bool
 
     def commands(self, scope: dict[str, Any]) -> list[str]:
-        """What the line comes to over `scope`; ExpressionError where a value cannot be had.
+        """The commands of the line over `scope`; ExpressionError if a value is not available.
 
-        A line that is a single expression may yield none (null, false or an empty text), one, or a list, and has to
-        quote by itself what needs it.
+        A line that is a single expression may yield none (null, false or an empty string), one, or a list, and must do
+        its own quoting.
         """
         if self.is_choice:
             answer = evaluate(self.template.parts[0], scope) or []
@@ -49,7 +49,7 @@ class Instructions(NamedTuple):
         return (line.template for line in self.lines)
 
     def commands(self, scope: dict[str, Any]) -> list[str]:
-        """The commands alone, to be run one after the other."""
+        """Only the commands, to be run in this order."""
         try:
             found = [command for line in self.lines if line.is_command for command in line.commands(scope)]
         except ExpressionError:
@@ -57,7 +57,7 @@ class Instructions(NamedTuple):
         return found if all(command.isprintable() for command in found) else []
 
     def show(self, scope: dict[str, Any], show: Callable[[Template, dict[str, Any]], str]) -> str:
-        """The whole for a person: the commands, each a line of its own, and the words around them."""
+        """The whole text for people, each command on its own line."""
         return "\n".join(text for line in self.lines for text in _shown(line, scope, show))
 
 
@@ -71,7 +71,7 @@ def _shown(line: Line, scope: dict[str, Any], show: Callable[[Template, dict[str
 
 
 def compile_instructions(text: str, where: str = "") -> Instructions:
-    """`text` of a check; BadExpression as compile_template."""
+    """Compile the `text` of a check; raises BadExpression like compile_template()."""
     lines = text.splitlines()
     if not any(line.startswith(MARK) for line in lines):
         return Instructions(text, (Line(compile_template(text, where), False),))

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Judging: facts and checks in, findings out. Nothing here touches a machine or a file."""
+"""Evaluation of checks: facts and checks in, findings out, without access to hosts or files."""
 from __future__ import annotations
 
 import datetime
@@ -25,9 +25,9 @@ from .saved_facts import completed
 from .things import tally
 from .waivers import Waiver, counting, expired, parse_waivers
 
-# What derive() makes of the list of GPUs alone.
+# Derived from the list of GPUs alone.
 _FROM_GPUS = ("compute_gpus", "nvidia_gpus", "gpu_count", "gpu_groups", "p2p", "aspm_links")
-# What it makes of them and of devices that the kernel log names beside them.
+# Derived from the list of GPUs and other devices named in the kernel log.
 _FROM_GPUS_AND_LOG = ("xids", "amdgpu_errors", "corrected_errors", "iommu_faults")
 _OF_A_SUBJECT = frozenset(("it", "actual", "recommended"))
 
@@ -37,11 +37,11 @@ def judge(facts: Mapping[str, Any], checks: Sequence[Check], profile: Profile, *
           waivers: Iterable[Mapping] = (), only: Sequence[str] = (), skip: Sequence[str] = (),
           include: Sequence[str] = (), peers: Mapping[str, Any] | None = None,
           today: datetime.date | None = None) -> list[dict[str, Any]]:
-    """The findings of one host, what matters most first.
+    """The findings of one host, the most important first.
 
-    `facts` are plain types (host_info's, or saved ones); `host` is the inventory's name, for waivers; `peers` are the
-    facts of other nodes of its cluster by their names. What the user
-    got wrong (an unknown id, a waiver without a day, a value of the wrong type) is a CatalogueError.
+    `facts` are plain types (host_info's, or saved ones); `host` is the inventory name, for waivers; `peers` are the
+    facts of other cluster nodes by name. User errors (an unknown id, a waiver without a date, a value of the wrong
+    type) raise CatalogueError.
     """
     effective, accepted = resolve(checks, profile, overrides=overrides, waivers=waivers, only=only, skip=skip,
                                   include=include)
@@ -52,8 +52,8 @@ def judge(facts: Mapping[str, Any], checks: Sequence[Check], profile: Profile, *
 
 
 def _without_unseen_gpus(facts: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The facts, with all that is about GPUs lost where the PCI bus could not be seen: an empty list would say that
-    there are none."""
+    """The facts, with everything about GPUs lost if the PCI bus could not be read: an empty list would mean that there
+    are none."""
     functions = facts.get("pcie", {}).get("functions", {"status": "ok"})      # a test's facts may lack it
     if functions["status"] in ("ok", NOT_RECORDED) or facts["derived"]["container"] is not None:
         return facts
@@ -65,9 +65,9 @@ def _without_unseen_gpus(facts: Mapping[str, Any]) -> Mapping[str, Any]:
 def resolve(checks: Sequence[Check], profile: Profile, *, overrides: Mapping[str, Any] | None = None,
             waivers: Iterable[Mapping] = (), only: Sequence[str] = (), skip: Sequence[str] = (),
             include: Sequence[str] = ()) -> tuple[list[EffectiveCheck], list[Waiver]]:
-    """The checks to be judged, each as the profile and the user's choices have it, and the waivers.
+    """The effective checks by the profile and the user's choices, and the waivers.
 
-    It needs no facts: what the user got wrong can be told before any host is asked.
+    Needs no facts, so that user errors are found before any host is contacted.
     """
     effective = effective_checks(checks, profile, overrides or {}, include)
     chosen = [effective[check.id] for check in select(checks, only or profile.only, skip)]
@@ -76,8 +76,8 @@ def resolve(checks: Sequence[Check], profile: Profile, *, overrides: Mapping[str
 
 def summary(findings: Iterable[dict[str, Any]], waivers: Iterable[Mapping] = (), *, host: str | None = None,
             today: datetime.date | None = None) -> dict[str, Any]:
-    """Counts of findings by verdict, and of what fails and is not waived by priority: findings, the things to do about
-    them, and the places of these; the waivers that ran out."""
+    """Counts of findings by verdict; of failing findings without a waiver, by priority, also the things to do and their
+    places; and the expired waivers."""
     findings = list(findings)
     verdicts, failing = dict.fromkeys(VERDICTS, 0), dict.fromkeys(PRIORITIES, 0)
     for finding in findings:
@@ -134,14 +134,14 @@ class _Judge:
         return self._compare(it, actual)
 
     def _applies(self, it: Any) -> dict[str, Any] | None:
-        """The finding where the check does not apply or it is not known; None where it does apply."""
+        """The finding if the check does not apply, or if that is not known; None if it applies."""
         try:
             answer = evaluate(self.check.applies, self._scope(it))
         except ExpressionError as error:
             return self._unknown(it, "applies", error, self.check.applies)
         if answer is False:
             lacking = self.check.otherwise and self.check.otherwise.lacking(self._scope(it))
-            if lacking:     # that it does not apply is decided, and nobody can say why
+            if lacking:     # it does not apply, but the reason cannot be given
                 return self._unknown(it, "otherwise", lacking, self.check.applies)
             return self._finding(it, "not_applicable", self.text(self.check.otherwise, it))
         if answer is not True:
@@ -149,7 +149,7 @@ class _Judge:
         return None
 
     def _unknown(self, it: Any, key: str, error: ExpressionError, expression: Expression, actual: Any = None) -> dict:
-        """The finding where `expression`, what the check has as `key`, has no answer."""
+        """The finding if `expression`, the check's `key`, has no answer."""
         found = self._finding(it, "unknown", reasons.of_error(key, error, expression, self._scope(it)), actual)
         lacking = isinstance(error, Unreadable) and error.status == NOT_RECORDED
         return {**found, "not_recorded": error.why or STATUS_IN_WORDS[NOT_RECORDED]} if lacking else found
@@ -168,7 +168,7 @@ class _Judge:
         return self._finding(it, "pass" if passed else "fail", reason, actual, value)
 
     def _wanted(self, it: Any) -> tuple[Any, Any]:
-        """What is wanted, as it is shown and as it is compared."""
+        """The wanted value, as shown and as compared."""
         if self.effective.source is None:
             return self.effective.value, self.effective.wanted
         value = evaluate(self.effective.source, self._scope(it))
@@ -195,7 +195,7 @@ class _Judge:
         }
 
     def _of_a_fault(self, scope: dict[str, Any]) -> dict[str, Any]:
-        """What only a finding that fails has: hundreds pass, and an audit document is kept for each run."""
+        """The keys that only failing findings have: hundreds pass, and each run keeps an audit document."""
         effect = self.check.effect
         return {"problem": self.show(self.check.problem, scope),
                 "effect": {"size": effect.size, "source": effect.source}, "source_links": self.check.source_links}
@@ -227,7 +227,7 @@ class _Judge:
         return self.show(template, self._scope(it, actual, value))
 
     def show(self, template: Template | None, scope: dict[str, Any]) -> str | None:
-        """The text; one that says the same of every subject is made once."""
+        """The rendered text; one that is the same for every subject is rendered once."""
         if template is None:
             return None
         if template.roots & _OF_A_SUBJECT:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The names that a check asks for, compared with the schema of the facts: a typo is found when the file is loaded."""
+"""Static name check of a check's expressions against the facts' schema: a typo is found when the file is loaded."""
 from __future__ import annotations
 
 from .._expressions.errors import CatalogueError, ExpressionError, in_words
@@ -11,7 +11,7 @@ from .._expressions.expression import check_names as check_expression
 from .._expressions.schema_types import NULL, Record, Shape, Type, expand, kinds, union
 from .check import Check
 
-# What an expression finds as `host`: the facts, and what judging adds to them.
+# `host` in expressions: the facts, and what the evaluation adds to them.
 _HOST = {"allOf": [{"$ref": "facts.json"}, {"properties": {
     "dedicated": {"type": "boolean"},
     "allow_busy": {"type": "boolean"},
@@ -26,7 +26,7 @@ _YIELDS = {"applies": "boolean", "plan_if": "boolean", "escalate.if": "boolean",
 
 
 def check_names(check: Check) -> None:
-    """CatalogueError for a name that the facts cannot have, or a condition that can never be true or false."""
+    """Raise CatalogueError for a name that the facts cannot have, or a condition that can never be a boolean."""
     host = expand([Shape("facts.json", _HOST)])
     it = NULL
     if check.each is not None:

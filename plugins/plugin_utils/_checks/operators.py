@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What a check expects: operators on typed values. One function for each operator, one for each type."""
+"""Operators of checks on typed values: one function per operator, one per type."""
 from __future__ import annotations
 
 import json
@@ -21,7 +21,7 @@ QUOTE_IT = "YAML reads an unquoted on, off, yes or no as a boolean: quote it in 
 
 
 class BadType(ValueError):
-    """A value is not of the type that the check gives it."""
+    """A value does not have the type that the check declares."""
 
 
 def _text(value: Any) -> str:
@@ -29,7 +29,7 @@ def _text(value: Any) -> str:
 
 
 def _int(value: Any) -> int:
-    """60 or "60": decimal digits alone, as sysctl and sysfs print numbers."""
+    """60 or "60": only decimal digits, as sysctl and sysfs print numbers."""
     if isinstance(value, bool):
         raise BadType(f"{str(value).lower()} is a boolean, not an int")
     if isinstance(value, int):
@@ -58,7 +58,7 @@ def _str(value: Any) -> str:
 
 
 def _bool(value: Any) -> bool:
-    """As the kernel's kstrtobool() reads it (lib/kstrtox.c), and true and false."""
+    """A boolean as parsed by the kernel's kstrtobool() (lib/kstrtox.c), and true and false."""
     if isinstance(value, bool):
         return value
     word = str(value).strip().lower() if isinstance(value, (str, int)) else ""
@@ -68,7 +68,7 @@ def _bool(value: Any) -> bool:
 
 
 def _ints(value: Any) -> list[int]:
-    """"10 20\\t30": the numbers between any white space."""
+    """The numbers of "10 20\\t30", separated by any white space."""
     if isinstance(value, (str, int)) and not isinstance(value, bool):
         value = str(value).split()
     return [_int(item) for item in _list(value)]
@@ -145,7 +145,7 @@ def _all_equal(actual: list, _wanted: None) -> bool:
 
 
 class Operator(NamedTuple):
-    """How an operator decides, and the form of its two sides: `one` value, or `many` of the type."""
+    """An operator's comparison, and the form of its two sides: `one` value, or `many` of the type."""
 
     decide: Callable[[Any, Any], bool]
     actual: str = "one"
@@ -172,7 +172,7 @@ OPERATORS = {
 
 
 def parse_wanted(op: str, type_name: str, value: Any) -> Any:
-    """The wanted side, parsed; BadType where it is not what the operator and the type need."""
+    """The wanted side, parsed; BadType if it does not fit the operator and the type."""
     operator = OPERATORS[op]
     if type_name not in operator.types:
         raise BadType(f"{op} does not support the type {type_name}, only {', '.join(sorted(operator.types))}")
@@ -188,7 +188,7 @@ def parse_wanted(op: str, type_name: str, value: Any) -> Any:
 
 
 def compare(op: str, type_name: str, actual: Any, wanted: Any) -> bool:
-    """Whether `actual` is as wanted; `wanted` comes from parse_wanted(). BadType: `actual` cannot be understood."""
+    """Whether `actual` is as wanted; `wanted` comes from parse_wanted(). BadType: `actual` cannot be parsed."""
     operator = OPERATORS[op]
     if operator.actual == "many" and type_name == "str" and isinstance(actual, str):
         actual = actual.split()
@@ -196,7 +196,7 @@ def compare(op: str, type_name: str, actual: Any, wanted: Any) -> bool:
 
 
 def recommended(op: str, value: Any) -> Any:
-    """What a finding shows as recommended: the value itself for equals, else `{op: value}`."""
+    """The recommended value of a finding: the value itself for equals, else `{op: value}`."""
     if op == "equals":
         return value
     return {op: True if OPERATORS[op].wanted is None else value}

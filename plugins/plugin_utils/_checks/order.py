@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The order of findings: what somebody who knows such machines would do first comes first."""
+"""The order of findings: what an experienced administrator would do first comes first."""
 from __future__ import annotations
 
 from collections import Counter
@@ -11,16 +11,16 @@ from typing import Any
 
 from .findings import PRIORITIES, VERDICTS
 
-# What serving gains from the fix. Unknown comes behind what is known to help, none last.
+# What serving gains from the fix. Unknown comes after what is known to help, none last.
 EFFECTS = ("large", "some", "small", "unknown", "none")
-# Fix classes by what they cost: a write; minutes by hand or of the GPUs; a stop of the host; a visit to the machine.
+# Fix classes by effort: a write; minutes of work or GPU time; a restart of the host; a visit to the machine.
 _EFFORTS = {"runtime": 0, "manual": 1, "reload": 1, "reboot": 2, "firmware": 3, "none": 4}
 _NONE = {"size": "none"}        # of a finding that does not fail
 
 
 def ordered(findings: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """By priority, verdict, effect and effort; what is so everywhere on the host before what is so in a part of it.
-    Equal ones stay in the order of the catalogue."""
+    """Sort by priority, verdict, effect and effort, then findings about the whole host before those about a part of it.
+    Equal ones stay in catalogue order."""
     findings = list(findings)
     subjects = Counter(finding["check"] for finding in findings)
     alike = Counter(map(_kind, findings))
@@ -34,7 +34,7 @@ def ordered(findings: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _effect(finding: dict[str, Any]) -> int:
-    """Where something is broken now, there is nothing that the fix would not gain."""
+    """The rank of the fix's effect: the highest if something is broken now."""
     return 0 if finding["priority"] == "P0" else EFFECTS.index(finding.get("effect", _NONE)["size"])
 
 

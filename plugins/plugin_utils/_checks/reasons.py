@@ -2,9 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Why a check could not be judged, in words about the host: which fact is not known, and what its file holds.
+"""Why a check could not be evaluated, in terms of the host: which fact is not known, and what its file contains.
 
-What is left of an expression's own words concerns a check that does not fit the facts, which only who writes one meets.
+An expression's own message is only left for a check that does not fit the facts, which only authors of checks see.
 """
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ _INDEX = re.compile(r"\[[^\]]*\]")
 
 
 def of_error(key: str, error: ExpressionError, expression: Expression, scope: dict[str, Any]) -> str:
-    """Why `expression`, what the check has as `key`, has no answer."""
+    """Why `expression`, the check's `key`, has no answer."""
     if isinstance(error, Unreadable):
         return _of_file(error, scope["host"])
     return of_nothing(expression, scope) or f"{key}: {error.message} (in {error.text})"
 
 
 def of_answer(expression: Expression, answer: Any, scope: dict[str, Any]) -> str:
-    """Why an answer that should be true or false is neither."""
+    """Why an answer is neither true nor false."""
     return of_nothing(expression, scope) or \
         f"applies: {expression.text} is {in_words([kind(answer)])}, neither true nor false"
 
 
 def of_value(expression: Expression | None, problem: Exception, scope: dict[str, Any]) -> str:
-    """Why a value is not one that can be compared; without an expression it is the check's own."""
+    """Why a value cannot be compared; without an expression it is the check's own."""
     if expression is None:
         return str(problem)
     facts = ", ".join(map(_short, _leaves(expression))) or expression.text
@@ -39,13 +39,13 @@ def of_value(expression: Expression | None, problem: Exception, scope: dict[str,
 
 
 def of_nothing(expression: Expression, scope: dict[str, Any]) -> str | None:
-    """`not known here: cpu.logical` where a fact that the expression asks for is null; else None."""
+    """`not known here: cpu.logical` if a fact that the expression reads is null; else None."""
     missing = [_short(path) for path in _leaves(expression) if _is_null(path, scope)]
     return f"not known here: {', '.join(missing)}" if missing else None
 
 
 def _leaves(expression: Expression) -> list[str]:
-    """The paths that the expression asks for, without those on the way to others."""
+    """The paths that the expression reads, without prefixes of others."""
     paths = names(expression)
     return [path for path in paths if not any(other.startswith((f"{path}.", f"{path}[")) for other in paths)]
 
@@ -63,7 +63,7 @@ def _short(path: str) -> str:
 
 
 def _of_file(error: Unreadable, host: dict[str, Any]) -> str:
-    """The message; of a text that makes no sense with the file that holds it, where one fact alone can be meant."""
+    """The message; for an unparsable text with the name of its file, if only one fact can be meant."""
     if error.status != "unparsable" or error.why is not None:
         return error.message
     wanted = _INDEX.sub("", error.name.removeprefix("host.").removeprefix("it."))

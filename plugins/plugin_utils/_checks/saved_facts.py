@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Facts that an earlier version saved: what it did not read yet is not recorded, by the schema of the facts."""
+"""Facts saved by an earlier version: keys that it did not read yet become `not_recorded`, by the facts' schema."""
 from __future__ import annotations
 
 import functools
@@ -19,15 +19,15 @@ Place = tuple[str, Any]         # a file below schemas, and a node in it
 
 
 def completed(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """The facts with a reading `not_recorded` for each key that they should have and lack; whole ones as they are."""
+    """The facts with a reading `not_recorded` for each missing key; complete facts are returned unchanged."""
     if _has_all(facts):
         return dict(facts)
-    # Those versions read hosts and recordings of their own only.
+    # Those versions only read hosts and their own recordings.
     return _complete({"source": None, **facts}, (_FACTS, _document(_FACTS)))
 
 
 def _has_all(facts: Mapping[str, Any]) -> bool:
-    """Whether all sections and all keys of each are there. Every version so far has added some of these."""
+    """Whether all sections and their keys are present. Every version so far has added some."""
     return all(section in facts and (not isinstance(facts[section], dict) or "status" in facts[section]
                                      or keys <= facts[section].keys()) for section, keys in _sections().items())
 
@@ -56,7 +56,7 @@ def _complete(value: Any, place: Place) -> Any:
 
 
 def _facets(place: Place) -> Iterator[Place]:
-    """Every node that holds for a place at once: itself, what it refers to, and of alternatives the one with more."""
+    """Every schema node that applies to a place: itself, what it refers to, and the larger of alternatives."""
     file, node = place
     if not isinstance(node, dict):
         return

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What to do about a finding that could not be judged."""
+"""Advice for findings that could not be evaluated."""
 from __future__ import annotations
 
 from .._expressions.errors import STATUS_IN_WORDS
@@ -21,7 +21,7 @@ _OTHERWISE = "See the reason; if the host does not explain it, report it with a 
 
 
 def advice(reason: str | None) -> str:
-    """One sentence for the reason of an unknown verdict, which ends with the status of what could not be read."""
+    """One sentence for the reason of an unknown verdict; the reason ends with the status of the unreadable fact."""
     if " is not recorded: " in (reason or ""):
         return _ADVICE["not_recorded"]
     for status, text in _ADVICE.items():

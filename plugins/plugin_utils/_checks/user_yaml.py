@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Users' own YAML: read without YAML's surprises, and compared with a JSON schema in words a person can act on."""
+"""Users' YAML: strict loading, and validation by a JSON schema with helpful messages."""
 from __future__ import annotations
 
 import json
@@ -19,7 +19,7 @@ _SafeLoader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class _Loader(_SafeLoader):
-    """Refuses a key given twice, which YAML would let win silently, and a key that is not a string."""
+    """Rejects duplicate keys, of which YAML silently takes the last, and keys that are not strings."""
 
     def construct_mapping(self, node, deep=False):
         seen = set()
@@ -40,13 +40,13 @@ class _YamlTrap(Exception):
 
 
 def read_shipped(path: pathlib.Path) -> Any:
-    """A file of this collection: the tests have held it against its schema."""
+    """A file of this collection; the tests validate it by its schema."""
     with path.open(encoding="utf-8") as stream:
         return yaml.load(stream, Loader=_SafeLoader)
 
 
 def read_variable(given: Any, name: str, empty: Any) -> Any:
-    """A variable that holds data, or the path of a YAML or JSON file with that data. ValueError says what is wrong."""
+    """The data of a variable, which may be the path of a YAML or JSON file with it. ValueError says what is wrong."""
     if not given:
         return empty
     if not isinstance(given, str):
@@ -83,14 +83,14 @@ def validate(document: Any, schema: str, file: str) -> None:
     validator = jsonschema.Draft202012Validator(json.loads((SCHEMAS / schema).read_text(encoding="utf-8")))
     errors = [_innermost(error) for error in validator.iter_errors(document)]
     if errors:
-        # A misspelt key is also a missing key: the first says more.
+        # A misspelt key is also a missing key: the former is more helpful.
         first = min(errors, key=lambda error: (error.validator != "additionalProperties",
                                                [str(step) for step in error.absolute_path]))
         raise _as_catalogue_error(first, document, file)
 
 
 def _innermost(error: Any) -> Any:
-    """Of the alternatives of oneOf, the complaint of the one that was meant: something below it is wrong."""
+    """The error of the oneOf alternative that was meant: the one with an error below it."""
     below = [choice for choice in error.context or () if choice.path or choice.validator == "additionalProperties"]
     return _innermost(below[0]) if below else error
 

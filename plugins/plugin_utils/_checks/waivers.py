@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Deviations that somebody accepted: with a reason, and until a day."""
+"""Waivers: accepted deviations with a reason and an expiry date."""
 from __future__ import annotations
 
 import datetime
@@ -33,14 +33,14 @@ class Waiver(NamedTuple):
 
 
 def parse_waivers(given: Iterable[Mapping[str, Any]], known: Collection[str] | None = None) -> list[Waiver]:
-    """What gpuhost_waivers holds; CatalogueError names the entry and the key that cannot be meant."""
+    """The waivers in gpuhost_waivers; CatalogueError names the invalid entry and key."""
     if isinstance(given, (str, Mapping)):
         raise CatalogueError(_ORIGIN, None, None, "must be a list of {check, subject, host, reason, expires}")
     return [_parse(entry, f"number {number}", known) for number, entry in enumerate(given, 1)]
 
 
 def expired(waivers: Iterable[Waiver], host: str | None, today: datetime.date) -> list[dict[str, Any]]:
-    """The waivers of this host that no longer count, as the report lists them."""
+    """The expired waivers of this host, as the report lists them."""
     return [{"check": waiver.check, "subject": waiver.subject, **waiver.as_finding_says()}
             for waiver in waivers if waiver.concerns(host) and waiver.expires < today]
 
@@ -70,7 +70,7 @@ def _parse(entry: Any, number: str, known: Collection[str] | None) -> Waiver:
 
 
 def _date(given: Any, check: str) -> datetime.date:
-    """YAML makes a date of an unquoted 2026-12-31."""
+    """The date, given as text or as a date: YAML parses an unquoted 2026-12-31 as one."""
     if isinstance(given, datetime.datetime):
         return given.date()
     if isinstance(given, datetime.date):
