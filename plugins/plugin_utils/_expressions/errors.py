@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What can go wrong with an expression or a catalogue, each with a message a person can act on."""
+"""Errors of expressions and catalogues, with messages that users can act on."""
 from __future__ import annotations
 
 import difflib
@@ -31,7 +31,7 @@ class MissingPackage(Exception):
 
 
 class CatalogueError(ValueError):
-    """A check, a profile, a waiver or an override says something that cannot be meant."""
+    """A check, a profile, a waiver or an override is invalid."""
 
     def __init__(self, file: str, check: str | None, key: str | None, message: str) -> None:
         self.file, self.check, self.key, self.message = file, check, key, message
@@ -40,11 +40,11 @@ class CatalogueError(ValueError):
 
 
 class ExpressionError(Exception):
-    """An expression cannot be understood, or has no answer for these facts."""
+    """An expression is invalid, or has no answer for these facts."""
 
     def __init__(self, message: str, node: Any = None) -> None:
         super().__init__(message)
-        self.node = node            # the part of the expression where it stopped
+        self.node = node            # the part of the expression where evaluation stopped
         self.text: str | None = None
         self.where: str | None = None
 
@@ -58,15 +58,15 @@ class ExpressionError(Exception):
 
 
 class BadExpression(ExpressionError):
-    """It is not strict jmespath: syntax, an unknown function, a wrong number of arguments."""
+    """The text is not strict jmespath: bad syntax, an unknown function, a wrong number of arguments."""
 
 
 class MissingName(ExpressionError):
-    """A name or an index that is not in what it was asked of."""
+    """A name or an index that the value does not have."""
 
 
 class BadValue(ExpressionError):
-    """Values that cannot be compared, or that a function does not take."""
+    """Values that cannot be compared, or that a function does not accept."""
 
 
 class Unreadable(ExpressionError):
@@ -75,19 +75,19 @@ class Unreadable(ExpressionError):
     def __init__(self, status: str, node: Any = None, why: str | None = None) -> None:
         super().__init__("", node)
         self.status = status
-        self.why = why              # a whole sentence, where what was derived knows one
+        self.why = why              # a whole sentence, if the derived value has one
         self.name = ""              # the path of the fact
         self.owner: str | None = None
 
     def place(self, element: Any) -> None:
-        """Remember which element of a list the reading belongs to; the innermost one is told first."""
+        """Remember which element of a list the reading belongs to; the innermost one comes first."""
         if self.owner is None and isinstance(element, dict):
             self.owner = next((element[key] for key in ("bdf", "policy", "node", "name", "id")
                                if isinstance(element.get(key), str)), None)
 
     @property
     def fact(self) -> str:
-        """`guests.unpinned_running`, `pcie of 0000:41:00.0`."""
+        """The name of the fact: `guests.unpinned_running`, `pcie of 0000:41:00.0`."""
         name = self.name.removeprefix("host.").removeprefix("it.") or "a fact"
         return f"{name} of {self.owner}" if self.owner else name
 
@@ -99,7 +99,7 @@ class Unreadable(ExpressionError):
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """`: did you mean 'driver'?`, or nothing where no known name is near."""
+    """`: did you mean 'driver'?`, or an empty string if no known name is similar."""
     found = difflib.get_close_matches(name, list(known), 1)
     return f": did you mean {found[0]!r}?" if found else ""
 

@@ -2,23 +2,23 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""jmespath without its silence: a misspelt name, an unreadable fact or a senseless comparison stops the expression.
+"""Strict jmespath: a misspelt name, an unreadable fact or an invalid comparison is an error.
 
-Plain jmespath answers null in all these cases, and null is as good as false. The differences:
+Plain jmespath returns null in all these cases, which counts as false. The differences:
 
-- a name that an object does not have, a name asked of something else, an index beyond the end: MissingName;
+- a name that an object lacks, a name in something other than an object, an index beyond the end: MissingName;
 - a reading, `{status, value}`, that is reached by name, index, projection, filter or as an argument is replaced by its
-  value; one that is not ok: Unreadable. `&&` and `||` still do not look at their right side where the left one decides;
-- `==` and `!=` of two JSON types, `<` and its like with anything but numbers: BadValue. Everything may be compared with
+  value; one that is not ok: Unreadable. `&&` and `||` still skip their right side if the left one decides;
+- `==` and `!=` of two JSON types, `<` and the like with anything but numbers: BadValue. Anything may be compared with
   null by `==` and `!=`;
 - a projection, flatten, filter or slice of something that is not a list (or, for `*`, an object): BadValue;
-- as in plain jmespath a projection leaves out null.
+- as in plain jmespath, a projection leaves out null.
 
-Functions: those of jmespath (to_number() takes a plain decimal number or nothing) and, of our own,
+Functions: those of jmespath (to_number() only accepts a plain decimal number) and two additions,
 `status(&expression)`: ok, or the status of the reading that stops it;
-`value_or(&expression, otherwise)`: its value, or `otherwise` where a reading stops it.
+`value_or(&expression, otherwise)`: its value, or `otherwise` if a reading stops it.
 
-A reading `not_recorded` stops these two as well: what a recording does not have decides nothing.
+A reading `not_recorded` stops these two as well: a fact missing from a recording decides nothing.
 """
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ except ImportError:
 
 
 class Expression:
-    """A compiled expression. `where` says in messages to which check and key it belongs."""
+    """A compiled expression; `where` names its check and key in messages."""
 
     __slots__ = ("node", "roots", "text", "tree", "where")
 
@@ -54,7 +54,7 @@ class Expression:
 
 
 def compile_expression(text: str, where: str = "") -> Expression:
-    """`text` ready for evaluate(); BadExpression where it is not strict jmespath."""
+    """Compile `text` for evaluate(); BadExpression if it is not strict jmespath."""
     if Parser is None:
         raise MissingPackage("jmespath", "evaluate the expressions of the checks")
     try:
@@ -68,17 +68,17 @@ def compile_expression(text: str, where: str = "") -> Expression:
         raise _placed(BadExpression(f"not a jmespath expression: {reason}"), text, where) from None
 
 
-# Half of the expressions of the catalogue stand in several checks, and a worker copies what it evaluates.
+# Half of the catalogue's expressions occur in several checks, and a worker copies what it evaluates.
 @functools.lru_cache(maxsize=1024)
 def _parsed(text: str) -> tuple[dict, Node, frozenset[str]]:
-    """What jmespath makes of `text`, what we make of that, and the names that it asks of the scope."""
+    """jmespath's tree of `text`, the nodes compiled from it, and the names that it reads from the scope."""
     tree = Parser().parse(text).parsed
     _check_calls(tree)
     return tree, node_of(tree), names_module.roots(tree)
 
 
 def evaluate(expression: Expression, scope: dict) -> Any:
-    """The answer of `expression` over `scope`, plain JSON; else Unreadable, MissingName or BadValue."""
+    """The value of `expression` over `scope`, plain JSON; raises Unreadable, MissingName or BadValue."""
     try:
         return expression.node.answer(scope)
     except ExpressionError as error:
@@ -95,7 +95,7 @@ def names(expression: Expression) -> list[str]:
 
 
 def check_names(expression: Expression, scope: Type) -> Type:
-    """The type of the answer by the schema of the facts; MissingName for a name that the schema does not have."""
+    """The type of the answer by the facts' schema; MissingName for a name that the schema does not have."""
     try:
         return names_module.check(expression.tree, scope)
     except ExpressionError as error:
@@ -108,7 +108,8 @@ def _placed(error: ExpressionError, text: str, where: str) -> ExpressionError:
 
 
 def _check_calls(node: dict, in_call: bool = False) -> None:
-    """Functions exist and get as many arguments as they take; `&` stands only where one takes it; literals are JSON."""
+    """Check that functions exist and get the right number of arguments, that `&` is only used where a function takes
+    it, and that literals are JSON."""
     if node["type"] == "function_expression":
         _check_call(node["value"], node["children"])
     if node["type"] == "expref" and not in_call:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The functions of strict jmespath; _expressions/expression.py says how they differ from plain ones."""
+"""The functions of strict jmespath; _expressions/expression.py explains how they differ from the plain ones."""
 from __future__ import annotations
 
 import math
@@ -26,12 +26,12 @@ except ImportError:
         return lambda function: function
 
 _NUMBER = re.compile(r"-?\d+(\.\d+)?([eE][-+]?\d+)?", re.ASCII)
-# Functions whose first argument is evaluated where it stands; with the arguments they take.
+# Functions whose first argument is evaluated in place, with their argument types.
 DEFERRED = {"status": ({"types": ["expref"]},), "value_or": ({"types": ["expref"]}, {"types": []})}
 
 
 class StrictFunctions(Functions):
-    """jmespath's functions, where they are strict enough, and ours."""
+    """jmespath's functions, made strict if necessary, and this collection's."""
 
     def call(self, node: Node, arguments: list) -> Any:
         try:
@@ -58,5 +58,5 @@ class StrictFunctions(Functions):
 
 
 def signatures() -> dict[str, tuple]:
-    """What every function takes."""
+    """The argument types of every function."""
     return {**{name: entry["signature"] for name, entry in StrictFunctions.FUNCTION_TABLE.items()}, **DEFERRED}

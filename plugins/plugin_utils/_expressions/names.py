@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The names that an expression asks for, followed through the schema of the facts without any facts."""
+"""Static name check: the names in an expression, followed through the facts' schema without any facts."""
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -21,14 +21,14 @@ _ORDERINGS = {"lt": "<", "lte": "<=", "gt": ">", "gte": ">="}
 
 
 class Place(NamedTuple):
-    """Where an expression has got to: the path as a person would write it, and the type of what is there."""
+    """A position reached by an expression: the path as a user would write it, and the type of its value."""
 
     path: str
     type: Type
 
 
 def paths(tree: dict) -> Iterator[tuple[dict, str]]:
-    """Every node that reads something, with the path that it reads: `host.gpus[].pcie`."""
+    """Every node that reads something, with its path: `host.gpus[].pcie`."""
     walk = _Walk()
     walk.visit(tree, Place("", None))
     return iter(walk.read)
@@ -39,17 +39,18 @@ def path_of(tree: dict, node: dict | None) -> str:
 
 
 def result_path(tree: dict) -> str:
-    """The path of the answer itself, empty where the expression makes a new value."""
+    """The path of the answer itself, empty if the expression creates a new value."""
     return _Walk().visit(tree, Place("", None)).path
 
 
 def roots(tree: dict) -> frozenset[str]:
-    """The names asked of the scope itself: host, it, actual, recommended."""
+    """The names read from the scope itself: host, it, actual, recommended."""
     return frozenset(path for _node, path in paths(tree) if path.isidentifier())
 
 
 def check(tree: dict, scope: Type) -> Type:
-    """The type of the answer. A name that `scope` cannot have is MissingName, a comparison that cannot be BadValue."""
+    """The type of the answer; MissingName for a name that `scope` cannot have, BadValue for an impossible comparison.
+    """
     return _Walk().visit(tree, Place("", scope)).type
 
 

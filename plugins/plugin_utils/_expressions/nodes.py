@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The parts of an expression, each of which knows how to answer; expression.py says how they differ from jmespath's.
+"""The evaluator: an expression compiled to node objects; expression.py explains the differences from jmespath.
 
-jmespath parses an expression to a tree of mappings and walks that tree again for every answer. A report needs more than
-a thousand answers for every host of a fleet: objects that are made once give them sooner.
+jmespath parses an expression to a tree of mappings and walks that tree again for every evaluation. A report needs more
+than a thousand evaluations per host of a fleet, which are faster with precompiled objects.
 """
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ except ImportError:
 
 _ORDERINGS = {"lt": operator.lt, "lte": operator.le, "gt": operator.gt, "gte": operator.ge}
 _FUNCTIONS = StrictFunctions()
-# Functions that look at the parts of what they are given.
+# Functions that read the parts of their arguments.
 _LOOK_INSIDE = ("contains", "to_string")
 
 
 class Node:
-    """A part of an expression. `tree` is what jmespath made of it, by which an error tells where it happened.
+    """A part of an expression. `tree` is jmespath's parse tree, used by errors to name the place.
 
-    Nothing else looks at the tree: a worker of Ansible is a fork, and what it looks at in Python it has to copy.
+    Nothing else reads the tree: an Ansible worker is a fork, and Python objects that it reads are copied.
     """
 
     __slots__ = ("children", "tree", "value")
@@ -41,11 +41,11 @@ class Node:
         self.tree = tree
         self.children = tuple(map(node_of, tree["children"]))
         value = tree.get("value")
-        # The same few hundred names, thousands of times.
+        # The same few hundred names occur thousands of times.
         self.value = sys.intern(value) if isinstance(value, str) else value
 
     def answer(self, value: Any) -> Any:
-        """What the part says of `value`, plain JSON; else Unreadable, MissingName or BadValue."""
+        """The part evaluated over `value`, plain JSON; raises Unreadable, MissingName or BadValue."""
         raise NotImplementedError
 
 
@@ -68,7 +68,7 @@ class _Literal(Node):
 
 
 class _Chain(Node):
-    """Each part is asked of the answer of the one before: `a.b`, `a[0]`, `a | b`."""
+    """Each part is evaluated over the result of the one before: `a.b`, `a[0]`, `a | b`."""
 
     __slots__ = ()
 
@@ -127,7 +127,7 @@ class _Flatten(Node):
 
 
 class _Projection(Node):
-    """`a[*].b`, and with a condition as its third child `a[?c].b`."""
+    """`a[*].b`, or `a[?c].b` with the condition as third child."""
 
     __slots__ = ()
 
@@ -225,7 +225,7 @@ class _Function(Node):
 
 
 class _Deferred(Node):
-    """`status(&expression)`, and with a second argument `value_or(&expression, otherwise)`."""
+    """`status(&expression)`, or with a second argument `value_or(&expression, otherwise)`."""
 
     __slots__ = ()
 
@@ -234,7 +234,7 @@ class _Deferred(Node):
         try:
             found = expression.children[0].answer(value)
         except Unreadable as error:
-            if error.status == NOT_RECORDED:        # it may be anything: nothing is decided by it
+            if error.status == NOT_RECORDED:        # it may be anything, so it decides nothing
                 raise
             return otherwise[0].answer(value) if otherwise else error.status
         return found if otherwise else "ok"
@@ -250,7 +250,7 @@ class _Reference(Node):
 
     @staticmethod
     def visit(node: Node, value: Any) -> Any:
-        """What those functions call to have the expression answered."""
+        """The callback by which those functions evaluate the expression."""
         return node.answer(value)
 
 

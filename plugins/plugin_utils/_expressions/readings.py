@@ -2,9 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Values as strict jmespath sees them: a reading, `{status, value}`, is its value or an error.
+"""Readings in strict jmespath: a reading, `{status, value}`, yields its value or an error.
 
-A derived one may have a third key, `why`: the sentence that says why it is not to be had.
+A derived one may have a third key, `why`: a sentence that says why it is not available.
 """
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def open_reading(found: Any, node: Node | None) -> Any:
-    """The value of a reading; anything else as it is."""
+    """The value of a reading; anything else unchanged."""
     if isinstance(found, dict) and "status" in found and "value" in found and (
             len(found) == 2 or (len(found) == 3 and "why" in found)):
         if found["status"] != "ok":
@@ -27,7 +27,7 @@ def open_reading(found: Any, node: Node | None) -> Any:
 
 
 def open_all(found: Any, node: Node | None) -> Any:
-    """`found` with every reading in it opened, for what looks at a value as a whole."""
+    """`found` with every reading in it replaced by its value, for functions that use a value as a whole."""
     if not isinstance(found, (dict, list)):
         return found
     found = open_reading(found, node)
@@ -39,7 +39,7 @@ def open_all(found: Any, node: Node | None) -> Any:
 
 
 def open_argument(argument: Any, node: Node | None) -> Any:
-    """An argument of a function: a reading, or a list in which there are some."""
+    """A function's argument with readings replaced: it may be one, or a list that contains some."""
     if isinstance(argument, list):
         return [open_reading(item, node) for item in argument]
     return open_reading(argument, node)
@@ -55,7 +55,7 @@ def same(left: Any, right: Any) -> bool:
 
 
 def equal(left: Any, right: Any, node: Node | None) -> bool:
-    """`==` of expressions: null may be compared with everything, other types only with their own."""
+    """`==` of expressions: null may be compared with anything, other types only with their own."""
     if type(left) is type(right):
         return same(left, right)
     if left is None or right is None:
@@ -66,5 +66,5 @@ def equal(left: Any, right: Any, node: Node | None) -> bool:
 
 
 def is_true(value: Any) -> bool:
-    """As jmespath has it: nothing and what is empty is false, 0 is true."""
+    """Truth as in jmespath: null, false and empty values are false, 0 is true."""
     return not (value is None or value is False or value in ("", [], {}))

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What the JSON schemas say about the facts, as types that an expression's names can be followed through."""
+"""Schema types: the facts' JSON schemas as types, through which the names of an expression are followed."""
 from __future__ import annotations
 
 import functools
@@ -19,7 +19,7 @@ _KIND_OF_TYPE = {"integer": "number"}
 
 
 class Shape(NamedTuple):
-    """A place in a JSON schema. Types are tuples of shapes, one for each alternative; None is an unknown type."""
+    """A node of a JSON schema. Types are tuples of shapes, one per alternative; None is an unknown type."""
 
     file: str                   # below SCHEMAS; $ref is relative to it
     node: Any
@@ -68,14 +68,14 @@ class Shape(NamedTuple):
         return union([*known, more] if allowed else known)
 
     def opened(self) -> Type:
-        """The type of the value, where the shape is a reading."""
+        """The type of the value if the shape is a reading."""
         if set(self.names()) - {"why"} == {"status", "value"}:
             return self.field("value")[1]
         return (self,)
 
 
 class ArrayOf(NamedTuple):
-    """The array that a projection or a function makes."""
+    """An array created by a projection or a function."""
 
     items: Type
 
@@ -122,7 +122,7 @@ STRINGS: Type = (ArrayOf(STRING),)
 
 
 def union(types: Iterable[Type]) -> Type:
-    """What may have any of these types."""
+    """The type of a value that may have any of these types."""
     found: list[Shape | ArrayOf | Record] = []
     for known in types:
         if known is None:
@@ -136,7 +136,7 @@ def literal(value: Any) -> Type:
 
 
 def kinds(known: Type) -> set[str] | None:
-    """The JSON types that a value may have; None where that is not known."""
+    """The JSON types that a value may have; None if not known."""
     found: set[str] = set()
     for shape in known or ():
         one = shape.kinds()
@@ -151,7 +151,7 @@ def opened(known: Type) -> Type:
 
 
 def expand(shapes: Iterable[Shape]) -> Type:
-    """A shape for each alternative of anyOf and oneOf; None where one of them allows anything."""
+    """One shape per alternative of anyOf and oneOf; None if one of them allows anything."""
     found: list[Shape] = []
     for shape in shapes:
         if shape.node is True or shape.node is None:
@@ -170,7 +170,7 @@ def expand(shapes: Iterable[Shape]) -> Type:
 
 
 def _facets(shape: Shape) -> Iterator[Shape]:
-    """Everything that holds for a shape at once: what it says itself, then allOf (the last first), then its $ref."""
+    """All schema nodes that apply to a shape: its own, then allOf (the last first), then its $ref."""
     if not isinstance(shape.node, dict):
         return
     yield shape

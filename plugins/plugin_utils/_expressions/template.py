@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Texts with `{expression}` in them; `{{` and `}}` are literal braces."""
+"""Templates: texts with `{expression}` in them; `{{` and `}}` are literal braces."""
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ _QUOTES = "'\"`"
 
 
 class Template:
-    """A compiled text. `roots` are the names it asks of the scope: none means that it is the same for every subject."""
+    """A compiled text. `roots` are the names it reads from the scope: without any it is the same for every subject."""
 
     __slots__ = ("parts", "roots", "text")
 
@@ -33,11 +33,11 @@ class Template:
         return "".join(self.exact(scope))
 
     def exact(self, scope: dict) -> list[str]:
-        """The text of each of `parts`, as render has it."""
+        """The text of each of `parts`, as in render()."""
         return [part if isinstance(part, str) else _exact(part, evaluate(part, scope)) for part in self.parts]
 
     def lacking(self, scope: dict) -> Unreadable | None:
-        """What a recording does not have of that which the text says; None where it has all."""
+        """The first fact in the text that a recording lacks; None if it has all."""
         for expression in self.expressions:
             try:
                 evaluate(expression, scope)
@@ -49,12 +49,12 @@ class Template:
         return None
 
     def show(self, scope: dict) -> str:
-        """The text for a person: values as people write them, and the reason in place of one that is not to be had."""
+        """The text for people: formatted values, and the reason in place of a value that is not available."""
         return "".join(part if isinstance(part, str) else _shown(part, scope) for part in self.parts)
 
 
 def compile_template(text: str, where: str = "") -> Template:
-    """`text` ready to be rendered; BadExpression names a brace that is left alone and an expression that is none."""
+    """Compile `text` for rendering; BadExpression names an unmatched brace or an invalid expression."""
     parts: list[str | Expression] = []
     for literal, expression in _split(text, where):
         if literal:
@@ -81,7 +81,7 @@ def _shown(expression: Expression, scope: dict) -> str:
     try:
         return show(evaluate(expression, scope))
     except BadValue:
-        return "(not known)"        # a fact is null where a number is needed: nothing that a reader could act upon
+        return "(not known)"        # a fact is null where a number is needed: nothing that a reader could act on
     except ExpressionError as error:
         return f"({error.message})"
 
@@ -105,7 +105,7 @@ def _split(text: str, where: str) -> Iterator[tuple[str, str | None]]:
 
 
 def _end(text: str, start: int, where: str) -> int:
-    """Where the brace that opens at `start` is closed; braces in quotes do not count."""
+    """The position of the brace that closes the one at `start`; braces in quotes do not count."""
     depth, quote, position = 0, "", start
     while position < len(text):
         sign = text[position]
