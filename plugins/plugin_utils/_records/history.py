@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""history.json of a host: its last audits in short, and what has drifted since the run before."""
+"""history.json of a host: a summary of its last audits, and drift since the previous run."""
 from __future__ import annotations
 
 import pathlib
@@ -18,7 +18,7 @@ _LONGEST = 160
 
 
 def read(path: pathlib.Path) -> dict[str, Any]:
-    """The history at `path`; a new one where there is none, or one that cannot be understood."""
+    """The history at `path`; a new one if there is none or it cannot be read."""
     try:
         history = host_folder.read_json(path)
     except host_folder.RecordError:
@@ -29,10 +29,10 @@ def read(path: pathlib.Path) -> dict[str, Any]:
 
 
 def add(history: dict[str, Any], document: dict[str, Any], run_id: str, stage: str) -> dict[str, Any]:
-    """The history with this audit in it.
+    """The history with this audit added.
 
-    A run may audit a host twice, before and after it changes something. Drift is what differs at its first audit from
-    the last one of the run before: what something else did, never what the run itself did.
+    A run may audit a host twice, before and after it changes something. Drift is the difference between its first audit
+    and the last one of the previous run: changes by something else, never by the run itself.
     """
     seen = snapshot(document["findings"])
     started = history["run_id"] != run_id
@@ -50,14 +50,14 @@ def add(history: dict[str, Any], document: dict[str, Any], run_id: str, stage: s
 
 
 def verified(history: dict[str, Any], run_id: str | None, at: str, message: str) -> dict[str, Any]:
-    """The history with a verify in it: it judges nothing, so that what was seen and what drifted stay."""
+    """The history with a verify added; a verify evaluates no checks, so snapshot and drift stay."""
     entry = {"run_id": run_id or "", "stage": VERIFY, "at": at, "profile": "", "failing": {}, "things": {},
              "places": {}, "unknown": 0, "said": message}
     return {**history, "audits": [*history["audits"], entry][-KEPT_AUDITS:]}
 
 
 def snapshot(findings: list[dict[str, Any]]) -> dict[str, dict[str, list]]:
-    """`{check: {subject: [verdict, value, settable]}}`; the subject of the host itself is an empty text."""
+    """`{check: {subject: [verdict, value, settable]}}`; the subject of the host itself is an empty string."""
     seen: dict[str, dict[str, list]] = {}
     for finding in findings:
         shown = one_line(show(finding["actual"]))[:_LONGEST]
@@ -67,8 +67,8 @@ def snapshot(findings: list[dict[str, Any]]) -> dict[str, dict[str, list]]:
 
 
 def drift(before: dict[str, dict[str, list]], now: dict[str, dict[str, list]]) -> list[dict[str, Any]]:
-    """What differs, among checks that both audits judged. A check that came or went is the user's choice of checks,
-    a subject that came or went is the host's."""
+    """Differences in checks that are in both audits: an added or missing check is the user's selection, but an added or
+    missing subject is a change of the host."""
     found = []
     for check in now:
         was = before.get(check, {})
@@ -84,5 +84,5 @@ def _differs(old: list | None, new: list | None) -> bool:
         return old is not new
     if old[0] != new[0]:
         return True
-    # A measured value that is fine both times goes up and down by itself; what can be set does not.
+    # A measured value that passes both times may fluctuate; a settable one does not change by itself.
     return old[1] != new[1] and (new[0] != "pass" or new[2])

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The folder of records and reports on the controller: who may be named in it, and how a file gets there whole."""
+"""The report folder on the controller: its layout, allowed names, and atomic writing of files."""
 from __future__ import annotations
 
 import contextlib
@@ -19,24 +19,24 @@ from typing import Any, BinaryIO
 
 from . import modes
 
-# What an audit leaves in a host's folder beside audit.json and its reports.
+# Files of an audit in a host's folder, in addition to audit.json and its reports.
 LINES, HISTORY, ROW, OUTCOME = "findings.jsonl", "history.json", "fleet.json", "outcome.json"
 SCHEMA_VALUES = "gpuhost.values/1"
 SCHEMA_AUDIT = "gpuhost.audit/2"
 SCHEMA_OUTCOME = "gpuhost.outcome/1"
 RUN_ID = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{4}")
-# What lies beside the folders of the hosts, so that no host can have such a name.
+# Files next to the hosts' folders: no host can have such a name.
 FLEET_FILES = ("index.html", "fleet.md", "findings.jsonl", "findings.csv", "facts.csv", "last-run.json",
                "last-watch.json", "prometheus", ".fleet.lock", ".last-run.json.lock", ".last-runs", ".clusters",
                ".rollouts")
 
 
 class RecordError(Exception):
-    """A record cannot be written or read; the message says which, why and what to do."""
+    """A record cannot be written or read; the message says which one, why and what to do."""
 
 
 def new_run_id(now: datetime.datetime | None = None) -> str:
-    """`20261129T183000Z-4f2a`: the time in UTC, and four random digits for two runs in one second."""
+    """`20261129T183000Z-4f2a`: the time in UTC, and four random digits to tell runs of one second apart."""
     now = now or datetime.datetime.now(datetime.timezone.utc)
     return f"{now.strftime('%Y%m%dT%H%M%SZ')}-{secrets.token_hex(2)}"
 
@@ -48,7 +48,7 @@ def check_run_id(text: str) -> str:
 
 
 class RunsFolder:
-    """A folder directly below the report folder, with a folder in it for each run."""
+    """A folder directly below the report folder, with one folder per run."""
 
     def __init__(self, report_dir: str, name: str) -> None:
         self.path = pathlib.Path(os.path.abspath(os.path.expanduser(report_dir))) / name
@@ -57,7 +57,7 @@ class RunsFolder:
         return self.path / check_run_id(run_id)
 
     def runs(self) -> list[str]:
-        """Ids of the runs recorded here, the oldest first."""
+        """The ids of the recorded runs, oldest first."""
         try:
             names = os.listdir(self.path)
         except FileNotFoundError:
@@ -76,19 +76,19 @@ class HostFolder(RunsFolder):
 
 
 def write_text(path: pathlib.Path, text: str) -> None:
-    """Put `text` at `path` as a whole or not at all."""
+    """Write `text` to `path` atomically."""
     write_bytes(path, text.encode("utf-8"))
 
 
 def write_bytes(path: pathlib.Path, data: bytes) -> None:
-    """Put `data` at `path` as a whole or not at all."""
+    """Write `data` to `path` atomically."""
     with replacing(path) as stream:
         stream.write(data)
 
 
 @contextlib.contextmanager
 def replacing(path: pathlib.Path) -> Iterator[BinaryIO]:
-    """A file that takes the place of the one at `path` once all is written."""
+    """A temporary file that replaces `path` once it is complete."""
     try:
         modes.make_folder(path.parent)
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
@@ -105,7 +105,7 @@ def replacing(path: pathlib.Path) -> Iterator[BinaryIO]:
 
 
 def publish(name: str, path: pathlib.Path) -> None:
-    """Put a finished temporary file at `path`, with the mode that such a file has."""
+    """Move a finished temporary file to `path` and set the mode for files of that name."""
     os.chmod(name, modes.of_file(path))
     os.replace(name, path)
 
@@ -115,14 +115,14 @@ def write_json(path: pathlib.Path, document: Any) -> None:
 
 
 def write_audit(path: pathlib.Path, document: dict[str, Any]) -> None:
-    """An audit document with a line for each section of the facts and for each finding: lines can be compared and
-    searched, and unlike an indented document a fleet of them is written in no time."""
+    """Write an audit document with one line per section of the facts and per finding: lines can be diffed and searched,
+    and this is much faster than indenting."""
     with replacing(path) as stream, io.TextIOWrapper(stream, encoding="utf-8", newline="\n") as text:
         text.writelines(_lines(document))
 
 
 def _lines(document: dict[str, Any]) -> Iterator[str]:
-    # A host with 256 CPUs and 40 containers has tens of thousands of values: blanks between them are a tenth of it all.
+    # A host with 256 CPUs and 40 containers has tens of thousands of values: spaces between them would be a tenth.
     encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
     start = "{\n"
     for key, part in document.items():
@@ -138,7 +138,7 @@ def _lines(document: dict[str, Any]) -> Iterator[str]:
 
 
 def _apart(left: str, entries: Iterable[str], right: str) -> Iterator[str]:
-    """Each entry on a line of its own."""
+    """Each entry on its own line."""
     yield left
     comma = ""
     for entry in entries:
@@ -148,7 +148,7 @@ def _apart(left: str, entries: Iterable[str], right: str) -> Iterator[str]:
 
 
 def write_compact(path: pathlib.Path, document: Any) -> None:
-    """What only programs of this collection read; ASCII, so that any text of a host can be written."""
+    """Write a file that only this collection reads; in ASCII, so that any text from a host can be written."""
     write_text(path, json.dumps(document, separators=(",", ":")) + "\n")
 
 
@@ -162,13 +162,13 @@ def read_json(path: pathlib.Path) -> Any:
 
 
 def identity(path: pathlib.Path) -> list[int]:
-    """Which state of a file something was made from: another size or time makes it again."""
+    """The state of a file that something was made from: if size or time differ, it is made again."""
     status = os.stat(path)
     return [status.st_size, status.st_mtime_ns]
 
 
 def read_document(path: pathlib.Path, schema: str) -> dict[str, Any] | None:
-    """A record of this schema; None where there is no file. A RecordError says what it is instead."""
+    """A record of this schema; None if there is no file. RecordError if the file is something else."""
     if not path.exists():
         return None
     document = read_json(path)
@@ -179,7 +179,7 @@ def read_document(path: pathlib.Path, schema: str) -> dict[str, Any] | None:
 
 
 def shown_path(path: pathlib.Path) -> str:
-    """A path below the current folder is shown from there."""
+    """The path for display, relative if it is below the current folder."""
     try:
         return str(path.relative_to(os.getcwd()))
     except ValueError:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""findings.jsonl: one line a finding, for programs that read many hosts."""
+"""findings.jsonl: one line per finding, for programs that read many hosts."""
 from __future__ import annotations
 
 import json
@@ -12,8 +12,8 @@ _KEPT = ("check", "subject", "topic", "title", "verdict", "priority", "actual", 
 
 
 def findings_lines(document: dict[str, Any], run_id: str | None) -> str:
-    """The findings of one host, each a line of its own. Text is escaped to ASCII: no line separator of any standard
-    can end a line early."""
+    """The findings of one host, one per line. Text is escaped to ASCII, so that no Unicode line separator can end a
+    line early."""
     head = {"host": document["host"], "run_id": run_id, "collected_at": document["collected_at"],
             "profile": document["profile"]}
     encode = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
@@ -21,7 +21,7 @@ def findings_lines(document: dict[str, Any], run_id: str | None) -> str:
 
 
 def _short(finding: dict[str, Any]) -> dict[str, Any]:
-    # What is wrong and what it costs is said of a finding that fails; checks of users may not say it.
+    # Only failing findings say what is wrong and what it costs; users' checks may lack these texts.
     return {name: finding[name] for name in _KEPT} | {
         "name": finding.get("name"), "problem": finding.get("problem"), "effect": finding.get("effect"),
         "waived": bool(finding["waived"]), "fix": finding["fix"]["class"], "planned": finding["fix"]["planned"],

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""measured.json: what was measured on a host itself, by the check and the subject that it is evidence for."""
+"""measured.json: measurements on the host, by the check and subject that they are evidence for."""
 from __future__ import annotations
 
 import pathlib
@@ -16,13 +16,13 @@ SCHEMA_MEASURED = "gpuhost.measured/1"
 KINDS = ("bandwidth", "experiment")
 _ENTRY = ("check", "subject", "verdict", "said")
 _FIELDS = ("check", "subject", "kind", "verdict", "said", "run_id", "measured_at", "boot_id")
-# The host as a whole is no subject; a boot id cannot be read everywhere.
+# The host as a whole has no subject; the boot id cannot be read everywhere.
 _MAY_BE_NULL = ("subject", "boot_id")
 
 
 def read_measured(folder: pathlib.Path) -> list[dict[str, Any]]:
-    """The entries of a host's folder, each `{check, subject, kind, verdict, said, run_id, measured_at, boot_id}`;
-    none where nothing was measured. A RecordError says what is wrong with a file that is not one of these."""
+    """The entries of a host's folder, each `{check, subject, kind, verdict, said, run_id, measured_at, boot_id}`; none
+    if nothing was measured. RecordError says what is wrong with an invalid file."""
     path = folder / MEASURED
     if not path.exists():
         return []
@@ -54,8 +54,8 @@ def _entry(path: pathlib.Path, number: int, entry: Any) -> dict[str, Any]:
 
 def add_measured(folder: pathlib.Path, kind: str, run_id: str, measured_at: str, boot_id: str | None,
                  entries: Iterable[Mapping[str, Any]]) -> None:
-    """Put the entries `{check, subject, verdict, said}` of one run down, each in place of an earlier one of the same
-    kind about the same check and subject; whatever else was measured stays."""
+    """Save the entries `{check, subject, verdict, said}` of one run. Each replaces an earlier one of the same kind,
+    check and subject; other entries stay."""
     if kind not in KINDS:
         raise ValueError(f"kind {kind!r} of a measurement, wanted {' or '.join(KINDS)}")
     run = {"kind": kind, "run_id": run_id, "measured_at": measured_at, "boot_id": boot_id}

@@ -2,9 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Who may read what is written for a host: its records are its owner's, the files of findings alone are for others.
+"""File modes of records and reports: by default only files with findings alone are readable by other users.
 
-Chosen once a task: an Ansible worker is a process that does one.
+Chosen once per task: an Ansible worker is a process that runs a single one.
 """
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pathlib
 import re
 from typing import Any
 
-# Findings and nothing else, without secrets: pipelines, Prometheus and browsers of other users read them.
+# Findings only, without secrets: read by pipelines, Prometheus and browsers of other users.
 OPEN = frozenset(("gpuhost.prom", "junit.xml", "index.html", "findings.jsonl"))
 DEFAULT = 0o600
 
@@ -21,13 +21,13 @@ _chosen = DEFAULT
 
 
 def choose(given: Any) -> None:
-    """Take what the user set gpuhost_report_mode to. ValueError: that is no mode."""
+    """Use the user's gpuhost_report_mode. ValueError: it is not a mode."""
     global _chosen
     _chosen = DEFAULT if given is None else parse(given)
 
 
 def parse(given: Any) -> int:
-    """`"0640"` as its bits. ValueError for anything else, also for a number: YAML reads 0640 as 416."""
+    """The mode bits of `"0640"`. ValueError for anything else, including a number: YAML reads 0640 as 416."""
     if not isinstance(given, str) or not re.fullmatch(r"0?[0-7]{3}", given) or int(given, 8) & 0o600 != 0o600:
         raise ValueError(f"gpuhost_report_mode: wanted four octal digits in quotes that let the owner read and write, "
                          f"as in \"0640\", found {given!r}")
@@ -39,12 +39,12 @@ def of_file(path: pathlib.Path) -> int:
 
 
 def of_folder() -> int:
-    """Whoever may read files may also look into their folder."""
+    """The folder mode: users who may read the files may also list the folder."""
     return _chosen | (_chosen & 0o444) >> 2
 
 
 def make_folder(path: pathlib.Path) -> None:
-    """The folder and those above it; one that is there keeps its mode. Raises OSError."""
+    """Create the folder and its parents; an existing one keeps its mode. Raises OSError."""
     missing = []
     while not path.exists():
         missing.append(path)
