@@ -2,9 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The frame around every task of this collection that asks a host: bounds, and texts that are safe to show.
+"""Base class of all action plugins that contact a host: time and memory limits, and text that is safe to show.
 
-What a host says may be forged: it comes out of here with its control characters as escapes, in results and in errors.
+A host's output is untrusted: its control characters are escaped in results and errors.
 """
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _MESSAGES = ("msg", "stderr", "stdout", "module_stderr", "module_stdout", "excep
 
 
 class GuardedAction(ActionBase):
-    """Subclasses have `act()` in the place of `run()`, and print by `self.console`; `READS` where they change nothing
-    and have a time limit."""
+    """Subclasses define `act()` instead of `run()` and print through `self.console`; `READS` is set if they change
+    nothing and have a time limit."""
 
     READS = True
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         self.console = Console()
-        self.seconds = _seconds(self._variable("gpuhost_timeout", task_vars))      # for one reading of a host
+        self.seconds = _seconds(self._variable("gpuhost_timeout", task_vars))      # to read one host
         failure: AnsibleError = AnsibleActionFail("the task ended without a result")
         try:
             modes.choose(survey.or_default(self._variable("gpuhost_report_mode", task_vars), None))
@@ -53,18 +53,18 @@ class GuardedAction(ActionBase):
         except MemoryError:
             failure = AnsibleActionFail(f"evaluating the host's data needs more than {bounds.MEMORY_BYTES >> 20} MiB "
                                         "of memory: its data was not used")
-        # Outside of the handlers: Ansible shows the errors behind an error, and they have the host's own text.
+        # Outside the handlers: Ansible shows the causes of an exception, and they contain the host's raw text.
         raise failure
 
     def act(self, tmp: str | None, task_vars: dict[str, Any]) -> dict[str, Any]:
         raise NotImplementedError
 
     def begin(self, tmp: str | None, task_vars: dict[str, Any]) -> dict[str, Any]:
-        """What ActionBase.run() does: the start of every result."""
+        """ActionBase.run(): the initial result."""
         return super().run(tmp, task_vars)
 
     def validate_argument_spec(self, argument_spec: dict[str, Any] | None = None, **more: Any) -> tuple[Any, Any]:
-        """As ActionBase has it, with arguments that come from a survey as they are meant."""
+        """Like ActionBase's, after conversion of arguments that come from a survey."""
         self._task.args = survey.arguments(untag(self._task.args), argument_spec or {})
         return super().validate_argument_spec(argument_spec=argument_spec, **more)
 
@@ -78,13 +78,13 @@ class GuardedAction(ActionBase):
 
 
 def failure_of(answer: Mapping[str, Any], otherwise: str) -> dict[str, Any]:
-    """What is shown of a module that failed: its messages, none of them longer than a screen."""
+    """The result of a module that failed: its messages, each at most a screen long."""
     kept = {name: str(answer[name])[:bounds.MESSAGE] for name in _MESSAGES if answer.get(name)}
     return {"rc": answer.get("rc"), **kept, "failed": True, "msg": kept.get("msg") or otherwise}
 
 
 def _safe(thing: Any) -> Any:
-    """A result with every text cleaned; objects that are Ansible's own stay what they are."""
+    """A result with every string cleaned; Ansible's own objects are kept."""
     if isinstance(thing, str):
         return thing if thing.isprintable() else clean(thing, keep_tabs=True)
     if isinstance(thing, Mapping):
@@ -97,7 +97,7 @@ def _shown(error: Exception) -> str:
 
 
 def _seconds(given: Any) -> float:
-    """ValueError-free: what is no number of seconds is one clear failure."""
+    """The number of seconds; an invalid value fails the task with a clear message instead of a ValueError."""
     if survey.is_empty(given):
         return bounds.SECONDS
     try:
