@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Where a host stands between what was set on it and what it was before, from its journal and the controller's records.
+"""Drift of a host from the values that were set, from its journal and the controller's records.
 
-The journal on the host is the truth of this boot. Without one the controller's record of the last run is asked: its
-other boot id says that all it set has ended.
+The journal on the host is authoritative for this boot. Without one the controller's record of the last run is used: if
+its boot id differs, everything it set has expired.
 """
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BACK = "all settings changed since boot are restored"
 FINE, DRIFT, EXPIRED, UNKNOWN = "fine", "drift", "expired", "unknown"
 STATES = (DRIFT, UNKNOWN, EXPIRED, FINE)
 
-# The order in which changes are taken back: the reverse of that in which a tune makes them.
+# The order in which changes are restored: the reverse of that in which a tune makes them.
 MODULES = {
     "pcie_maxreadreq": "gpuhost.tuning.pcie_maxreadreq",
     "module": "gpuhost.tuning.nvidia_module",
@@ -31,9 +31,9 @@ MODULES = {
 
 
 def find_drift(expected: dict[str, dict[str, Any]], changes: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Where each value that we left (`expected_values` of journal_info) stands.
+    """The state of each value that was set (`expected_values` of journal_info).
 
-    `changes` are what the setters would do, in check mode, to bring them about.
+    `changes` are what the setters would do, in check mode, to set them.
     """
     baselines = {f"{kind}:{name}": value["only_from"]
                  for kind, named in expected.items() for name, value in named.items()}
@@ -57,14 +57,14 @@ def _compare(change: dict[str, Any], baseline: Any) -> dict[str, Any]:
 
 def leave_persisted(lines: list[dict[str, Any]], message: str | None,
                     addresses: Iterable[str]) -> tuple[list[dict[str, Any]], str | None]:
-    """The lines and the sentence without what is said to have expired and is persisted: it is looked at on its own."""
+    """The lines and the sentence without expired values that are persisted: those are evaluated separately."""
     addresses = set(addresses)
     left = [line for line in lines if line["state"] != EXPIRED or line["address"] not in addresses]
     return left, None if lines and not left else message
 
 
 def come_back(values: dict[str, dict[str, Any]], section: dict[str, Any]) -> list[str]:
-    """The addresses to be restored that are persisted with another value: at the next boot that one is back."""
+    """The addresses to be restored that are persisted with another value, which the next boot sets again."""
     persisted = persisted_values(section)
     restored = {f"{kind}:{name}": item["set"] for kind, named in values.items() for name, item in named.items()}
     return [address for address, value in restored.items()
@@ -72,15 +72,15 @@ def come_back(values: dict[str, dict[str, Any]], section: dict[str, Any]) -> lis
 
 
 def driver_lines(mismatch: str | None) -> list[dict[str, Any]]:
-    """A line that fails where NVIDIA's driver and its libraries differ: whatever was set, no new work can use a GPU."""
+    """A failing line if NVIDIA's driver and its libraries differ: no new process can use a GPU, whatever was set."""
     return [] if mismatch is None else [
         {"address": "nvidia", "expected": "driver and libraries of the same version", "found": mismatch, "state": DRIFT,
          "reason": "packages were upgraded while the driver was loaded: reboot, or reload it"}]
 
 
 def without_journal(folder: HostFolder, run_id: str | None, boot_id: str | None) -> tuple[list[dict[str, Any]], str]:
-    """What the controller's record tells where the journal has nothing of this boot: lines, and a sentence."""
-    runs = [name for name in folder.runs() if (folder.run(name) / "plan.json").exists()]    # others only measured
+    """Lines and a sentence from the controller's record, if the journal has nothing of this boot."""
+    runs = [name for name in folder.runs() if (folder.run(name) / "plan.json").exists()]    # other runs only measured
     chosen = run_id or (runs[-1] if runs else None)
     if chosen is None:
         return [], f"nothing was changed since boot, and there is no record of a run in {folder.path}"
@@ -101,7 +101,7 @@ def without_journal(folder: HostFolder, run_id: str | None, boot_id: str | None)
 
 
 def name_origins(lines: list[dict[str, Any]], folder: HostFolder) -> list[dict[str, Any]]:
-    """The lines, those that are not fine with `origin`: who wanted the value, of the last run that planned it."""
+    """The lines, with `origin` in those that are not fine: who wanted the value, from the last run that planned it."""
     plans = {}
     for run_id in folder.runs():
         try:
@@ -114,14 +114,14 @@ def name_origins(lines: list[dict[str, Any]], folder: HostFolder) -> list[dict[s
 
 
 def unusable_lines(unusable: Iterable[dict[str, Any]]) -> list[str]:
-    """What to say of lines of the journal that nothing could be made of; what they were about is left as it is."""
+    """Messages about unusable journal lines; what they refer to is not touched."""
     return [f"line {one['line']} of the journal cannot be used: {one['reason']}" for one in unusable]
 
 
 def force(values: dict[str, dict[str, Any]], addresses: Iterable[str]) -> dict[str, dict[str, Any]]:
     """Restore values without the guard `only_from` for the addresses that the user named.
 
-    ValueError: one of them is not to be restored.
+    ValueError: one of them has no value to restore.
     """
     forced = {kind: dict(named) for kind, named in values.items()}
     for address in addresses:
@@ -154,7 +154,7 @@ def summary(lines: Iterable[dict[str, Any]], message: str | None) -> str:
 
 
 def all_is_back(journal: dict[str, Any], run_id: str | None) -> bool:
-    """Whether the host was changed in this boot, by that run or any, and nothing of it is left."""
+    """Whether the host was changed in this boot, by that run or any, and all of it was restored."""
     runs = [run for run in journal["runs"] if run["this_boot"] and run_id in (None, run["run_id"])]
     return bool(runs) and not journal["expected_values"] and not journal["left_alone"]
 

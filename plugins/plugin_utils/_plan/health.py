@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The guard around a tune: what must be as healthy after it as it was before.
+"""The health check of a tune: what must be as healthy afterwards as before.
 
-A trigger is harm to a device that was not there before: the run is undone. A note is something else that changed
-while the run lasted (a guest stopped, a major moved): it is shown, because it may be a coincidence.
+A trigger is a regression of a device: the run is rolled back. A note is another change during the run (a guest stopped,
+a major moved): it is only shown, because it may be a coincidence.
 """
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .._derive.faults.xid import is_harm
 
 
 def observe(facts: dict[str, Any]) -> dict[str, Any]:
-    """What the guard looks at, as plain JSON, so that it can lie in before.json."""
+    """The observed state as plain JSON, for before.json."""
     nvidia, guests = facts["nvidia"], facts["guests"]
     gpus, ports = value(facts["gpus"], []), value(facts["ports"], [])
     return {
@@ -40,7 +40,7 @@ def _health(device: dict[str, Any]) -> dict[str, Any]:
 
 
 def triggers(before: dict[str, Any], after: dict[str, Any]) -> list[dict[str, Any]]:
-    """Harm that was not there before: `[{device, what, gpus}]`, with the GPUs at or below the device."""
+    """Regressions: `[{device, what, gpus}]`, with the GPUs at or below the device."""
     found = [(bdf, _harm(was, after["devices"].get(bdf))) for bdf, was in before["devices"].items()]
     known = {tuple(xid) for xid in before["xids"]}
     found += [(bdf, f"the driver reported Xid {xid}") for bdf, xid in map(tuple, after["xids"])
@@ -70,7 +70,7 @@ def _harm(was: dict[str, Any], now: dict[str, Any] | None) -> str | None:
 
 
 def notes(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
-    """What else is different, one sentence each."""
+    """Other differences, one sentence each."""
     message = [f"{guest} stopped running" for guest in before["guests"] if guest not in after["guests"]]
     message += [f"{guest} started" for guest in after["guests"] if guest not in before["guests"]]
     for bdf, users in before["users"].items():
@@ -80,7 +80,7 @@ def notes(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
 
 
 def moved(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
-    """Device nodes and majors that are not what they were, one sentence each."""
+    """Device nodes and majors that changed, one sentence each."""
     message = [f"device node {path} was {numbers} and is {after['nodes'].get(path, 'gone')}"
                for path, numbers in before["nodes"].items() if after["nodes"].get(path) != numbers]
     return message + [f"character device {major} is gone" for major in before["majors"] if major not in after["majors"]]

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Persisted values for people: what verify says of each, and which changes of a run they are."""
+"""Output about persisted values: their state in verify, and which changes of a run are persisted."""
 from __future__ import annotations
 
 from collections.abc import Iterable
@@ -13,7 +13,7 @@ from .._derive.persisted import FINE, STATES, describe, older_version, persisted
 
 
 class Kept:
-    """The facts' section `persisted`, judged."""
+    """The evaluated `persisted` section of the facts."""
 
     def __init__(self, section: dict[str, Any]) -> None:
         self.lines = persisted_lines(section)
@@ -21,13 +21,13 @@ class Kept:
         self.failing = [line for line in self.lines if line["state"] not in FINE]
 
     def tally(self) -> list[str]:
-        """`["persisted: 1 overruled, 10 applied"]`, nothing where nothing is persisted."""
+        """`["persisted: 1 overruled, 10 applied"]`; empty if nothing is persisted."""
         counts = [(sum(line["state"] == state for line in self.lines), state) for state in STATES]
         text = ", ".join(f"{number} {state}" for number, state in counts if number)
         return [f"persisted: {text}"] if text else []
 
     def shown(self, host: str) -> list[str]:
-        """What the terminal gets: the tally, and a line for each that is not in effect."""
+        """The lines for the terminal: the tally, and one line for each value that is not in effect."""
         texts = [f"{host}: {text}" for text in self.tally()]
         texts += [f"  {describe(line)}" for line in self.lines if line["state"] != "applied"]
         return texts + ([f"{host}: {self.older}"] if self.older else [])
@@ -39,7 +39,7 @@ class Kept:
 
 
 def kept_changes(section: dict[str, Any], changes: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    """Of what was changed, the addresses that are persisted with that value, and those with another one:
+    """The changed addresses that are persisted with the same value, and those with another one:
     `{same: [address], other: {address: value}}`."""
     persisted = persisted_values(section)
     changed = {change["address"]: str(change["after"]) for change in changes

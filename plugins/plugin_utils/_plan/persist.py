@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What of a recorded run is made to last: the values that it changed and read back."""
+"""The values of a recorded run to be persisted: those that it changed and read back."""
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -15,9 +15,9 @@ Values = dict[str, dict[str, Any]]
 
 
 def find_run(folder: HostFolder, run_id: str | None) -> tuple[str, Values]:
-    """A run and its values: the one that is asked for, else the last one that changed something and came to its end.
+    """A run and its values: the given run, else the last one that changed something and completed.
 
-    RecordError: there is none, it changed nothing, or a device was worse off behind it.
+    RecordError: there is none, it changed nothing, or a device regressed.
     """
     if run_id:
         return run_id, _values_of(folder, run_id)
@@ -29,7 +29,7 @@ def find_run(folder: HostFolder, run_id: str | None) -> tuple[str, Values]:
 
 
 def changed_values(outcome: Mapping[str, Any]) -> Values:
-    """By kind and name, what a run changed as it was read back. What the kernel changed along is left to the kernel."""
+    """The values that a run changed, as read back, by kind and name; not what the kernel changed as a side effect."""
     values: Values = {}
     for change in outcome["changes"]:
         if change["outcome"] == "changed" and change["wanted"] is not None:

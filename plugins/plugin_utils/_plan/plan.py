@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""From findings to the changes that a tune makes, and those it does not make with the reason."""
+"""The plan of a tune: from findings to changes, and to skipped changes with the reason."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
@@ -17,8 +17,8 @@ __all__ = ("Plan", "addresses", "desired_values", "plan")
 
 
 class Plan(NamedTuple):
-    values: dict[str, dict[str, Any]]       # what the setters are given; kinds without an entry are left out
-    baseline: dict[str, dict[str, Any]]      # what these tunables were when the facts were read, where that is known
+    values: dict[str, dict[str, Any]]       # the setters' input; kinds without an entry are left out
+    baseline: dict[str, dict[str, Any]]      # these tunables' values when the facts were read, if known
     changes: list[dict[str, Any]]           # the planned and the skipped, as setters return them
 
     @property
@@ -30,7 +30,7 @@ class Plan(NamedTuple):
         return [change for change in self.changes if change["outcome"] == SKIPPED]
 
     def refused(self, reason: str) -> Plan:
-        """The plan of a host that is not to be touched: nothing to set, every planned change refused."""
+        """The plan of a host that must not be changed: nothing to set, every planned change refused."""
         return self._replace(values={}, changes=[
             {**change, "outcome": REFUSED, "reason": reason} if change["outcome"] == WOULD_CHANGE else change
             for change in self.changes])
@@ -39,10 +39,10 @@ class Plan(NamedTuple):
 def plan(findings: Iterable[dict[str, Any]], extra: Mapping[str, Any] | None = None,
          facts: Mapping[str, Any] | None = None, origins: Mapping[str, str] | None = None,
          named_in: str = "gpuhost_values") -> Plan:
-    """The plan that follows from `findings` and from what the user named beyond them, which wins.
+    """The plan from `findings` and the user's own values, which take precedence.
 
-    `extra` has the shape of values, or is a record with `values`; `facts` tell what is, where no finding does.
-    Where `origins` are given, who wants a value by check, every change says who wants its own, `named_in` for `extra`.
+    `extra` has the shape of values, or is a record with `values`; `facts` give the current value if no finding does.
+    With `origins` (who wants a value, by check) every change names its own, `named_in` for `extra`.
     """
     named = desired_values(extra)
     changes: dict[str, dict[str, Any]] = {}
@@ -65,7 +65,7 @@ def plan(findings: Iterable[dict[str, Any]], extra: Mapping[str, Any] | None = N
 
 
 def _of_finding(finding: dict[str, Any], facts: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The change that a finding with a run-time fix asks for; None where there is none."""
+    """The change for a finding with a runtime fix; None if there is none."""
     fix = finding["fix"]
     if fix["change"] is None:
         return None
@@ -80,12 +80,13 @@ def _of_finding(finding: dict[str, Any], facts: Mapping[str, Any]) -> dict[str, 
 
 
 def _says_more(change: dict[str, Any], other: dict[str, Any] | None) -> bool:
-    """Of two checks on one tunable the one that changes it counts, else the first, which matters more."""
+    """Whether to prefer this change of two checks on one tunable: the one that sets it, else the first, which has the
+    higher priority."""
     return other is None or (other["outcome"] == SKIPPED and change["outcome"] == WOULD_CHANGE)
 
 
 def _of_user(address: str, value: Any, found: dict[str, Any] | None, facts: Mapping[str, Any]) -> dict[str, Any]:
-    """What the user named is planned whatever the checks say: a setter refuses what cannot be, and says so."""
+    """The change for a user's value, planned whatever the checks say: the setter refuses an impossible one."""
     known = found or {"check": None, "subject": None, "priority": None, "takes_effect": None, "persist": None,
                       "before": before(address, facts, None)}
     return {**known, "address": address, "wanted": value, "after": None, "outcome": WOULD_CHANGE,
@@ -94,7 +95,7 @@ def _of_user(address: str, value: Any, found: dict[str, Any] | None, facts: Mapp
 
 
 def _yield_to_user(changes: dict[str, dict[str, Any]], named: Mapping[str, Any]) -> None:
-    """A planned sysctl gives way where the user named the other name of the same setting."""
+    """Drop a planned sysctl if the user named its alias."""
     for one, other in (*PAIRS, *(pair[::-1] for pair in PAIRS)):
         planned = changes.get(f"sysctl:{one}")
         if other in named and one not in named and planned and not is_zero(named[other]):

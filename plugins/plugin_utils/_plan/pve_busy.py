@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Why nothing may be changed on a Proxmox VE node now: it is in the middle of something. What cannot be read counts."""
+"""The busy gate of a Proxmox VE node: why nothing may be changed now. What cannot be read counts as an obstacle."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
@@ -12,15 +12,15 @@ from .._render.text import one_line
 
 REASON = "the node is busy"
 
-# States of a service that end with it somewhere else; recovery and fence may bring it to any node.
+# Service states that end with the service on another node; recovery and fence may use any node.
 _ANYWHERE = ("fence", "recovery")
 _HERE = ("migrate", "relocate", "request_start_balance", "freeze")
-# An open console: it runs as long as somebody looks, and nothing depends on it.
+# Open consoles: they last as long as a user is connected, and nothing depends on them.
 _CONSOLES = ("vncproxy", "vncshell", "spiceproxy", "spiceshell")
 
 
 def reasons(facts: Mapping[str, Any]) -> list[str]:
-    """One sentence for each obstacle; none for a host that is no Proxmox VE node."""
+    """One sentence per obstacle; none for a host that is not a Proxmox VE node."""
     guests, cluster = facts["guests"], facts["cluster"]
     if guests["status"] == {"status": "ok", "value": "none"}:
         return []

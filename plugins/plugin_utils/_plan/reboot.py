@@ -2,9 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""What a reboot broke: the last audit of the boot before compared with what is now.
+"""What a reboot broke: the last audit of the previous boot compared with the current state.
 
-The same checks judge both; what passed before and fails now is broken. What changed without that is told beside it.
+The same checks evaluate both; what passed before and fails now is broken. Other changes are listed separately.
 """
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from . import health
 PROFILE = "before_reboot"
 _BOOT_ID = re.compile(r'^ "boot_id": "([^"]+)"', re.MULTILINE)
 LATEST, BEFORE = "audit.json", "audit-previous-boot.json"
-# Of that profile: what is wrong by now, not what the next boot may bring.
+# From that profile: checks of the current state, not of risks at the next boot.
 _BROKEN = ("gpu_driver", "nvidia_module", "nvidia_library", "nvidia_device_nodes", "nvidia_container_library",
            "lxc_gpu_access", "lxc_library_mounts", "vm_hostpci")
 
 
 def keep_previous(folder: HostFolder, boot_id: str | None) -> None:
-    """Keep the last audit of another boot beside the one that is about to be written."""
+    """Keep the last audit of another boot next to the one about to be written."""
     latest = folder.path / LATEST
     if boot_id is not None and _boot_of(latest) not in (None, boot_id):
         try:
@@ -39,7 +39,7 @@ def keep_previous(folder: HostFolder, boot_id: str | None) -> None:
 
 
 def previous(folder: HostFolder, boot_id: str | None) -> dict[str, Any] | None:
-    """The last audit that was recorded in another boot than this one, None if there is none."""
+    """The last audit recorded in another boot, None if there is none."""
     for name in (LATEST, BEFORE):
         path = folder.path / name
         if boot_id is not None and _boot_of(path) not in (None, boot_id):
@@ -48,7 +48,7 @@ def previous(folder: HostFolder, boot_id: str | None) -> dict[str, Any] | None:
 
 
 def _boot_of(path: pathlib.Path) -> str | None:
-    """The boot of a recorded audit; None where there is none. It stands in the first lines, before all facts."""
+    """The boot id of a recorded audit; None if there is none. It is in the first lines, before all facts."""
     try:
         with path.open(encoding="utf-8", errors="replace") as stream:
             found = _BOOT_ID.search(stream.read(1 << 12))
@@ -60,8 +60,8 @@ def _boot_of(path: pathlib.Path) -> str | None:
 def compare_boots(document: dict[str, Any], facts: dict[str, Any]) -> dict[str, Any]:
     """`{since, broken: [{subject, check, reason, how}], changed: [sentence]}`.
 
-    `document` is an audit of the boot before, `facts` are those of now. RecordError: the document is of a version that
-    this one cannot read.
+    `document` is an audit of the previous boot, `facts` are the current ones. RecordError: the document's version is
+    not supported.
     """
     before = document["facts"]
     try:
@@ -100,7 +100,7 @@ def _line(subject: str | None, check: str | None, reason: str | None, how: str |
 
 
 def _changed(before: dict[str, Any], facts: dict[str, Any]) -> list[str]:
-    """What another boot changed and needs no fix."""
+    """What changed with the reboot and needs no fix."""
     pairs = (
         ("the kernel", value(before["kernel"]["release"]), value(facts["kernel"]["release"])),
         ("the NVIDIA driver", value(before["nvidia"]["driver_version"]), value(facts["nvidia"]["driver_version"])),
@@ -121,6 +121,6 @@ def tally(reboot: dict[str, Any]) -> str:
 
 
 def describe(subject: str | None, check: str | None, reason: str | None, how: str | None) -> list[str]:
-    """`lxc:101: ... (lxc_gpu_access)`, and what fixes it on a line of its own."""
+    """`lxc:101: ... (lxc_gpu_access)`, and the fix on its own line."""
     lines = [f"broken: {subject or 'host'}: {reason}" + (f" ({check})" if check else "")]
     return lines + ([f"  {how}"] if how else [])
