@@ -63,7 +63,7 @@ def form(kind: str, value: Any) -> Any:
 
 
 def refuse_pairs(sysctls: Mapping[str, Any]) -> None:
-    """CatalogueError for both aliases of one setting: the kernel zeroes one when the other is written."""
+    """CatalogueError if both aliases of a setting are wanted (not 0): the kernel zeroes one when the other is set."""
     for one, other in PAIRS:
         if one in sysctls and other in sysctls and not (is_zero(sysctls[one]) or is_zero(sysctls[other])):
             raise CatalogueError(_ORIGIN, None, "sysctl", f"{one} and {other} exclude each other: one of them must be "
