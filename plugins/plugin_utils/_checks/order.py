@@ -34,7 +34,7 @@ def ordered(findings: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _effect(finding: dict[str, Any]) -> int:
-    """The rank of the fix's effect: the highest if something is broken now."""
+    """The rank of the fix's effect, 0 (the largest) for P0: something is broken now."""
     return 0 if finding["priority"] == "P0" else EFFECTS.index(finding.get("effect", _NONE)["size"])
 
 

@@ -14,8 +14,8 @@ from typing import Any
 
 from ..reading import known, lost, value
 
-# NVSwitches are PCI devices of this host; HGX with NVLink 5, where only their management functions are PCI devices; a
-# compute tray of a rack, whose NVSwitches are elsewhere.
+# Kinds of fabric: NVSwitches are PCI devices of this host; HGX with NVLink 5, where only their management functions
+# are; a compute tray of a rack, whose NVSwitches are elsewhere.
 NVSWITCH, BASEBOARD, RACK = "nvswitch", "nvlink5", "rack"
 _BASEBOARD_MODEL, _RACK_MODEL = re.compile(r"\bB[123]\d0\b"), re.compile(r"\bGB[23]00\b")
 # PCI devices of NVIDIA (pci.ids): B200 and B300, GB200 and GB300

@@ -110,7 +110,7 @@ def _blocked(container: dict[str, Any], host: Host) -> dict[str, str]:
 
 
 def _not_given(container: dict[str, Any], host: Host, by_number: set[tuple]) -> list[str]:
-    """The nodes that CUDA needs besides the GPU's which the container is not given and cannot create or open."""
+    """The nodes, besides the GPU's, that CUDA needs but the container is not given and cannot create or open."""
     paths = {device["path"] for device in container["devices"]}
     wanted = [(CONTROL, _CONTROL_NUMBERS), (UVM, (host.uvm_major, 0))]
     return [path for path, (major, minor) in wanted if major is not None and path not in paths and "/dev" not in paths
