@@ -67,7 +67,8 @@ def hostile(facts):
         "types": (changed(facts, lambda made: made["kernel"].update(cmdline=7)), "kernel.cmdline"),
         "gpus": (changed(facts, lambda made: made.update(gpus=[gpu] * 3000)), "PCI devices, at most 1024"),
         "cpus": (changed(facts, lambda made: made["cpu"].update(online="0-65535," * 20_000)), "cpu.online"),
-        "huge": (changed(facts, lambda made: made["memory"]["total_kib"].update(value=1 << 80)), "a number out of range"),
+        "huge": (changed(facts, lambda made: made["memory"]["total_kib"].update(value=1 << 80)),
+                 "a number out of range"),
         "unasked": (changed(facts, lambda made: made.update({ESCAPES: 1})), r"unknown key"),
     }
 
