@@ -16,6 +16,9 @@ import pytest
 from checkout import REPOSITORY, environment, files
 from hosts.others import virtual_machine
 
+# ansible-runner and ansible-navigator are in the development environment alone.
+pytestmark = pytest.mark.once
+
 URL = "https://github.com/gpuhost/tuning.git"
 # What a survey hands over where its fields were left empty.
 EMPTY = dict.fromkeys((f"gpuhost_{name}" for name in (

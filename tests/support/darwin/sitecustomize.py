@@ -35,6 +35,8 @@ def _become_darwin() -> None:
     for name in _ONLY_LINUX:
         if hasattr(os, name):
             delattr(os, name)
+    if hasattr(os, "process_cpu_count"):        # Python 3.13; Lib/os.py defines it so where there is no affinity
+        os.process_cpu_count = os.cpu_count
     if hasattr(resource, "prlimit"):
         del resource.prlimit
     builtins.open = io.open = _without_proc(io.open)
