@@ -52,8 +52,11 @@ class ActionModule(GuardedAction):
             if not present and not self._task.check_mode:
                 applied.forget(folder, host, at, [change["address"] for change in done["changes"]
                                                   if change["outcome"] in ("changed", "unchanged")])
-        except (RecordError, KeyError, TypeError) as problem:
+        except RecordError as problem:
             raise AnsibleActionFail(str(problem)) from problem
+        except (KeyError, TypeError) as problem:
+            raise AnsibleActionFail(f"a record of the placement in {folder} is damaged or of another release "
+                                    f"({problem!r}): audit the host again") from problem
         self._show(host, done)
         return {**result, **{name: done[name] for name in _HANDED_ON if name in done}}
 

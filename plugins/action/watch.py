@@ -54,7 +54,7 @@ class ActionModule(GuardedAction):
             found = watch(arguments["report_dir"], arguments["hosts"], ended, arguments["textfile_dir"] or "",
                           time.time())
             planned = self._schedule(arguments) if arguments["schedule"] else {}
-        except (RecordError, ValueError, KeyError, TypeError) as problem:
+        except (RecordError, ValueError) as problem:
             raise AnsibleActionFail(str(problem)) from problem
         self.console.show("\n".join(["", *lines(found["hosts"], found["missing"]), *planned.get("say", ())]))
         return {**result, "changed": False, **planned, **found, **self._end(found, arguments["fail_on_change"])}

@@ -31,9 +31,13 @@ def watch(report_dir: str, hosts: Iterable[str], ended: Mapping[str, str], folde
         if why is not None:
             missing[host] = why
             continue
-        document, before = host_folder.read_json(path / "audit.json"), _before(path / FILE)
-        seen[host] = changes(document, before)
-        host_folder.write_compact(path / FILE, state(document))
+        try:
+            document = host_folder.read_json(path / "audit.json")
+            seen[host], current = changes(document, _before(path / FILE)), state(document)
+        except (host_folder.RecordError, KeyError, TypeError, AttributeError):
+            missing[host] = f"{path / 'audit.json'} is damaged or of another release: audit the host again"
+            continue
+        host_folder.write_compact(path / FILE, current)
     found = {"schema": SCHEMA, "hosts": seen, "missing": missing}
     host_folder.write_json(reports / LAST, found)
     target = pathlib.Path(os.path.abspath(os.path.expanduser(folder))) if folder else reports / textfile.FOLDER
