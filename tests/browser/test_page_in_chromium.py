@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from luminance import LUMINANCE
+from readable import CONTRAST
 
 # Without it the fixture `chromium` skips, or fails where it must be there.
 try:
@@ -19,29 +19,6 @@ except ImportError:
 
 # The goal, in seconds that the page's thread worked; by the clock a machine that runs all tests at once gets more.
 WORKED_SECONDS, CLOCK_SECONDS = 3, 60
-
-# What each background and text is, as the browser computes it, and how they stand out from each other.
-CONTRAST = """
-() => {""" + LUMINANCE + """
-  const ground = (element) => {
-    for (let one = element; one; one = one.parentElement) {
-      const colour = getComputedStyle(one).backgroundColor;
-      if (colour !== "rgba(0, 0, 0, 0)") return colour;
-    }
-    return "white";
-  };
-  const worst = {};
-  for (const element of document.querySelectorAll("body *")) {
-    if (![...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim())) continue;
-    if (!element.checkVisibility()) continue;
-    const pair = [luminance(getComputedStyle(element).color), luminance(ground(element))].sort((a, b) => b - a);
-    const ratio = (pair[0] + 0.05) / (pair[1] + 0.05);
-    const key = `${element.localName}.${element.className}`;
-    worst[key] = Math.min(worst[key] || 99, ratio);
-  }
-  return worst;
-}
-"""
 
 
 def tab_to(page, selector, most=80):
@@ -227,7 +204,8 @@ def test_who_differs_and_what_runs_did(opened, small, view, text):
 
 def test_a_hostile_host_is_only_text(opened, small):
     page = opened(small).page
-    for view in ("checks", "matrix", "hosts", "outliers", "drift", "runs", "host/%3C%2Fscript%3E%3Cb%3Eevil%3C%2Fb%3E"):
+    for view in ("checks", "matrix", "hosts", "outliers", "drift", "guests", "runs",
+                 "host/%3C%2Fscript%3E%3Cb%3Eevil%3C%2Fb%3E"):
         page.goto(page.url.partition("#")[0] + f"#/{view}")
         page.wait_for_selector("main h2")
         assert page.evaluate("window.hacked") is None
@@ -248,7 +226,7 @@ def test_light_and_dark_can_be_read(opened, small, scheme, ground):
 
 def test_every_field_table_and_region_has_a_name(opened, small):
     page = opened(small).page
-    for view in ("checks", "matrix", "hosts", "host/node0004", "outliers", "drift", "runs"):
+    for view in ("checks", "matrix", "hosts", "host/node0004", "outliers", "drift", "guests", "runs"):
         page.goto(page.url.partition("#")[0] + f"#/{view}")
         page.wait_for_selector("main h2")
         nameless = page.evaluate("""() => [

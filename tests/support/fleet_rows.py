@@ -12,6 +12,7 @@ RUN = "20261129T183000Z-4f2a"
 def fleet_of(documents: Iterable[dict]):
     """The fleet as if collected from a folder; every fourth host has a run and drift."""
     from ansible_collections.gpuhost.tuning.plugins.plugin_utils._fleet.fleet import Fleet
+    from ansible_collections.gpuhost.tuning.plugins.plugin_utils._fleet.guests import joined
     from ansible_collections.gpuhost.tuning.plugins.plugin_utils._fleet.outliers import outliers
     from ansible_collections.gpuhost.tuning.plugins.plugin_utils._fleet.row import about_checks, fleet_row
 
@@ -27,7 +28,7 @@ def fleet_of(documents: Iterable[dict]):
             "since": "2026-11-28T18:30:00Z" if number % 4 == 0 else None, "audits": [audit] * 10,
             "drift": [{"check": first, "subject": "", "was": ["pass", "10"], "now": ["fail", str(number)]}]
             if number % 4 == 0 else [], "runs": [_run(number)] if number % 4 == 0 else []}
-    return Fleet(hosts, checks, outliers(hosts), {}, _rollout(list(hosts)))
+    return Fleet(hosts, checks, outliers(hosts), {}, _rollout(list(hosts)), tuple(joined(hosts)))
 
 
 def _rollout(hosts: list[str]) -> dict:

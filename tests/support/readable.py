@@ -32,3 +32,26 @@ svg => {""" + LUMINANCE + """
     .filter(([name, found]) => found < (name.startsWith("<text") ? 4.5 : 3));
 }
 """
+
+# What each background and text is, as the browser computes it, and how they stand out from each other.
+CONTRAST = """
+() => {""" + LUMINANCE + """
+  const ground = (element) => {
+    for (let one = element; one; one = one.parentElement) {
+      const colour = getComputedStyle(one).backgroundColor;
+      if (colour !== "rgba(0, 0, 0, 0)") return colour;
+    }
+    return "white";
+  };
+  const worst = {};
+  for (const element of document.querySelectorAll("body *")) {
+    if (![...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim())) continue;
+    if (!element.checkVisibility()) continue;
+    const pair = [luminance(getComputedStyle(element).color), luminance(ground(element))].sort((a, b) => b - a);
+    const ratio = (pair[0] + 0.05) / (pair[1] + 0.05);
+    const key = `${element.localName}.${element.className}`;
+    worst[key] = Math.min(worst[key] || 99, ratio);
+  }
+  return worst;
+}
+"""

@@ -9,7 +9,7 @@ known from its own audit; they are matched here, on the controller.
 """
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from .._derive.placement.situation import placed, topology
@@ -40,8 +40,8 @@ def of_host(facts: Mapping[str, Any]) -> dict[str, Any]:
 def joined(rows: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
     """`[{host, subject, guest, outside, inside, problem}]`: each guest that is a host of the fleet, with the nodes of
     its GPUs on both sides; `problem` is a sentence, or empty."""
-    by_uuid = {row["place"]["uuid"]: name for name, row in rows.items() if row["place"]["uuid"]}
-    by_address = {address: name for name, row in rows.items() for address in row["place"]["addresses"]}
+    by_uuid = _owners((row["place"]["uuid"], name) for name, row in rows.items() if row["place"]["uuid"])
+    by_address = _owners((address, name) for name, row in rows.items() for address in row["place"]["addresses"])
     found = []
     for host, row in rows.items():
         for guest in row["place"]["guests"]:
@@ -51,6 +51,14 @@ def joined(rows: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
             if name is not None:
                 found.append(_pair(host, guest, name, rows[name]["place"]["gpu_nodes"]))
     return found
+
+
+def _owners(claims: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """The host by UUID or address. One that two hosts have, as copies of a VM may, identifies neither."""
+    owners: dict[str, set[str]] = {}
+    for claimed, name in claims:
+        owners.setdefault(claimed, set()).add(name)
+    return {claimed: names.pop() for claimed, names in owners.items() if len(names) == 1}
 
 
 def _pair(host: str, guest: Mapping[str, Any], name: str, inside: list[int]) -> dict[str, Any]:

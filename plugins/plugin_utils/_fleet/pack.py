@@ -93,6 +93,11 @@ class _Packer:
         return [number(one["model"]), one["hosts"], number(one["what"]), number(one["kind"]), number(one["majority"]),
                 one["having"], [[self.names[host], number(text)] for host, text in one["odd"].items()]]
 
+    def pair(self, one: dict[str, Any]) -> list[Any]:
+        """Pack a guest with its host: `[host, subject, guest, nodes outside, nodes inside, problem]`."""
+        return [self.names[one["host"]], self.strings.number(one["subject"]), self.names[one["guest"]],
+                one["outside"], one["inside"], self.strings.number(one["problem"])]
+
 
 def pack(fleet: Fleet, made_at: str) -> dict[str, Any]:
     packer = _Packer(fleet)
@@ -101,8 +106,8 @@ def pack(fleet: Fleet, made_at: str) -> dict[str, Any]:
     checks = [[check, *_about(fleet.checks.get(check))] for check in packer.checks.values()]
     return clean_all({
         "made": made_at, "verdicts": VERDICTS, "priorities": PRIORITIES, "gpuColumns": GPU_COLUMNS, "checks": checks,
-        "hosts": hosts, "outliers": outliers, "problems": list(fleet.problems.items()),
-        "rollout": fleet.rollout,
+        "hosts": hosts, "outliers": outliers, "guests": [packer.pair(one) for one in fleet.guests],
+        "problems": list(fleet.problems.items()), "rollout": fleet.rollout,
         "rows": packer.rows.values(), "strings": packer.strings.values(),
     })
 

@@ -15,7 +15,7 @@ from .pack import to_script
 
 PARTS = pathlib.Path(__file__).parents[1] / "fleet_page"
 SCRIPTS = ("dom.js", "data.js", "filters.js", "tables.js", "checks.js", "matrix.js", "hosts.js", "host.js",
-           "differences.js", "main.js")
+           "differences.js", "guests.js", "main.js")
 
 
 def page(data: dict[str, Any]) -> str:

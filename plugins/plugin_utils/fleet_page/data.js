@@ -96,5 +96,7 @@ const outliers = packed.outliers.map(([model, number, what, kind, majority, havi
   model: string(model), hosts: number, what: string(what), kind: string(kind), majority: string(majority), having,
   odd: odd.map(([host, text]) => [hosts[host], string(text)]),
 }));
+const guests = packed.guests.map(([host, subject, guest, outside, inside, problem]) => ({host: hosts[host],
+  subject: string(subject), guest: hosts[guest], outside, inside, problem: string(problem)}));
 const outcomesOf = (run) => Object.entries(run.outcomes).map(([outcome, number]) => `${number} ${outcome}`).join(", ")
   || "nothing to change";

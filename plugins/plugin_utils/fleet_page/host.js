@@ -10,7 +10,8 @@ function viewHost(name) {
     el("h2", {tabindex: "-1"}, host.name), el("p", null, host.machine),
     el("p", {class: "quiet"}, `${host.model}. Audited ${host.at} with the profile ${host.profile}.`),
     ...host.notes.map((note) => el("p", {class: "note"}, note)), files(host),
-    ...findingsOf(host), ...devicesOf(host), ...evidenceOf(host), ...changesOf(host), ...driftOf(host), ...oddOf(host), ...auditsOf(host),
+    ...findingsOf(host), ...devicesOf(host), ...pairsOf(host), ...evidenceOf(host), ...changesOf(host),
+    ...driftOf(host), ...oddOf(host), ...auditsOf(host),
     details("Facts compared within a model", () => table("Facts", ["Fact", "Value"],
       host.traits().map(([fact, value]) => row(fact, code(value))))),
   ];

@@ -5,8 +5,9 @@
 
 const VIEWS = [["checks", "Checks", viewChecks], ["matrix", "Hosts by checks", viewMatrix],
   ["hosts", "Hosts", viewHosts], ["outliers", "Odd ones", viewOutliers], ["drift", "Drift", viewDrift],
-  ["runs", "Runs", viewRuns]];
+  ["guests", "Guests", viewGuests], ["runs", "Runs", viewRuns]];
 const content = document.getElementById("content");
+const views = document.getElementById("views");
 
 function place() {
   const [, view, ...rest] = location.hash.split("/");
@@ -25,8 +26,11 @@ function draw() {
   const found = VIEWS.find(([id]) => id === view);
   content.replaceChildren(...(view === "host" ? viewHost(name) : (found || VIEWS[0])[2](selection, draw)));
   for (const link of document.querySelectorAll("nav a")) {
-    if (link.getAttribute("href") === `#/${view}`) link.setAttribute("aria-current", "page");
-    else link.removeAttribute("aria-current");
+    if (link.getAttribute("href") === `#/${view}`) {
+      link.setAttribute("aria-current", "page");
+      // On a phone the row of views is wider than the screen.
+      views.scrollLeft = link.offsetLeft - (views.clientWidth - link.offsetWidth) / 2;
+    } else link.removeAttribute("aria-current");
   }
   document.title = view === "host" ? `${name} - GPU hosts` : `${(found || VIEWS[0])[1]} - GPU hosts`;
   document.getElementById("status").textContent = `${many(selection.length, "host")} of ${hosts.length} shown`;
@@ -43,7 +47,7 @@ function head() {
   const things = sum((host) => host.things.reduce((total, number) => total + number, 0));
   document.getElementById("made").textContent = `${many(things, "thing")} to do in `
     + `${many(sum((host) => host.places), "place")}. Created ${packed.made}.`;
-  document.getElementById("views").append(...VIEWS.map(([id, label]) =>
+  views.append(...VIEWS.map(([id, label]) =>
     el("li", null, el("a", {href: `#/${id}`}, label))));
   if (packed.problems.length) {
     document.querySelector("header").append(...packed.problems.map(([name, text]) =>

@@ -6,21 +6,11 @@ from __future__ import annotations
 from ansible_collections.gpuhost.tuning.plugins.module_utils._placement.facts import read_own
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._fleet.guests import NOTHING, joined, of_host
 
-import neutral_facts as neutral
-import neutral_placement
-from neutral_facts import ok
-
-UUID = "11111111-2222-3333-4444-555555555555"
-TWO_CARDS = [{"key": f"hostpci{place}", "value": bdf, "mapping": None, "bdfs": [bdf], "missing": []}
-             for place, bdf in enumerate(("0000:03:00.0", "0000:83:00.0"))]      # at node 0 and at node 1
+from guest_hosts import UUID, server_facts
 
 
 def server():
-    """The host of a VM with two GPUs and of a container with all of them."""
-    facts = neutral.epyc()
-    facts["guests"]["vms"] = ok([{"id": "200", "hostpci": TWO_CARDS, "onboot": True}])
-    facts["placement"]["guests"]["value"].append(neutral_placement.vm("200"))
-    return of_host(facts)
+    return of_host(server_facts())
 
 
 def inside(*nodes, uuid=None, addresses=()):
@@ -51,6 +41,10 @@ def test_a_container_is_known_by_its_hardware_address():
 
 def test_who_is_no_guest_of_the_fleet_is_joined_with_nobody():
     assert pairs(pve1=server(), other=inside(0, uuid=UUID.replace("1", "9")), desk=inside()) == []
+
+
+def test_a_uuid_that_two_hosts_have_identifies_neither():
+    assert pairs(pve1=server(), model=inside(0, uuid=UUID), copy=inside(0, 1, uuid=UUID)) == []
 
 
 def test_older_facts_tell_nothing():
