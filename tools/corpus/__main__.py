@@ -1,7 +1,7 @@
 # Copyright (c) 2026, gpuhost.tuning contributors
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""make corpus DIR=FOLDER: import and audit every bug report in a folder, and compare with a plain search of its text.
+"""make corpus DIR=FOLDER: import and audit every report in a folder; bug reports are compared with a plain search.
 
     python -m corpus FOLDER [REPORT_DIR]
 
@@ -24,6 +24,7 @@ from ansible_collections.gpuhost.tuning.plugins.module_utils._facts.collect impo
 from ansible_collections.gpuhost.tuning.plugins.module_utils._host.host import Host
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._answers.facts import take
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._audit.audit import Audit
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._intake import detect
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._intake.importing import import_files
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._intake.recorded_host import Refused
 
@@ -56,8 +57,10 @@ def examine(path: pathlib.Path, report_dir: pathlib.Path) -> dict[str, Any]:
         return {"state": "crashed", "problem": traceback.format_exc()}
     finally:
         signal.alarm(0)
-    wrong = plain_search.differences(plain_search.search(plain_search.read_text(path)), facts)
-    return {"state": "taken", "gpus": len(facts["gpus"]), "driver": facts["nvidia"]["driver_version"]["value"],
+    wrong = plain_search.differences(plain_search.search(plain_search.read_text(path)), facts) \
+        if told["kind"] == detect.BUG_REPORT else []
+    gpus = facts["gpus"] if isinstance(facts["gpus"], list) else []         # a text may not have any device
+    return {"state": "taken", "gpus": len(gpus), "driver": facts["nvidia"]["driver_version"]["value"],
             "verdicts": collections.Counter(finding["verdict"] for finding in one.document["findings"]), "wrong": wrong,
             "seconds": time.monotonic() - began}
 

@@ -105,9 +105,16 @@ def find_gpus(host: Host, classes: dict[str, str] | None = None) -> list[tuple[s
 
 
 def _is_gpu(host: Host, address: str, class_: str) -> bool:
-    """Raises NotRecorded. The ports above matter only for Intel's devices, the device id only for AMD's."""
+    """Raises NotRecorded. The ports above matter only for Intel's displays, the device id only for AMD's.
+
+    A recording without the id is made from the names that lspci prints, and the import knows those of the displays of
+    management controllers.
+    """
+    if is_gpu(class_, None, None, []):
+        return True
     vendor = read_id(host, address, "vendor")
-    return is_gpu(class_, vendor, read_id(host, address, "device") if vendor == AMD else None,
+    device = known(lambda: read_id(host, address, "device")) if vendor == AMD else None
+    return is_gpu(class_, vendor, None if isinstance(device, Reading) else device,
                   upstream_path(host, address) if vendor == INTEL else [])
 
 
@@ -145,7 +152,7 @@ def _read_gpu(host: Host, address: str, class_: str, known_power: dict) -> dict:
         **settle({
             "subsystem": lambda: read_subsystem(host, address),
             "revision": lambda: read_id(host, address, "revision", 2),
-            "generation": lambda: architecture(common["device"]) if common["vendor"] == NVIDIA else None,
+            "generation": lambda: architecture(common["device"] or None) if common["vendor"] == NVIDIA else None,
             "local_cpus": lambda: host.read(f"{DEVICES}/{address}/local_cpulist"),
             **_read_virtualisation(host, address, config),
             "bars": lambda: bars,

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ...module_utils._pci.address import kernel_address
-from .lspci_names import class_of_name, vendor_of_name
+from .lspci_names import class_of_name, device_of_name, vendor_of_name
 
 CONFIG_LIMIT = 4096
 DEVICES_LIMIT = 10_000
@@ -80,7 +80,7 @@ def _parse_ids(rest: str) -> dict[str, Any]:
     name = (names[3][:ids.start()] if ids else names[3].partition(" (rev ")[0].partition(" (prog-if ")[0]).strip()
     vendor = ids[1] if ids else vendor_of_name(name)
     return {**found, "class": names[2] or class_of_name(names[1]), "vendor": vendor,
-            "device": ids[2] if ids else (unnamed[1] if (unnamed := _UNNAMED.search(name)) else None),
+            "device": ids[2] if ids else (unnamed[1] if (unnamed := _UNNAMED.search(name)) else device_of_name(name)),
             "name": name or None}
 
 

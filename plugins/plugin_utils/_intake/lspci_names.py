@@ -20,13 +20,20 @@ CLASSES = {
     "Non-Essential Instrumentation": "1300", "Unassigned class": "ff00",
 }
 UNASSIGNED = "ff00"
-# If one name is a prefix of another, the longer one comes first.
+# If one name is a prefix of another, the longer one comes first. 1002 was called by its former name until 2018.
 VENDORS = (
     ("NVIDIA Corporation", "10de"), ("nVidia Corporation", "10de"),
-    ("Advanced Micro Devices, Inc. [AMD/ATI]", "1002"), ("Advanced Micro Devices", "1022"),
-    ("Intel Corporation", "8086"), ("Mellanox Technologies", "15b3"), ("PLX Technology", "10b5"),
-    ("Broadcom / LSI", "1000"), ("Microsemi", "11f8"), ("ASPEED Technology", "1a03"),
+    ("Advanced Micro Devices, Inc. [AMD/ATI]", "1002"), ("Advanced Micro Devices [AMD] nee ATI", "1002"),
+    ("Advanced Micro Devices nee ATI", "1002"), ("AMD/ATI", "1002"), ("ATI Technologies", "1002"),
+    ("Advanced Micro Devices", "1022"), ("Intel Corp", "8086"), ("Mellanox Technologies", "15b3"),
+    ("PLX Technology", "10b5"), ("Broadcom / LSI", "1000"), ("Microsemi", "11f8"), ("PMC-Sierra", "11f8"),
+    ("ASPEED Technology", "1a03"), ("Matrox Electronics", "102b"), ("Cirrus Logic", "1013"),
+    # Of virtual machines. Red Hat has two numbers, of which this one is that of its displays and bridges.
+    ("Red Hat", "1b36"), ("VMware", "15ad"), ("InnoTek Systemberatung", "80ee"), ("Microsoft Corporation", "1414"),
+    ("XenSource", "5853"), ("Amazon.com", "1d0f"), ("Google, Inc.", "1ae0"),
 )
+# The displays of management controllers that share their vendor with GPUs.
+_BMC_DISPLAYS = (("ES1000", "515e"), ("Rage XL", "4752"))
 
 
 def class_of_name(name: str) -> str:
@@ -39,3 +46,8 @@ def class_of_name(name: str) -> str:
 
 def vendor_of_name(name: str) -> str | None:
     return next((number for start, number in VENDORS if name.startswith(start)), None)
+
+
+def device_of_name(name: str) -> str | None:
+    """The device id of a name, where it decides whether a display is a GPU; None for all others."""
+    return next((number for part, number in _BMC_DISPLAYS if part in name), None)

@@ -28,6 +28,10 @@ _IDS = (("Ubuntu", "ubuntu"), ("Debian", "debian"), ("Fedora", "fedora"), ("Cent
         ("openSUSE Tumbleweed", "opensuse-tumbleweed"), ("SUSE Linux Enterprise", "sles"), ("Linux Mint", "linuxmint"),
         ("Pop!_OS", "pop"), ("Proxmox", "debian"), ("NixOS", "nixos"), ("Gentoo", "gentoo"))
 _PROXMOX_ON = ("debian",)       # the distribution that Proxmox VE is based on
+# Names of kernels that only other distributions build: Ubuntu and those based on it, Fedora, Red Hat Enterprise Linux and
+# its clones, Amazon Linux, openEuler, Arch Linux, NVIDIA's Jetson Linux.
+_OTHER_KERNEL = re.compile(r"-(?:generic|lowlatency|azure|aws|gcp|oracle|nvidia|tegra|arch\d[\w.-]*)$"
+                           r"|\.(?:fc|el|amzn|oe)\d")
 
 
 def put_dmidecode(host: RecordedHost, lines: list[str]) -> bool:
@@ -111,9 +115,10 @@ def _named(host: RecordedHost) -> str | None:
 
 def close_proxmox(host: RecordedHost, release: str | None, distribution: str | None) -> None:
     """Mark a host as not a Proxmox VE node: if neither its kernel nor the distribution Proxmox VE is based on runs, or
-    if it is a virtual machine."""
+    if it is a virtual machine. Without the name of the distribution, that of the kernel tells it."""
     flags = _FLAGS.search(host.text("/proc/cpuinfo") or "")
     virtual = flags is not None and "hypervisor" in flags[1].split()
-    if release and "pve" not in release and (virtual or (distribution and distribution not in _PROXMOX_ON)):
+    other = distribution not in _PROXMOX_ON if distribution else _OTHER_KERNEL.search(release or "")
+    if release and "pve" not in release and (virtual or other):
         for path in ("/etc/pve", "/usr/bin/pveversion"):
             host.close(path)

@@ -14,8 +14,9 @@ from collections.abc import Iterable
 
 from .gathered import Gathered
 from .lspci import merge, parse_devices
+from .machine_kind import HOST_BRIDGE
 from .named_files import NamedFiles
-from .pci_tree import parse_tree
+from .pci_tree import PCI_BRIDGE, is_on_bus_0, parse_tree
 from .recorded_host import RecordedHost, Refused
 from .report_facts import finish
 
@@ -54,14 +55,24 @@ def read_text(lines: Iterable[str], name: str) -> RecordedHost:
     merge(found.devices, parse_devices(parts.lspci))
     found.tree = parse_tree(parts.tree)
     found.machine = True
-    # Without a bridge it is the output of `lspci -s`, and the host has other devices.
-    found.all_devices = any(device["class"] == "0600" for device in found.devices.values())
+    found.all_devices = _is_whole_listing(found.devices)
     found.dmesg, found.journals, found.uname = parts.log or None, {0: parts.journal}, parts.uname
     found.numactl, found.dmidecode = "\n".join(parts.numactl), parts.dmidecode
     found.smi = "\n".join(parts.smi) or None
     _put_files(host, parts)
     finish(host, found)
     return host
+
+
+def _is_whole_listing(devices: dict[str, dict]) -> bool:
+    """Whether lspci was not limited to some devices by -s or -d.
+
+    A listing of all has a host bridge. Many Arm and RISC-V machines have none: there it has a root port, and storage or
+    a network card, which nobody chooses together with a GPU.
+    """
+    classes = {device["class"] or "" for device in devices.values()}
+    on_root_bus = any(device["class"] == PCI_BRIDGE and is_on_bus_0(bdf) for bdf, device in devices.items())
+    return HOST_BRIDGE in classes or (on_root_bus and any(class_[:2] in ("01", "02") for class_ in classes))
 
 
 def _put_files(host: RecordedHost, parts: _Parts) -> None:

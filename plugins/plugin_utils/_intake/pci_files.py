@@ -60,6 +60,9 @@ def _put_identity(host: RecordedHost, folder: str, device: dict[str, Any]) -> No
     for name, number in ids.items():
         if number is not None:
             host.put_line(f"{folder}/{name}", f"0x{number}")
+    if ids["vendor"] is None and device["name"]:
+        # A name that is not in the list is none of the vendors whose numbers an audit compares.
+        host.close(f"{folder}/vendor")
     regions = parse_regions(device["detail"], device["config"])
     if regions:
         host.put(f"{folder}/resource", resource_text(regions))

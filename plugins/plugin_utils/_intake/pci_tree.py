@@ -51,7 +51,8 @@ def _without_name(line: str) -> str:
 def tree_of_registers(devices: dict[str, dict[str, Any]]) -> dict[str, str | None]:
     """The same from the secondary bus numbers of bridges.
 
-    If not every bridge was dumped, only devices behind dumped ones are included.
+    If not every bridge was dumped, only devices behind dumped ones are included, and those on bus 0, which is behind
+    no bridge: a bridge numbers the bus below it higher than its own.
     """
     behind: dict[str, str] = {}
     all_known = True
@@ -62,7 +63,11 @@ def tree_of_registers(devices: dict[str, dict[str, Any]]) -> dict[str, str | Non
         elif device["class"] == PCI_BRIDGE and not device["config"]:
             all_known = False
     found = {bdf: behind.get(bdf.rpartition(":")[0]) for bdf in devices}
-    return found if all_known else {bdf: bridge for bdf, bridge in found.items() if bridge}
+    return found if all_known else {bdf: bridge for bdf, bridge in found.items() if bridge or is_on_bus_0(bdf)}
+
+
+def is_on_bus_0(bdf: str) -> bool:
+    return bdf.split(":")[-2] == "00"
 
 
 def secondary_bus(device: dict[str, Any]) -> int | None:

@@ -14,7 +14,7 @@ from ...module_utils._pci.address import DEVICES
 from . import cpus_and_nodes, kernel_log, machine
 from .contradictions import contradictions
 from .gathered import Gathered, old_gpu_address
-from .machine_kind import kind_of
+from .machine_kind import kind_of_host
 from .pci_files import GROUPS, place, put_devices
 from .recorded_host import RecordedHost
 
@@ -38,8 +38,8 @@ def finish(host: RecordedHost, found: Gathered) -> None:
     put_smi(host, found, safe)
     for text in contradictions(host):
         host.note(text)
-    kind = kind_of(found.devices) if found.all_devices and "/proc/cpuinfo" not in host.files else None
-    if kind is not None:
+    kind = kind_of_host(found.devices if found.all_devices else {}, log)
+    if kind is not None and "/proc/cpuinfo" not in host.files:
         host.put("/recorded/machine.json", json.dumps(kind))
     if found.units or found.journals.get(0) or found.dmidecode or found.machine:
         # The machine's own journal, system manager or firmware tables: this was not run inside a container.

@@ -20,3 +20,17 @@ def imported(tmp_path):
         return collect(Host(str(sysroot)), [])
 
     return facts_of
+
+
+@pytest.fixture
+def pasted(tmp_path):
+    """`pasted(text)` does the same with the outputs of programs."""
+    from ansible_collections.gpuhost.tuning.plugins.module_utils._facts.collect import collect
+    from ansible_collections.gpuhost.tuning.plugins.module_utils._host.host import Host
+    from ansible_collections.gpuhost.tuning.plugins.plugin_utils._intake.pasted_text import read_text
+    from ansible_collections.gpuhost.tuning.plugins.plugin_utils._intake.writer import write_host
+
+    def facts_of(text):
+        return collect(Host(str(write_host(read_text(text.splitlines(), "paste.txt"), tmp_path / "host"))), [])
+
+    return facts_of

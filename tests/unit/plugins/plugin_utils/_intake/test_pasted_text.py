@@ -57,18 +57,6 @@ LOG = f"[    0.000000] Linux version 6.8.12-4-pve (build@x)\n[    0.000000] Comm
 LSMOD = "Module                  Size  Used by\nnvidia_uvm           1000  0\nnvidia   9000  12 nvidia_uvm\n"
 
 
-@pytest.fixture
-def pasted(tmp_path):
-    from ansible_collections.gpuhost.tuning.plugins.module_utils._facts.collect import collect
-    from ansible_collections.gpuhost.tuning.plugins.module_utils._host.host import Host
-    from ansible_collections.gpuhost.tuning.plugins.plugin_utils._intake.writer import write_host
-
-    def facts_of(text):
-        return collect(Host(str(write_host(read_text(text.splitlines(), "paste.txt"), tmp_path / "host"))), [])
-
-    return facts_of
-
-
 def test_registers_out_of_words(pasted):
     facts = pasted(f"$ sudo lspci -D -vvv\n{LSPCI}\n$ dmesg\n{LOG}")
     [gpu] = facts["gpus"]

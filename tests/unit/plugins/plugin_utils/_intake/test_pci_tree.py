@@ -60,9 +60,10 @@ def listing(dumped):
 
 
 def test_bus_numbers_of_the_bridges_that_were_dumped():
-    """Bridge 00:02.0 was not: what lies behind it is not known."""
-    assert tree_of_registers(listing(dumped=True)) == {"0000:01:00.0": "0000:00:01.0"}
-    assert tree_of_registers(listing(dumped=False)) == {}
+    """Bridge 00:02.0 was not: what lies behind it is not known, unlike what is on bus 0, which no bridge is above."""
+    assert tree_of_registers(listing(dumped=True)) == {
+        "0000:00:01.0": None, "0000:00:02.0": None, "0000:01:00.0": "0000:00:01.0"}
+    assert tree_of_registers(listing(dumped=False)) == {"0000:00:01.0": None, "0000:00:02.0": None}
 
 
 def test_two_trees_are_held_against_each_other():
