@@ -63,9 +63,9 @@ def numa_node(key: str, value: str) -> dict:
 
 
 def cpu(last: dict[str, str], models: dict[str, CpuModel] | None) -> dict:
-    """`{cpu_type, cpu_model, cpu_flags, cpu_arguments}`: `custom-NAME` is a custom model of the cluster.
+    """`{cpu_type, cpu_setting, cpu_model, cpu_flags, cpu_arguments}`: `custom-NAME` is a custom model of the cluster.
 
-    A VM's own flags follow those of its model; the last occurrence wins.
+    A VM's own flags follow those of its model; the last occurrence wins. `cpu_setting` is the whole value.
     """
     properties = parse_properties(last.get("cpu", ""), "cputype")
     kind = properties.get("cputype") or DEFAULT_CPU
@@ -74,7 +74,7 @@ def cpu(last: dict[str, str], models: dict[str, CpuModel] | None) -> dict:
     if kind.startswith("custom-"):
         own = (models or {}).get(kind[len("custom-"):])
         model, flags = (None, flags) if own is None else (own.reported or DEFAULT_CPU, [*own.flags, *flags])
-    return {"cpu_type": kind, "cpu_model": model, "cpu_flags": flags,
+    return {"cpu_type": kind, "cpu_setting": last.get("cpu"), "cpu_model": model, "cpu_flags": flags,
             "cpu_arguments": bool(_CPU_ARGUMENT.search(last.get("args", "")))}
 
 

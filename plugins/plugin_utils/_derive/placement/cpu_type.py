@@ -4,8 +4,10 @@
 # Private to this collection: it may change at any time.
 """CPU features of the host that a VM's CPU type hides from it.
 
-QEMU's CPU models: target/i386/cpu.c, builtin_x86_defs; the models x86-64-v2 to v4 are Proxmox VE's own:
-PVE/QemuServer/CPUConfig.pm. Models of another vendor run as well: KVM leaves out features that the host lacks.
+QEMU's CPU models: target/i386/cpu.c, builtin_x86_defs, as QEMU 11.1 answers query-cpu-model-expansion. The models
+x86-64-v2 to v4 are Proxmox VE's own, of qemu64 and flags, and Icelake-Client is Icelake-Server:
+PVE/QemuServer/CPUConfig.pm. A VM with a model of which the host lacks a feature does not start, as qemu-server adds
+`enforce`.
 """
 from __future__ import annotations
 
@@ -24,16 +26,16 @@ _VNNI = _AVX512 | {"avx512_vnni"}
 _BF16 = _VNNI | {"avx512_bf16"}
 _AMX = _BF16 | {"avx512_fp16", "amx_tile", "amx_int8", "amx_bf16"}
 _MODELS = {
-    **dict.fromkeys(("486", "pentium", "pentium2", "pentium3", "coreduo", "core2duo", "Conroe", "Penryn", "Nehalem",
-                     "Westmere", "athlon", "phenom", "Opteron_G1", "Opteron_G2", "Opteron_G3", "kvm32", "kvm64",
-                     "qemu32", "qemu64", "x86-64-v2", "x86-64-v2-AES"), _NONE),
+    **dict.fromkeys(("486", "pentium", "pentium2", "pentium3", "coreduo", "core2duo", "n270", "Conroe", "Penryn",
+                     "Nehalem", "Westmere", "Denverton", "Snowridge", "athlon", "phenom", "Opteron_G1", "Opteron_G2",
+                     "Opteron_G3", "base", "kvm32", "kvm64", "qemu32", "qemu64", "x86-64-v2", "x86-64-v2-AES"), _NONE),
     **dict.fromkeys(("SandyBridge", "IvyBridge", "Opteron_G4", "Opteron_G5"), _AVX),
-    **dict.fromkeys(("Haswell", "Broadwell", "Skylake-Client", "EPYC", "EPYC-Rome", "EPYC-Milan", "SierraForest",
-                     "ClearwaterForest", "x86-64-v3"), _AVX2),
+    **dict.fromkeys(("Haswell", "Broadwell", "Skylake-Client", "EPYC", "EPYC-Rome", "EPYC-Milan", "Dhyana",
+                     "YongFeng", "SierraForest", "ClearwaterForest", "x86-64-v3"), _AVX2),
     **dict.fromkeys(("Skylake-Server", "KnightsMill", "x86-64-v4"), _AVX512),
     **dict.fromkeys(("Cascadelake-Server", "Icelake-Server", "Icelake-Client"), _VNNI),
     **dict.fromkeys(("Cooperlake", "EPYC-Genoa", "EPYC-Turin"), _BF16),
-    **dict.fromkeys(("SapphireRapids", "GraniteRapids"), _AMX),
+    **dict.fromkeys(("SapphireRapids", "GraniteRapids", "DiamondRapids"), _AMX),
 }
 _WHOLE = ("host", "max")
 _VARIANT = re.compile(r"(?:-noTSX)?(?:-IBRS|-IBPB)?(?:-v\d+)?$")
@@ -43,6 +45,8 @@ def judge_cpu_type(vm: dict[str, Any], features: dict[str, Any]) -> dict[str, An
     """A reading of the features that the host has but the VM does not see; `vm`: of a guest's `configured`."""
     if vm["cpu_arguments"]:
         return lost("args hands QEMU a -cpu of its own")
+    if not vm["kvm"] or vm["arch"] not in (None, "x86_64"):
+        return lost("QEMU emulates the processor of this VM (kvm: 0, or another arch)")
     host = value(features)
     if host is None:
         return lost(features["status"])
@@ -62,6 +66,17 @@ def _seen(model: str | None, host: list[str]) -> frozenset[str] | None:
     if model is None:
         return None
     return _MODELS.get(model, _MODELS.get(_VARIANT.sub("", model)))
+
+
+def cpu_setting(vm: dict[str, Any]) -> str:
+    """The value of `cpu` in the VM's configuration, or what has the same effect; older facts have the type only."""
+    return vm.get("cpu_setting") or vm["cpu_type"]
+
+
+def as_host(setting: str) -> str:
+    """The value of `cpu` with the type host and its other properties: `host,flags=+pcid`."""
+    others = [part for part in setting.split(",") if "=" in part and not part.startswith("cputype=")]
+    return ",".join(["host", *others])
 
 
 def _plain(name: str) -> str:

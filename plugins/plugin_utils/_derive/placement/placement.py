@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..reading import value
-from .cpu_type import judge_cpu_type
+from .cpu_type import as_host, cpu_setting, judge_cpu_type
 from .cpus import judge_cpus, where
 from .memory import bound_nodes, has_memory_to_judge, judge_memory
 from .pinned import judge_pinned
@@ -65,7 +65,9 @@ def _vm(one: Placed, host: Topology, hostpci: list[dict[str, Any]], features: di
         "devices": len(hostpci), "nodes": sorted(one.nodes), "numa": configured["vm"]["numa"],
         "numa_nodes": virtual_nodes(one), "settings": judge_settings(one, host),
         "virtual_nodes": judge_virtual_nodes(one, host),
-        "cpu_type": configured["vm"]["cpu_type"], "hidden_features": judge_cpu_type(configured["vm"], features),
+        "cpu_type": configured["vm"]["cpu_type"], "cpu_setting": cpu_setting(configured["vm"]),
+        "cpu_as_host": as_host(cpu_setting(configured["vm"])),
+        "hidden_features": judge_cpu_type(configured["vm"], features),
         "machine": configured["vm"]["machine"] or "i440fx", "pcie": judge_pcie(one, hostpci),
         "balloon": judge_balloon(one, hostpci), "memory_mib": configured["memory_mib"],
         "hugepages": configured["vm"]["hugepages"], "huge_pages_judged": is_worth_huge_pages(one),
