@@ -9,7 +9,6 @@ ansible-core discovers a host's Python in the same way (ansible.executor.interpr
 """
 from __future__ import annotations
 
-import ast
 import base64
 import contextlib
 import json
@@ -23,19 +22,26 @@ from ...module_utils._one_file.sources import gather
 
 SOURCES = pathlib.Path(__file__).parents[2] / "module_utils"
 _ENTRY = (("_facts", "collect"), ("_host", "host"), ("_facts", "packing"))
+_QUOTES, _DOCSTRING, _STRING = '"""', "docstring", "string"
 _TAIL = 4096            # characters at the end of the output that are searched for a reason
 _ANSWER, _REFUSAL = "gpuhost-facts ", "gpuhost-error "
 # For Python 3.8 and newer, standard library only, like the code it runs. The answer is one line of ASCII.
 _START = f"""\
-import base64, importlib.abc, importlib.util, json, signal, sys, zlib
+import base64, json, signal, sys, zlib
+from importlib.machinery import ModuleSpec
 
 # By itself the signal ends a process, also one that waits for a file system that never answers.
 signal.setitimer(signal.ITIMER_REAL, OPTIONS.get("timeout") or 0)
 
-class Sources(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
+# Without the base classes of importlib.abc, which import a dozen other modules.
+class Sources:
     def find_spec(self, name, path=None, target=None):
         if name in SOURCES:
-            return importlib.util.spec_from_loader(name, self, origin=name, is_package=name.count(".") < 2)
+            return ModuleSpec(name, self, origin=name, is_package=name.count(".") < 2)
+    def create_module(self, spec):
+        pass
+    def exec_module(self, module):
+        exec(compile(SOURCES[module.__name__], module.__name__, "exec", dont_inherit=True), module.__dict__)
     def get_source(self, name):
         return SOURCES[name]
 
@@ -83,25 +89,29 @@ def _refusal(output: str) -> str | None:
     return None
 
 
-_DESCRIBED = (ast.Module, ast.ClassDef, ast.FunctionDef)
-
-
 def _pack() -> str:
     """The sources that collect() needs, compressed, as Base64."""
-    sources = gather(_ENTRY, lambda room, file: (SOURCES / room / f"{file}.py").read_text(encoding="utf-8"), _bare)
+    sources = gather(_ENTRY, lambda room, file: (SOURCES / room / f"{file}.py").read_text(encoding="utf-8"), bare)
     return base64.b64encode(zlib.compress(json.dumps(sources).encode("ascii"), 9)).decode("ascii")
 
 
-def _bare(text: str, tree: ast.Module) -> str:
-    """A source without docstrings and comments, a third of it; line numbers stay the same for tracebacks."""
-    read = set()
-    for node in ast.walk(tree):
-        if isinstance(node, _DESCRIBED) and len(node.body) > 1 and ast.get_docstring(node):
-            read.update(range(node.body[0].lineno, node.body[0].end_lineno + 1))
-    inside = {line for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)
-              for line in range(node.lineno, node.end_lineno)}      # the last line begins with code, or ends a string
-    return "\n".join("" if number in read or (line.lstrip().startswith("#") and number - 1 not in inside) else line
-                     for number, line in enumerate(text.split("\n"), 1))
+def bare(text: str) -> str:
+    """A source without docstrings and comments, a third of it; line numbers stay the same for tracebacks.
+
+    For sources in which a line that begins with triple quotes begins a docstring, or ends a string.
+    """
+    kept, inside = [], ""       # the string of several lines that a line begins in
+    for line in text.split("\n"):
+        begin = line.lstrip()
+        described = inside == _DOCSTRING or (not inside and begin.startswith(_QUOTES))
+        if not inside and described:
+            indent = line[:-len(begin)]
+            kept.append(f"{indent}pass" if indent else "")      # it may be all there is of a class
+        else:
+            kept.append("" if described or (not inside and begin.startswith("#")) else line)
+        if line.count(_QUOTES) % 2:
+            inside = "" if inside else _DOCSTRING if described else _STRING
+    return "\n".join(kept)
 
 
 # Made once, when the plugin is imported: Ansible's workers are forks.

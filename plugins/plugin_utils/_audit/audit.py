@@ -42,9 +42,9 @@ class Audit:
         self.waivers = user_yaml.read_variable(arguments["waivers"], "gpuhost_waivers", [])
         self.catalogue = catalogue.load(arguments["checks"])
         self.profile = catalogue.load_profile(arguments["profile"], self.catalogue)
-        self.choices = {name: arguments[name] for name in ("overrides", "only", "skip", "include")}
-        checks, _waivers = checks_judge.resolve(self.catalogue, self.profile, waivers=self.waivers, **self.choices)
-        self.origins = {one.check.id: one.origin for one in checks}
+        choices = {name: arguments[name] for name in ("overrides", "only", "skip", "include")}
+        self.checks, self.accepted = checks_judge.resolve(self.catalogue, self.profile, waivers=self.waivers, **choices)
+        self.origins = {one.check.id: one.origin for one in self.checks}
         self.measured = measured.read_measured(self.folder.path)
         self.document: dict[str, Any] = {}
         self.remarks: list[str] = []        # further lines for the terminal
@@ -60,10 +60,10 @@ class Audit:
         return outcome | self._verdict()
 
     def _judge(self, facts: dict[str, Any]) -> None:
-        findings = checks_judge.judge(facts, self.catalogue, self.profile, host=self.host, waivers=self.waivers,
-                                      today=datetime.date.today(), dedicated=self.arguments["dedicated"],
-                                      allow_busy=self.arguments["allow_busy"], **self.choices,
-                                      peers=peers.read_peers(self.folder, facts))
+        findings = checks_judge.judge_effective(
+            facts, self.checks, self.accepted, host=self.host, today=datetime.date.today(),
+            dedicated=self.arguments["dedicated"], allow_busy=self.arguments["allow_busy"],
+            include=self.arguments["include"], peers=peers.read_peers(self.folder, facts))
         boot_id = value(facts["identity"]["boot_id"])
         measured_here.attach(findings, self.measured, boot_id)
         self.document = {

@@ -18,6 +18,7 @@ from .names import check_names
 from .user_yaml import read_own, read_shipped
 
 FOLDER = pathlib.Path(__file__).parents[1] / "catalogue"
+_SHIPPED_PROFILES = str(FOLDER / "profiles")
 _YAML_ENDINGS = (".yml", ".yaml")
 _TUNABLE = re.compile(r'host\.tunables\."([^"]+)"')
 
@@ -35,6 +36,12 @@ class Profile:
     evidence: frozenset[str] | None = None
     values: dict[str, Any] = field(default_factory=dict)
     priorities: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def shown(self) -> str:
+        """The profile in messages; a user's own with its file."""
+        shipped = self.file.rpartition("/")[0] == _SHIPPED_PROFILES
+        return f"the profile {self.name}" + ("" if shipped else f" ({self.file})")
 
 
 def load(paths: Iterable[str] = ()) -> list[Check]:
@@ -69,10 +76,15 @@ def load_file(path: pathlib.Path) -> list[Check]:
 
 def asked_tunables(checks: Iterable[Check]) -> list[str]:
     """The addresses that checks use as `host.tunables."sysctl:vm.laptop_mode"`: host_info reads them on demand."""
+    own = (check for check in checks if check.id not in _SHIPPED_IDS)
+    return sorted(_SHIPPED_ASK | _asked(own))
+
+
+def _asked(checks: Iterable[Check]) -> frozenset[str]:
     # Hardly any check does, and following the names in all expressions would take a third of an audit.
     asking = (expression for check in checks for expression in check.all_expressions() if "tunables" in expression.text)
     paths = (path for expression in asking for path in names(expression))
-    return sorted({found[1] for path in paths if (found := _TUNABLE.match(path))})
+    return frozenset(found[1] for path in paths if (found := _TUNABLE.match(path)))
 
 
 def load_profile(given: str, checks: Sequence[Check] | None = None) -> Profile:
@@ -148,4 +160,6 @@ def _load_shipped() -> tuple[Check, ...] | MissingPackage:
 
 # Compiled once, when the plugin is imported: Ansible's workers are forks, and their caches die with them.
 SHIPPED = _load_shipped()
+_SHIPPED_IDS = frozenset() if isinstance(SHIPPED, MissingPackage) else frozenset(check.id for check in SHIPPED)
+_SHIPPED_ASK = frozenset() if isinstance(SHIPPED, MissingPackage) else _asked(SHIPPED)
 _PROFILES: dict[str, dict[str, Any]] = {path.stem: read_shipped(path) for path in (FOLDER / "profiles").glob("*.yml")}

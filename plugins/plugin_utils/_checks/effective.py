@@ -5,13 +5,12 @@
 """Effective checks of one run, from the profile and the user's choices; mistakes in these are found here."""
 from __future__ import annotations
 
-import pathlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from .._expressions.errors import CatalogueError, nearest
 from .._expressions.expression import Expression
-from .catalogue import FOLDER, Profile
+from .catalogue import Profile
 from .check import Check
 from .findings import PRIORITIES
 
@@ -84,17 +83,15 @@ def _terms(check: Check, profile: Profile, override: Mapping[str, Any], included
 
 def _origin(check: Check, profile: Profile, override: Mapping[str, Any], included: bool) -> str:
     """Where the wanted value is defined, and what has it planned."""
-    shipped = pathlib.Path(profile.file).parent == FOLDER / "profiles"
-    named = f"the profile {profile.name}" + ("" if shipped else f" ({profile.file})")
     if "value" in override:
         return _OVERRIDES
     if check.id in profile.values:
-        return named
+        return profile.shown
     if included:
         return f"check {check.id}, planned by gpuhost_include"
     if override.get("plan"):
         return f"check {check.id}, which {_OVERRIDES} plans"
-    return f"check {check.id}" + (f", which {named} plans" if check.id in profile.plan else "")
+    return f"check {check.id}" + (f", which {profile.shown} plans" if check.id in profile.plan else "")
 
 
 def _left_out(check: Check, profile: Profile, override: Mapping[str, Any], included: bool) -> str | None:

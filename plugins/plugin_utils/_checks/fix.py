@@ -18,6 +18,8 @@ from .forbidden import forbidden, read_only
 from .reasons import of_nothing
 
 Show = Callable[["Template | None", dict[str, Any]], "str | None"]
+_NOTHING_TO_DO = {"change": None, "risk": None, "persist": None, "how": None, "undo": None, "planned": False,
+                  "not_planned_because": None}
 _NOTHING_BY_HAND = {"commands": [], "undo_commands": [], "forbidden": None}
 
 
@@ -25,11 +27,13 @@ def describe_fix(effective: EffectiveCheck, verdict: str, reason: str | None, wa
                  scope: dict[str, Any], show: Show) -> dict[str, Any]:
     """`fix` of a finding: none if it passes; an unknown or inapplicable one keeps its address for the plan."""
     fix = effective.check.fix
-    change, problem = (None, None) if verdict == "pass" or fix.tunable is None else _change(effective, scope)
+    if verdict == "pass":
+        return {"class": fix.kind, **_NOTHING_TO_DO}
+    change, problem = (None, None) if fix.tunable is None else _change(effective, scope)
     obstacle = None
     if fix.kind == "runtime" and verdict == "fail":
         obstacle = problem or _obstacle(effective, waived, scope, show)
-    elif fix.kind == "runtime" and verdict != "pass":
+    elif fix.kind == "runtime":
         obstacle = f"{verdict.replace('_', ' ')}: {reason}"
     failed = verdict == "fail"
     texts = {key: show(getattr(fix, key), scope) if failed else None for key in ("risk", "persist")}

@@ -45,6 +45,15 @@ def judge(facts: Mapping[str, Any], checks: Sequence[Check], profile: Profile, *
     """
     effective, accepted = resolve(checks, profile, overrides=overrides, waivers=waivers, only=only, skip=skip,
                                   include=include)
+    return judge_effective(facts, effective, accepted, host=host, dedicated=dedicated, allow_busy=allow_busy,
+                           include=include, peers=peers, today=today)
+
+
+def judge_effective(facts: Mapping[str, Any], effective: Iterable[EffectiveCheck], accepted: Iterable[Waiver], *,
+                    host: str | None = None, dedicated: bool = False, allow_busy: bool = False,
+                    include: Sequence[str] = (), peers: Mapping[str, Any] | None = None,
+                    today: datetime.date | None = None) -> list[dict[str, Any]]:
+    """judge() with what resolve() returned."""
     in_force = counting(accepted, host, today or datetime.date.today())
     known = {**_without_unseen_gpus(facts if "derived" in facts else derive(completed(facts), peers)),
              "dedicated": bool(dedicated), "allow_busy": bool(allow_busy), "included": list(include)}

@@ -29,10 +29,9 @@ def completed(facts: Mapping[str, Any]) -> dict[str, Any]:
 def _has_all(facts: Mapping[str, Any]) -> bool:
     """Whether all sections and their keys are present. Every version so far has added some."""
     return all(section in facts and (not isinstance(facts[section], dict) or "status" in facts[section]
-                                     or keys <= facts[section].keys()) for section, keys in _sections().items())
+                                     or keys <= facts[section].keys()) for section, keys in _SECTIONS.items())
 
 
-@functools.cache
 def _sections() -> dict[str, frozenset[str]]:
     places = {name: (_FACTS, node) for name, node in _document(_FACTS)["properties"].items()}
     return {name: frozenset(key for _file, node in _facets(places[name]) for key in node.get("required", ()))
@@ -75,3 +74,7 @@ def _facets(place: Place) -> Iterator[Place]:
 @functools.cache
 def _document(file: str) -> Any:
     return json.loads((_SCHEMAS / file).read_text(encoding="utf-8"))
+
+
+# Made once, when the plugin is imported: Ansible's workers are forks.
+_SECTIONS = _sections()

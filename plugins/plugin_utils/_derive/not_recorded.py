@@ -10,10 +10,12 @@ place of the derived value.
 """
 from __future__ import annotations
 
+import marshal
 from collections.abc import Iterable
 from typing import Any, Callable
 
 STATUS = "not_recorded"
+_IN_BYTES = STATUS.encode()
 
 
 class NotRecorded(Exception):
@@ -75,14 +77,27 @@ def is_gap(thing: Any) -> bool:
 
 def with_gaps(thing: Any) -> Any:
     """Facts with a Gap for every reading `not_recorded`; parts without one are not copied."""
+    return _with_gaps(thing) if _may_have_gaps(thing) else thing
+
+
+def _may_have_gaps(thing: Any) -> bool:
+    """Whether the word `not_recorded` is anywhere in it. A live host's facts never have it, and several parts of an
+    audit ask: writing them out in C takes a sixth of the time of looking at each in Python."""
+    try:
+        return _IN_BYTES in marshal.dumps(thing)
+    except ValueError:          # not plain JSON types
+        return True
+
+
+def _with_gaps(thing: Any) -> Any:
     if isinstance(thing, dict):
         if is_gap(thing):
             return Gap(thing.get("why") or STATUS)
         changed = {name: new for name, value in thing.items()
-                   if type(value) in (dict, list) and (new := with_gaps(value)) is not value}
+                   if type(value) in (dict, list) and (new := _with_gaps(value)) is not value}
         return partial({**thing, **changed}) if changed else thing
     if isinstance(thing, list):
-        new_items = [with_gaps(item) if type(item) in (dict, list) else item for item in thing]
+        new_items = [_with_gaps(item) if type(item) in (dict, list) else item for item in thing]
         return new_items if any(new is not old for new, old in zip(new_items, thing)) else thing
     return thing
 

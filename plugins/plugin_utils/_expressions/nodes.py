@@ -68,9 +68,17 @@ class _Literal(Node):
 
 
 class _Chain(Node):
-    """Each part is evaluated over the result of the one before: `a.b`, `a[0]`, `a | b`."""
+    """Each part is evaluated over the result of the one before: `a.b`, `a[0]`, `a | b`.
+
+    jmespath nests `a.b.c` as `(a.b).c`; here it is one chain of three.
+    """
 
     __slots__ = ()
+
+    def __init__(self, tree: dict) -> None:
+        super().__init__(tree)
+        self.children = tuple(part for child in self.children
+                              for part in (child.children if type(child) is _Chain else (child,)))
 
     def answer(self, value):
         for child in self.children:
@@ -87,7 +95,8 @@ class _Field(Node):
             raise MissingName(f"{name!r} asked of {in_words([kind(value)])}", self)
         if name not in value:
             raise MissingName(f"there is no {name!r}{nearest(name, value)}", self)
-        return open_reading(value[name], self)
+        found = value[name]
+        return open_reading(found, self) if isinstance(found, dict) else found
 
 
 class _Index(Node):
@@ -140,7 +149,10 @@ class _Projection(Node):
         for element in elements:
             try:
                 element = open_reading(element, self)
-                if all(is_true(condition.answer(element)) for condition in conditions):
+                for condition in conditions:
+                    if not is_true(condition.answer(element)):
+                        break
+                else:
                     projected.append(wanted.answer(element))
             except Unreadable as error:
                 error.place(element)
@@ -179,7 +191,8 @@ class _Comparator(Node):
     __slots__ = ()
 
     def answer(self, value):
-        left, right = [open_all(child.answer(value), self) for child in self.children]
+        first, second = self.children
+        left, right = open_all(first.answer(value), self), open_all(second.answer(value), self)
         compare = _ORDERINGS.get(self.value)
         if compare is None:
             return equal(left, right, self) == (self.value == "eq")

@@ -15,6 +15,8 @@ from .errors import BadValue, Unreadable, in_words, kind
 if TYPE_CHECKING:
     from .nodes import Node
 
+_SCALARS = frozenset((str, int, float, bool, type(None)))
+
 
 def open_reading(found: Any, node: Node | None) -> Any:
     """The value of a reading; anything else unchanged."""
@@ -57,7 +59,7 @@ def same(left: Any, right: Any) -> bool:
 def equal(left: Any, right: Any, node: Node | None) -> bool:
     """`==` of expressions: null may be compared with anything, other types only with their own."""
     if type(left) is type(right):
-        return same(left, right)
+        return left == right if type(left) in _SCALARS else same(left, right)
     if left is None or right is None:
         return False
     if kind(left) != kind(right):
@@ -67,4 +69,4 @@ def equal(left: Any, right: Any, node: Node | None) -> bool:
 
 def is_true(value: Any) -> bool:
     """Truth as in jmespath: null, false and empty values are false, 0 is true."""
-    return not (value is None or value is False or value in ("", [], {}))
+    return value is True or not (value is None or value is False or value in ("", [], {}))

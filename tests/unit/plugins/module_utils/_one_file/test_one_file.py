@@ -4,15 +4,18 @@
 """Sources as a package of their own, and the one file that is made of them."""
 from __future__ import annotations
 
+import ast
 import io
+import pathlib
 import subprocess
 import sys
 import zipfile
 
 import pytest
 from ansible_collections.gpuhost.tuning.plugins.module_utils._one_file.archive import list_program, make_program
-from ansible_collections.gpuhost.tuning.plugins.module_utils._one_file.sources import gather, read_own
+from ansible_collections.gpuhost.tuning.plugins.module_utils._one_file.sources import gather, imported, read_own
 
+MODULE_UTILS = pathlib.Path(__file__).resolve().parents[5] / "plugins" / "module_utils"
 ROOM = {
     ("_one", "start"): '"""Says."""\nfrom .near import NEAR\nfrom .._two import far as there\n'
                        "from .._two.farther import X\ndef main():\n    print(NEAR, there.FAR, X)\n    return 3\n",
@@ -37,8 +40,18 @@ def test_what_a_file_needs_and_nothing_else():
 
 
 def test_a_text_may_be_kept_in_another_form():
-    found = gather([("_one", "near")], read, lambda text, tree: f"{len(tree.body)} {text}")
-    assert found["gpuhost._one.near"] == "1 NEAR = 1\n"
+    found = gather([("_one", "near")], read, str.lower)
+    assert found["gpuhost._one.near"] == "near = 1\n"
+
+
+@pytest.mark.parametrize("path", sorted(MODULE_UTILS.glob("*/*.py")), ids=lambda path: path.name)
+def test_imports_are_those_that_python_sees(path):
+    text, room, seen = path.read_text(encoding="utf-8"), path.parent.name, set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            package = ([room] if node.level == 1 else []) + (node.module or "").split(".") * bool(node.module)
+            seen |= {(package[0], file) for file in package[1:] or [name.name for name in node.names]}
+    assert set(imported(room, text)) == seen
 
 
 def test_the_file_runs_and_ends_with_what_main_answers(tmp_path):

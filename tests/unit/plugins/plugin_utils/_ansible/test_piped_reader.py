@@ -8,7 +8,12 @@ import subprocess
 import sys
 
 import pytest
-from ansible_collections.gpuhost.tuning.plugins.plugin_utils._ansible.piped_reader import _bare, answer, script
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._ansible.piped_reader import (
+    SOURCES,
+    answer,
+    bare,
+    script,
+)
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._answers.facts import take_packed
 
 from hosts.story_before import GPUS, story_before
@@ -43,8 +48,29 @@ def test_it_is_less_than_a_third_of_a_module():
 
 def test_what_only_people_read_is_left_out_and_lines_keep_their_numbers():
     text = '"""Says."""\nVALUE = """\n# kept\n"""\n\n# left out\ndef one():\n    """Says."""\n    return 1  # kept\n'
-    bare = _bare(text, ast.parse(text))
-    assert bare == '\nVALUE = """\n# kept\n"""\n\n\ndef one():\n\n    return 1  # kept\n'
+    assert bare(text) == '\nVALUE = """\n# kept\n"""\n\n\ndef one():\n    pass\n    return 1  # kept\n'
+
+
+def test_a_class_of_nothing_but_its_docstring_stays_one():
+    text = 'class Odd(ValueError):\n    """Says\n    # more.\n    """\n'
+    assert bare(text) == "class Odd(ValueError):\n    pass\n\n\n"
+
+
+@pytest.mark.parametrize("path", sorted(SOURCES.glob("*/*.py")), ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_of_every_source_only_docstrings_are_left_out(path):
+    text = path.read_text(encoding="utf-8")
+    compile(bare(text), path.name, "exec", dont_inherit=True)
+    assert without_docstrings(bare(text)) == without_docstrings(text)
+
+
+def without_docstrings(text):
+    """The syntax tree without docstrings and without `pass`, which stands in for some."""
+    tree = ast.parse(text)
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)):
+            described = ast.get_docstring(node, clean=False) is not None
+            node.body = [part for part in node.body[described:] if not isinstance(part, ast.Pass)]
+    return ast.dump(tree)
 
 
 def test_only_what_reading_needs_is_sent():
