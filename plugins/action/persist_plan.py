@@ -12,7 +12,7 @@ from ..plugin_utils._ansible.untag import untag
 from ..plugin_utils._ansible.variables import check_variables
 from ..plugin_utils._checks.desired_state import addresses, desired_values
 from ..plugin_utils._checks.user_yaml import read_variable
-from ..plugin_utils._plan.persist import find_run
+from ..plugin_utils._plan.persist import find_run, lasting
 from ..plugin_utils._records.host_folder import HostFolder, RecordError, new_run_id
 from ..plugin_utils._render.text import clean, count
 
@@ -45,7 +45,9 @@ class ActionModule(GuardedAction):
                 origin = f"run {run_id}"
         except (RecordError, ValueError) as problem:
             raise AnsibleActionFail(str(problem)) from problem
+        values, left = lasting(values)
         if not values:
-            raise AnsibleActionFail(f"{origin} holds no value: there is nothing that could be made to last")
-        self.console.show(clean(f"{host}: {count(len(addresses(values)), 'value')} of {origin}"))
+            raise AnsibleActionFail("\n".join([f"{origin} holds no value that could be made to last", *left]))
+        shown = [f"{host}: {count(len(addresses(values)), 'value')} of {origin}", *(f"  {line}" for line in left)]
+        self.console.show("\n".join(map(clean, shown)))
         return {**result, "changed": False, "run_id": run_id, "values": values, "origin": origin}

@@ -56,8 +56,9 @@ class ActionModule(GuardedAction):
             raise AnsibleActionFail(str(problem)) from problem
         for line in drift.unusable_lines(journal["unusable"]):
             Display().warning(clean(f"{host}: {line}"))
-        shown = [f"{host}: {message}"] + [f"  {entry['address']}: left alone: {entry['reason']}"
-                                          for entry in journal["left_alone"]]
+        shown = [f"{host}: {message}", *(f"  {entry['address']}: {what}: {entry['reason']}"
+                                         for what, key in (("left alone", "left_alone"), ("expired", "expired"))
+                                         for entry in journal[key])]
         comes_back = drift.come_back(values, journal["persisted"])
         if comes_back:
             shown += [f"  {address}: persisted, comes back at the next boot" for address in comes_back]
@@ -70,6 +71,8 @@ class ActionModule(GuardedAction):
     def _nothing(self, journal: dict[str, Any], host: str, arguments: dict[str, Any]) -> str:
         if journal["left_alone"] and not arguments["run_id"]:
             return "nothing to restore now: values that were not restored are left alone"
+        if journal["expired"]:
+            return "nothing to restore: the guests whose CPUs were set were restarted or stopped since"
         if any(run["this_boot"] for run in journal["runs"]):
             return "nothing to restore: every value is back at its original value"
         folder = HostFolder(arguments["report_dir"], host)

@@ -62,7 +62,10 @@ class ActionModule(GuardedAction):
                  task_vars: dict[str, Any]) -> tuple[list[dict[str, Any]], str | None]:
         if journal["status"] not in ("ok", "absent"):
             raise ValueError(f"the journal of the host cannot be read: {journal['detail']}")
+        expired = drift.expired_guests(journal["expired"])
         if not journal["expected_values"]:
+            if expired:
+                return expired, None
             if drift.all_is_back(journal, arguments["run_id"]):
                 return [], drift.BACK
             return drift.without_journal(folder, arguments["run_id"], journal["boot_id"])
@@ -72,7 +75,7 @@ class ActionModule(GuardedAction):
             if kind == "pcie_maxreadreq":
                 options["allow_busy"] = True    # nothing is written, so a busy GPU can be verified as well
             changes += take_answer("changes", self._ask(drift.MODULES[kind], options, arguments, task_vars))["changes"]
-        return drift.find_drift(journal["expected_values"], changes), None
+        return drift.find_drift(journal["expected_values"], changes) + expired, None
 
     def _after_reboot(self, boot_id: str | None, folder: HostFolder, arguments: dict[str, Any],
                       task_vars: dict[str, Any]) -> dict[str, Any]:

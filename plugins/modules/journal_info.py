@@ -133,6 +133,14 @@ persisted:
   description: What is persisted on the host and the outcome of it, as in the facts of M(gpuhost.tuning.host_info).
   returned: success
   type: dict
+expired:
+  description: The guests whose CPUs were set and that were restarted or stopped since, each with C(address),
+    C(expected) (what was set) and C(reason). There is nothing to restore, and RV(restore_values) and
+    RV(expected_values) do not have them.
+  returned: success
+  type: list
+  elements: dict
+  sample: []
 left_alone:
   description: The tunables of GPUs that hung during a measurement, and with O(run_id) those of that run that are
     not restored, each with C(address) and C(reason).
@@ -149,6 +157,7 @@ import_once.install()
 
 from ..module_utils._boot_order.competitors import competitors
 from ..module_utils._change.baseline import list_baselines, pair_lines, plan_back, summarize_runs
+from ..module_utils._change.expired_guests import leave_expired
 from ..module_utils._change.hung_gpus import leave_hung, read_marks
 from ..module_utils._change.journal import BOOT_ID, read_lines
 from ..module_utils._facts import persisted
@@ -166,12 +175,12 @@ def main() -> None:
     boot = host.read(BOOT_ID).value
     journal, unusable = read_lines(host)
     writes = pair_lines(journal.value or [])
-    plan = plan_back(writes, boot, module.params["run_id"])
+    plan, expired = leave_expired(host, plan_back(writes, boot, module.params["run_id"]))
     restore, hung = leave_hung(plan.restore, read_marks(host))
     module.exit_json(changed=False, status=journal.status, detail=journal.detail, boot_id=boot,
                      runs=summarize_runs(writes, boot), baselines=list_baselines(writes, boot),
                      restore_values=restore, expected_values=plan.expected, left_alone=plan.left_alone + hung,
-                     driver_mismatch=read_mismatch(host), unusable=unusable,
+                     expired=expired, driver_mismatch=read_mismatch(host), unusable=unusable,
                      persisted=as_facts(persisted.read(host, competitors)))
 
 

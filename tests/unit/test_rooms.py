@@ -26,11 +26,11 @@ ON_TARGETS = {      # room: what it may import, each of them above it
     "_pve": "_host _kernel _pci",
     "_guest_config": "_host _kernel _pve",
     "_placement": "_host _kernel _pve",
-    "_tunables": "_redaction _host _kernel _pci",
+    "_tunables": "_redaction _host _kernel _pci _pve",
     "_boot_order": "_host _kernel _tunables",
     "_change": "_host _tunables",
     "_nvidia": "_host _kernel _pci _change",
-    "_kinds": "_host _kernel _pci _pve _tunables _change _nvidia",
+    "_kinds": "_host _kernel _pci _system _pve _placement _tunables _change _nvidia",
     "_boot": "_one_file _host _pci _tunables _change _kinds",
     "_persist": "_one_file _host _system _tunables _boot_order _change _kinds _boot",
     "_facts": "_one_file _redaction _host _kernel _pci _system _pve _placement _tunables _boot_order _nvidia _boot "

@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from .tunable import CHANGED, REVERTED, UNCHANGED
+
 
 class Write(NamedTuple):
     """One start line, with its end if there is one."""
@@ -90,10 +92,17 @@ def generations(writes: Iterable[Write], boot: str | None) -> tuple[dict[str, Ge
             continue        # the restore of a closed generation: its `before` is no baseline
         else:
             alive[address] = Generation(address, write.before, (write,))
-        if write.known and write.after == alive[address].before:
+        if write.known and _is_back(write, alive[address].before):
             del alive[address]
             ended[address] = f"its value is again {write.after!r} since run {write.run}"
     return alive, ended
+
+
+def _is_back(write: Write, baseline: Any) -> bool:
+    """Whether the baseline is there again. The text read back after a restore may differ from it although the kernel
+    makes no difference: of a guest's threads, one may have ended since."""
+    return write.after == baseline or (write.restores and write.wanted == baseline
+                                       and write.outcome in (CHANGED, UNCHANGED, REVERTED))
 
 
 def _foreign(last: Write, write: Write) -> bool:

@@ -42,14 +42,14 @@ def _require_allowed(tunable: Tunable, wanted: Wanted, reading: Reading) -> None
 
 def _require_guards(tunable: Tunable, wanted: Wanted, value: Any) -> None:
     if wanted.identity is not None and tunable.identity() != wanted.identity:
-        raise Refused(f"another device: found {tunable.identity()}, expected {wanted.identity}")
+        raise Refused(f"another {tunable.bearer}: found {tunable.identity()}, expected {wanted.identity}")
     if wanted.only_from is None:
         return
     # Several: a killed run may or may not have written, and the kernel may have changed the value.
     several = wanted.only_from if isinstance(wanted.only_from, tuple) else (wanted.only_from,)
     if any(tunable.same(value, one) for one in several):
         return
-    if len(several) > 1 and tunable.made_of(several[-1], value):
+    if len(several) > 1 and tunable.half_written(several[0], several[-1], value):
         return
     raise Refused(f"changed by something else: found {value}, expected {' or '.join(map(str, several))}")
 

@@ -93,6 +93,7 @@ class Tunable:
     address = ""                        # sysctl:vm.swappiness
     inexact: Sequence[str] = ()
     note: str | None = None             # a note about a change that is made
+    bearer = "device"                   # what has the identity
     settles: float = 0                  # seconds until a write can be read back from the kernel
 
     def read(self) -> Reading:
@@ -110,6 +111,10 @@ class Tunable:
     def made_of(self, written: Any, found: Any) -> bool:
         """Whether the kernel may have turned `written` into `found`."""
         return self.same(found, written)
+
+    def half_written(self, before: Any, wanted: Any, found: Any) -> bool:
+        """Whether a run that was killed while it wrote `wanted` over `before` may have left `found`."""
+        return self.made_of(wanted, found)
 
     def number(self, value: Any) -> int:
         """Return the value as the number that `at_least` compares. Raises ValueError."""

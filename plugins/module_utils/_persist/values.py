@@ -20,10 +20,11 @@ from .._kinds.kmod import ModuleKind
 from .._kinds.maxreadreq import MaxReadRequest, MaxReadRequestKind
 from .._kinds.sysctl import SysctlKind, family
 from .._kinds.sysfs import SysfsKind
+from .._tunables.guest_affinity import how_to_keep
 from .._tunables.sysctl_rules import PAIRS
 from .._tunables.wanted import Wanted
 
-SYSCTL = "sysctl"
+SYSCTL, GUESTS = "sysctl", "guest_affinity"
 Values = dict[str, dict[str, Any]]
 
 
@@ -58,6 +59,8 @@ def resolve(host: Host, values: Values) -> ToPersist:
     kinds: dict[str, Kind] = {SYSCTL: SysctlKind(host), "sysfs": SysfsKind(host), "module": ModuleKind(host),
                               "pcie_maxreadreq": MaxReadRequestKind(host, allow_busy=True)}
     unknown = [name for name, named in values.items() if name not in kinds or not isinstance(named, dict)]
+    if GUESTS in unknown:
+        raise BadValues(_passing(values[GUESTS]))
     if unknown:
         raise BadValues([f"{name}: wanted is a mapping of values below one of {', '.join(kinds)}" for name in unknown])
     found = ToPersist({}, {}, {}, {})
@@ -76,6 +79,13 @@ def resolve(host: Host, values: Values) -> ToPersist:
         raise BadValues(problems)
     found.baseline.update(read_baseline(host, found.now))
     return found
+
+
+def _passing(guests: Any) -> list[str]:
+    """Why the CPUs of running guests are not persisted, and what to do instead."""
+    guests = guests if isinstance(guests, dict) else {}
+    return [f"{GUESTS}:{name}: {how_to_keep(name, str(_unguarded(spec)))}" for name, spec in guests.items()] or [
+        f"{GUESTS}: the CPUs of a running guest end with it and are not persisted"]
 
 
 def read_baseline(host: Host, current: Values) -> Values:

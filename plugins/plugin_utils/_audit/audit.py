@@ -101,7 +101,8 @@ class Audit:
     def _plan(self) -> plan_module.Plan:
         given = self.arguments["values"]
         return plan_module.plan(self.document["findings"], self.values, self.document["facts"], self.origins,
-                                f"gpuhost_values ({given})" if isinstance(given, str) else "gpuhost_values")
+                                f"gpuhost_values ({given})" if isinstance(given, str) else "gpuhost_values",
+                                {*self.choices["include"], *self.profile.plan})
 
     def _write_plan(self) -> dict[str, Any]:
         plan = self._plan()

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ...module_utils._tunables.kinds import OPT_IN
 from .._expressions.errors import CatalogueError, MissingPackage, nearest
 from .._expressions.expression import names
 from .check import Check, build
@@ -93,7 +94,7 @@ def load_profile(given: str, checks: Sequence[Check] | None = None) -> Profile:
     known = {check.id: check for check in (shipped() if checks is None else checks)}
     for key in ("plan", "leave", "only", "values", "priorities"):
         for name in getattr(profile, key):
-            if name not in known:
+            if name not in known and (key not in ("plan", "leave") or name not in OPT_IN):
                 raise CatalogueError(profile.file, None, key, f"there is no check {name!r}{nearest(name, known)}")
     for name, value in profile.values.items():
         known[name].wanted(value, profile.file)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from ...module_utils._tunables.kinds import OPT_IN
 from .._expressions.errors import CatalogueError, nearest
 from .._expressions.expression import Expression
 from .catalogue import Profile
@@ -38,8 +39,8 @@ def select(checks: Sequence[Check], only: Collection[str], skip: Collection[str]
     return [check for check in checks if (not only or check.id in only) and check.id not in skip]
 
 
-def require_known(names: Iterable[str], checks: Sequence[Check], origin: str) -> None:
-    known = [check.id for check in checks]
+def require_known(names: Iterable[str], checks: Sequence[Check], origin: str, others: Iterable[str] = ()) -> None:
+    known = [*(check.id for check in checks), *others]
     for name in names:
         if name not in known:
             raise CatalogueError(origin, None, None, f"there is no check {name!r}{nearest(str(name), known)}")
@@ -49,7 +50,7 @@ def effective_checks(checks: Sequence[Check], profile: Profile, overrides: Mappi
                      include: Collection[str]) -> dict[str, EffectiveCheck]:
     """The effective check of every check, by id."""
     require_known(overrides, checks, _OVERRIDES)
-    require_known(include, checks, "gpuhost_include")
+    require_known(include, checks, "gpuhost_include", OPT_IN)
     return {check.id: _terms(check, profile, _override(check, overrides.get(check.id, {})), check.id in include)
             for check in checks}
 

@@ -24,6 +24,7 @@ STATES = (DRIFT, UNKNOWN, EXPIRED, FINE)
 # The order in which changes are restored: the reverse of that in which a tune makes them.
 MODULES = {
     "pcie_maxreadreq": "gpuhost.tuning.pcie_maxreadreq",
+    "guest_affinity": "gpuhost.tuning.guest_affinity",
     "module": "gpuhost.tuning.nvidia_module",
     "sysfs": "gpuhost.tuning.sysfs_attribute",
     "sysctl": "gpuhost.tuning.sysctl_snapshot",
@@ -53,6 +54,11 @@ def _compare(change: dict[str, Any], baseline: Any) -> dict[str, Any]:
     if found == change["wanted"]:
         return {**line, "state": DRIFT}     # the value is ours, the device is not
     return {**line, "state": DRIFT, "reason": "changed by something else"}
+
+
+def expired_guests(expired: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The lines of guests that were restarted or stopped since their CPUs were set (`expired` of journal_info)."""
+    return [{**one, "found": None, "state": EXPIRED} for one in expired]
 
 
 def leave_persisted(lines: list[dict[str, Any]], message: str | None,
@@ -156,7 +162,7 @@ def summary(lines: Iterable[dict[str, Any]], message: str | None) -> str:
 def all_is_back(journal: dict[str, Any], run_id: str | None) -> bool:
     """Whether the host was changed in this boot, by that run or any, and all of it was restored."""
     runs = [run for run in journal["runs"] if run["this_boot"] and run_id in (None, run["run_id"])]
-    return bool(runs) and not journal["expected_values"] and not journal["left_alone"]
+    return bool(runs) and not (journal["expected_values"] or journal["left_alone"] or journal["expired"])
 
 
 def describe(line: dict[str, Any]) -> str:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ...module_utils._tunables.guest_affinity import how_to_keep
+from ...module_utils._tunables.kinds import KINDS
 from .._records import host_folder
 from .._records.host_folder import HostFolder, RecordError
 
@@ -36,6 +38,13 @@ def changed_values(outcome: Mapping[str, Any]) -> Values:
             kind, _colon, name = change["address"].partition(":")
             values.setdefault(kind, {})[name] = change["after"]
     return values
+
+
+def lasting(values: Values) -> tuple[Values, list[str]]:
+    """The values that can be persisted, and one sentence for each of the others."""
+    left = [f"guest_affinity:{name}: {how_to_keep(name, str(value['set'] if isinstance(value, Mapping) else value))}"
+            for name, value in values.get("guest_affinity", {}).items()]
+    return {kind: named for kind, named in values.items() if KINDS[kind].lasts}, left
 
 
 def _values_of(folder: HostFolder, run_id: str) -> Values:

@@ -5,10 +5,11 @@
 """The plan of a tune: from findings to changes, and to skipped changes with the reason."""
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from ...module_utils._change.tunable import REFUSED, SKIPPED, WOULD_CHANGE
+from ...module_utils._tunables.kinds import OPT_IN
 from ...module_utils._tunables.sysctl_rules import PAIRS
 from .._checks.before import before
 from .._checks.desired_state import addresses, desired_values, entries, is_zero
@@ -38,11 +39,12 @@ class Plan(NamedTuple):
 
 def plan(findings: Iterable[dict[str, Any]], extra: Mapping[str, Any] | None = None,
          facts: Mapping[str, Any] | None = None, origins: Mapping[str, str] | None = None,
-         named_in: str = "gpuhost_values") -> Plan:
+         named_in: str = "gpuhost_values", opted_in: Collection[str] = ()) -> Plan:
     """The plan from `findings` and the user's own values, which take precedence.
 
     `extra` has the shape of values, or is a record with `values`; `facts` give the current value if no finding does.
-    With `origins` (who wants a value, by check) every change names its own, `named_in` for `extra`.
+    With `origins` (who wants a value, by check) every change names its own, `named_in` for `extra`. Values of a kind of
+    OPT_IN are skipped unless it is among `opted_in`.
     """
     named = desired_values(extra)
     changes: dict[str, dict[str, Any]] = {}
@@ -53,6 +55,9 @@ def plan(findings: Iterable[dict[str, Any]], extra: Mapping[str, Any] | None = N
     for kind, name, value in entries(named):
         address = f"{kind}:{name}"
         changes[address] = _of_user(address, value, changes.get(address), facts or {})
+        if kind in OPT_IN and kind not in opted_in:
+            changes[address].update(outcome=SKIPPED, reason=f"it is planned only on request: list {kind} in "
+                                                            "gpuhost_include")
     _yield_to_user(changes, named.get("sysctl", {}))
     if origins is not None:
         by_user = {f"{kind}:{name}" for kind, name, _value in entries(named)}

@@ -6,16 +6,19 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.gpuhost.tuning.plugins.module_utils._facts.tunables import read_named
+from ansible_collections.gpuhost.tuning.plugins.module_utils._kinds.guest_affinity import GuestAffinityKind
 from ansible_collections.gpuhost.tuning.plugins.module_utils._kinds.kmod import ModuleKind
 from ansible_collections.gpuhost.tuning.plugins.module_utils._kinds.maxreadreq import MaxReadRequestKind
 from ansible_collections.gpuhost.tuning.plugins.module_utils._kinds.sysctl import SysctlKind
 from ansible_collections.gpuhost.tuning.plugins.module_utils._kinds.sysfs import SysfsKind
 from ansible_collections.gpuhost.tuning.plugins.module_utils._tunables.kinds import KINDS
 
+from hosts.movable import movable
 from hosts.pci import plant_gpu, plant_root_port
 
 GPU = "0000:01:00.0"
-SETTERS = {"sysctl": SysctlKind, "sysfs": SysfsKind, "pcie_maxreadreq": MaxReadRequestKind, "module": ModuleKind}
+SETTERS = {"sysctl": SysctlKind, "sysfs": SysfsKind, "pcie_maxreadreq": MaxReadRequestKind, "module": ModuleKind,
+           "guest_affinity": GuestAffinityKind}
 
 
 @pytest.mark.parametrize("address, status, value", [
@@ -29,8 +32,12 @@ SETTERS = {"sysctl": SysctlKind, "sysfs": SysfsKind, "pcie_maxreadreq": MaxReadR
     (f"pcie_maxreadreq:{GPU}", "ok", 512),
     ("module:nvidia_peermem", "ok", "absent"),
     ("module:gdrdrv", "unparsable", None),                      # it is being loaded
+    ("guest_affinity:vm:200", "ok", "0-7"),
+    ("guest_affinity:lxc:101", "ok", "0-7 ns=none"),
+    ("guest_affinity:lxc:102", "absent", None),
 ])
 def test_facts_and_setter_read_the_same(tree, host, address, status, value):
+    movable(tree)
     tree.sysctl("vm.stat_refresh", 0).sysctl("vm.drop_caches", 0).sysctl("vm.swappiness", 60)
     tree.file("/sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never")
     tree.file("/sys/kernel/mm/lru_gen/enabled", "0x0007")
@@ -48,7 +55,8 @@ def test_facts_and_setter_read_the_same(tree, host, address, status, value):
     ("sysctl", "swappiness", "10"), ("sysctl", "vm.swappiness", True), ("sysfs", "kernel/mm/ksm/run", "0"),
     ("sysfs", "/sys/kernel/mm/ksm/run", {"at_least": 1}), ("pcie_maxreadreq", "41:00.0", 512),
     ("pcie_maxreadreq", GPU, 500), ("pcie_maxreadreq", GPU, "512.0"), ("module", "a b", "present"),
-    ("module", "gdrdrv", "loaded"),
+    ("module", "gdrdrv", "loaded"), ("guest_affinity", "lxc:101", ""), ("guest_affinity", "101", "0-3"),
+    ("guest_affinity", "vm:99", "0-3"),
 ])
 def test_what_no_kind_takes_is_refused_with_and_without_a_machine(host, kind, name, spec):
     with pytest.raises(ValueError):

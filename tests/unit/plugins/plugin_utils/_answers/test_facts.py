@@ -121,7 +121,7 @@ def test_an_unknown_keyword_is_no_silent_yes(tmp_path, monkeypatch):
 
 
 JOURNAL = {"status": "ok", "detail": None, "boot_id": "b", "runs": [], "restore_values": {}, "expected_values": {},
-           "driver_mismatch": None, "left_alone": [], "unusable": [], "persisted": nothing_persisted()}
+           "driver_mismatch": None, "left_alone": [], "expired": [], "unusable": [], "persisted": nothing_persisted()}
 
 
 def test_a_journal_that_is_one_is_taken():

@@ -39,7 +39,7 @@ def test_desired_values(given, wanted):
 
 
 @pytest.mark.parametrize("given, message", [
-    ("vm.swappiness=10", "'vm.swappiness=10' is not a mapping of sysctl, sysfs, pcie_maxreadreq, module"),
+    ("vm.swappiness=10", "'vm.swappiness=10' is not a mapping of sysctl, sysfs, pcie_maxreadreq, module, guest_affinity"),
     ({"sysctls": {}}, "there is no kind 'sysctls': did you mean 'sysctl'?"),
     ({"sysctl": ["vm.swappiness"]}, "sysctl: ['vm.swappiness'] is not a mapping of addresses to values"),
     ({"sysctl": {"vm.swappiness": True}},
@@ -71,6 +71,10 @@ def test_desired_values(given, wanted):
     ({"pcie_maxreadreq": {GPU: "4k"}}, f"pcie_maxreadreq:{GPU}: '4k' is none of 128, 256, 512, 1024, 2048, 4096"),
     ({"pcie_maxreadreq": {GPU: True}}, f"pcie_maxreadreq:{GPU}: True is none of 128, 256, 512, 1024, 2048, 4096"),
     ({"module": {"nvidia_peermem": True}}, "module:nvidia_peermem: True is neither present nor absent"),
+    ({"guest_affinity": {"lxc:101": ""}},
+     "guest_affinity:lxc:101: the list of CPUs is empty: a guest needs at least one"),
+    ({"guest_affinity": {"ct:101": "0-3"}},
+     "guest_affinity:ct:101: 'ct:101' is not a guest of Proxmox VE, such as vm:200 or lxc:101"),
     ({"module": {"../x": "present"}}, "module:../x: '../x' is not the name of a module, such as nvidia_peermem"),
 ])
 def test_what_cannot_be_meant_is_one_message(given, message):
