@@ -70,7 +70,7 @@ options:
     elements: str
     default: []
   include:
-    description: Contested check ids to plan in addition to those of the profile.
+    description: Contested check ids, or C(guest_affinity), to plan in addition to those of the profile.
     type: list
     elements: str
     default: []

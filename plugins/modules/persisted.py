@@ -42,7 +42,7 @@ options:
   values:
     description:
       - Wanted values by kind (C(sysctl), C(sysfs), C(pcie_maxreadreq), C(module)) and name. Needed with
-        O(state=present).
+        O(state=present). Values of the kind C(guest_affinity) are rejected, because they end with the guest.
       - >-
         C({at_least: NUMBER}) becomes that number, or what is there now if that is more.
     type: dict

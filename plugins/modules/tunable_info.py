@@ -9,10 +9,11 @@ module: tunable_info
 short_description: Read tunables of every kind by address
 version_added: 1.0.0
 description:
-  - Reads sysctls, sysfs attributes, MaxReadReq of PCI devices and the state of kernel modules, each by its address.
+  - Reads sysctls, sysfs attributes, MaxReadReq of PCI devices, the state of kernel modules and the CPUs of running
+    Proxmox VE guests, each by its address.
   - This module has no option that sets anything. The setters M(gpuhost.tuning.sysctl_snapshot),
-    M(gpuhost.tuning.sysfs_attribute), M(gpuhost.tuning.pcie_maxreadreq) and M(gpuhost.tuning.nvidia_module) read in the
-    same way where they are called without a wanted value.
+    M(gpuhost.tuning.sysfs_attribute), M(gpuhost.tuning.pcie_maxreadreq), M(gpuhost.tuning.nvidia_module) and
+    M(gpuhost.tuning.guest_affinity) read in the same way where they are called without a wanted value.
 extends_documentation_fragment:
   - gpuhost.tuning.attributes
   - gpuhost.tuning.attributes.info_module
@@ -25,7 +26,8 @@ options:
     default: /
   addresses:
     description:
-      - Addresses of the tunables, C(kind:name). The kinds are V(sysctl), V(sysfs), V(pcie_maxreadreq) and V(module).
+      - Addresses of the tunables, C(kind:name). The kinds are V(sysctl), V(sysfs), V(pcie_maxreadreq), V(module)
+        and V(guest_affinity).
       - The name of V(sysfs) may be a pattern, which stands for all files that match it.
     type: list
     elements: str

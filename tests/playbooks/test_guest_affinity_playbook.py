@@ -11,7 +11,7 @@ import pytest
 from hosts.movable import CONTAINER, INIT_PID, movable, plant_stat
 
 VALUES = {"guest_affinity": {"lxc:101": "0-3", "vm:200": "0-3"}}
-BEFORE, MOVED = [b"0-7\n", b"\n"], [b"0-3\n", b"0-3\n"]
+MOVED = [b"0-3\n", b"0-3\n"]
 
 
 @pytest.fixture
@@ -28,28 +28,24 @@ def groups(tree):
     return [tree.path(f"{CONTAINER}{path}/cpuset.cpus").read_bytes() for path in ("", "/ns")]
 
 
+def text(run):
+    """What it printed, without the line ends that depend on the width."""
+    return " ".join(run.succeeded().stdout.split())
+
+
 def test_a_container_from_plan_to_restart(node, play):
-    asked = play("tune_runtime.yml", gpuhost_values=VALUES).succeeded()
-    assert "it is planned only on request: list guest_affinity in gpuhost_include" in asked.stdout
-    assert groups(node) == BEFORE
-
-    tuned = play("tune_runtime.yml", gpuhost_values=VALUES, gpuhost_include=["guest_affinity"]).succeeded()
-    assert "guest_affinity:lxc:101: changed: 0-7 ns=none -> 0-3" in tuned.stdout
-    assert "guest_affinity:vm:200: skipped" in tuned.stdout     # a folder has no threads to move
+    tuned = text(play("tune_runtime.yml", gpuhost_values=VALUES, gpuhost_include=["guest_affinity"]))
+    assert "guest_affinity:lxc:101: changed: 0-7 ns=none -> 0-3" in tuned
+    assert "guest_affinity:vm:200: skipped" in tuned     # a folder has no threads to move
     assert groups(node) == MOVED
-    assert "pve1: 1 fine" in play("verify.yml").succeeded().stdout
-
-    kept = play("persist.yml")
-    assert kept.returncode == 2
-    assert ("at each start it gets them by the line lxc.cgroup2.cpuset.cpus: 0-3 in /etc/pve/lxc/101.conf"
-            in kept.stdout)
+    assert "pve1: 1 fine" in text(play("verify.yml"))
 
     plant_stat(node, f"/proc/{INIT_PID}/stat", INIT_PID, 9900)
     restarted = f"the guest was restarted since: found vmid 101 pid {INIT_PID} starttime 9900"
-    seen = play("verify.yml").succeeded().stdout
+    seen = text(play("verify.yml"))
     assert "pve1: 1 expired" in seen
-    assert f"guest_affinity:lxc:101: expired: wanted 0-3, found nothing: {restarted}" in seen
-    back = play("restore.yml").succeeded().stdout
+    assert f"guest_affinity:lxc:101: expired: wanted 0-3, found -: {restarted}" in seen
+    back = text(play("restore.yml"))
     assert "nothing to restore: the guests whose CPUs were set were restarted or stopped since" in back
     assert f"guest_affinity:lxc:101: expired: {restarted}" in back
     assert groups(node) == MOVED

@@ -15,6 +15,8 @@ import os
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from .._change.baseline import list_baselines, pair_lines
+from .._change.journal import BOOT_ID, read_journal
 from .._change.text_file import write_obstacle
 from .._change.tunable import KERNEL_DECIDES, SKIPPED, Kind, Refused, Tunable, expected_error
 from .._host.host import Host
@@ -55,9 +57,19 @@ class GuestAffinity(Tunable):
     def predict(self, now: str, target: str, peers: dict[str, Any]) -> str:
         parsed = cpu_text.parse(target)
         wanted = set().union(*map(cpus_of, (parsed.general, *parsed.apart.values())))
-        require_allowed(self.host, self.name, self.process.pid, wanted)
+        try:
+            require_allowed(self.host, self.name, self.process.pid, wanted)
+        except Refused as why:
+            if not (why.but_back and self._was_there(target)):
+                raise
         self.require_writable()
         return KERNEL_DECIDES
+
+    def _was_there(self, target: str) -> bool:
+        """Whether this process had these CPUs before a run changed them: the snapshot of a module's call."""
+        writes = pair_lines(read_journal(self.host).value or [])
+        return any((one["address"], one["identity"], one["before"]) == (self.address, self.identity(), target)
+                   for one in list_baselines(writes, self.host.read(BOOT_ID).value))
 
     def require_writable(self) -> None:
         """Raises Refused if a write is known to fail."""

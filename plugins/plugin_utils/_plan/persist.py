@@ -17,14 +17,18 @@ Values = dict[str, dict[str, Any]]
 
 
 def find_run(folder: HostFolder, run_id: str | None) -> tuple[str, Values]:
-    """A run and its values: the given run, else the last one that changed something and completed.
+    """A run and its values: the given run, else the last completed one that changed something, if possible something
+    that can be persisted.
 
     RecordError: there is none, it changed nothing, or a device regressed.
     """
     if run_id:
         return run_id, _values_of(folder, run_id)
-    for name in reversed(folder.runs()):
-        if (folder.run(name) / host_folder.OUTCOME).exists() and changed_values(_outcome(folder, name)):
+    changed = {name: changed_values(_outcome(folder, name)) for name in reversed(folder.runs())
+               if (folder.run(name) / host_folder.OUTCOME).exists()}
+    for values_of in (lambda values: lasting(values)[0], lambda values: values):
+        name = next((name for name, values in changed.items() if values_of(values)), None)
+        if name is not None:
             return name, _values_of(folder, name)
     raise RecordError(f"there is no record of a run that changed something in {folder.path}: run tune_runtime.yml "
                       "first, name a run with gpuhost_run_id, or values with gpuhost_values")

@@ -11,7 +11,16 @@ from ansible_collections.gpuhost.tuning.plugins.module_utils._change.setter impo
 from ansible_collections.gpuhost.tuning.plugins.module_utils._host.host import Host
 from ansible_collections.gpuhost.tuning.plugins.module_utils._kinds.guest_affinity import GuestAffinityKind
 
-from hosts.movable import CONTAINER_CONF, VM_CONF, VM_PID, TreeScheduler, movable, plant_pvestatd
+from hosts.movable import (
+    CONTAINER_CONF,
+    INIT_PID,
+    VM_CONF,
+    VM_PID,
+    TreeScheduler,
+    movable,
+    plant_pvestatd,
+    plant_stat,
+)
 from hosts.numa import plant_nodes
 from hosts.placement import plant_group
 
@@ -115,6 +124,17 @@ def test_a_container_without_a_list_of_its_own_has_all_that_are_above_it(tree, c
     assert change("lxc:101", "none")["reason"] == (
         "the CPUs 0-7 are on node 0-1, its memory is 100 % on node 0: a guest is only moved to where most of its "
         "memory is")
+
+
+@guests
+def test_a_snapshot_takes_the_same_process_back_and_no_other(tree, change, guest):
+    before = change(guest, "0-3")["before"]
+    pid = {"vm:200": VM_PID, "lxc:101": INIT_PID}[guest]
+    plant_stat(tree, f"/proc/{pid}/stat", pid, 9900)
+    assert change(guest, before)["outcome"] == "refused"
+    plant_stat(tree, f"/proc/{pid}/stat", pid, {"vm:200": 4400, "lxc:101": 3300}[guest])
+    assert change(guest, before)["outcome"] == "changed"
+    assert change(guest, "0-6")["outcome"] == "refused"
 
 
 @guests

@@ -204,6 +204,9 @@ def test_an_address_to_leave_out_that_is_not_wanted(planted):
     ({"pcie_maxreadreq": {"0000:99:00.0": 4096}}, "pcie_maxreadreq:0000:99:00.0: absent"),
     ({"pcie_maxreadreq": {GPUS[0]: 4000}}, "4000 is none of 128, 256"),
     ({"sysfs": {THP: "sometimes"}}, "is none of always, madvise, never"),
+    ({"guest_affinity": {"vm:200": "0-3"}, "sysctl": {"vm.swappiness": 10}},
+     "guest_affinity:vm:200: the CPUs of a running guest end with it and are not persisted; at each start it gets them "
+     "by qm set 200 --affinity 0-3"),
     ({"nonsense": {"a": 1}}, "nonsense: wanted is a mapping of values below one of sysctl, "),
 ])
 def test_what_a_setter_refuses_is_refused_with_its_words(planted, values, match):

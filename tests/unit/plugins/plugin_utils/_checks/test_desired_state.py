@@ -39,7 +39,8 @@ def test_desired_values(given, wanted):
 
 
 @pytest.mark.parametrize("given, message", [
-    ("vm.swappiness=10", "'vm.swappiness=10' is not a mapping of sysctl, sysfs, pcie_maxreadreq, module, guest_affinity"),
+    ("vm.swappiness=10",
+     "'vm.swappiness=10' is not a mapping of sysctl, sysfs, pcie_maxreadreq, module, guest_affinity"),
     ({"sysctls": {}}, "there is no kind 'sysctls': did you mean 'sysctl'?"),
     ({"sysctl": ["vm.swappiness"]}, "sysctl: ['vm.swappiness'] is not a mapping of addresses to values"),
     ({"sysctl": {"vm.swappiness": True}},

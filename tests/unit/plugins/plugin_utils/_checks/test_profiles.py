@@ -8,6 +8,7 @@ import pytest
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._checks.catalogue import FOLDER, load_profile, shipped
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._checks.effective import effective_checks
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._checks.user_yaml import read_own
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._expressions.errors import CatalogueError
 
 MISSION = {
     "numa_balancing", "nmi_watchdog", "sched_autogroup_enabled", "swappiness", "dirty_ratio", "dirty_background_ratio",
@@ -32,6 +33,15 @@ def planned(name):
 ])
 def test_what_a_profile_may_plan(name, ids):
     assert planned(name) == ids
+
+
+def test_a_profile_may_name_a_kind_that_is_planned_on_request(tmp_path):
+    path = tmp_path / "own.yml"
+    path.write_text("name: own\ndescription: Moves guests\nextends: inference\nplan: [guest_affinity]\n")
+    assert load_profile(str(path)).plan - load_profile("inference").plan == {"guest_affinity"}
+    path.write_text("name: own\ndescription: Moves guests\nonly: [guest_affinity]\n")
+    with pytest.raises(CatalogueError, match="there is no check 'guest_affinity'"):
+        load_profile(str(path))
 
 
 def test_before_a_reboot_nothing_is_planned():

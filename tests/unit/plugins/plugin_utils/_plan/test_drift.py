@@ -146,3 +146,12 @@ def test_the_tally_names_the_worst_first():
     lines = [{"state": "fine"}] * 10 + [{"state": "drift"}]
     assert drift.tally(lines) == "1 drift, 10 fine"
     assert drift.tally([]) == "nothing to verify"
+
+
+def test_guests_that_were_restarted_have_expired():
+    expired = [{"address": "guest_affinity:vm:200", "expected": "0-3", "reason": "the guest was restarted since"}]
+    line, = drift.expired_guests(expired)
+    assert drift.describe(line) == "guest_affinity:vm:200: expired: wanted 0-3, found -: the guest was restarted since"
+    journal = {"runs": [{"this_boot": True, "run_id": RUN}], "expected_values": {}, "left_alone": [], "expired": []}
+    assert drift.all_is_back(journal, None)
+    assert not drift.all_is_back({**journal, "expired": expired}, None)

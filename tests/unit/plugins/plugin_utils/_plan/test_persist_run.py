@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from ansible_collections.gpuhost.tuning.plugins.plugin_utils._plan.persist import find_run
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._plan.persist import find_run, lasting
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._records.host_folder import HostFolder, RecordError
 
 FIRST, SECOND, THIRD = (f"20261201T05000{number}Z-000{number}" for number in (1, 2, 3))
@@ -60,3 +60,25 @@ def test_a_run_that_did_harm_is_not_made_to_last(folder):
 def test_no_record_at_all(folder):
     with pytest.raises(RecordError, match=r"no record of a run that changed something in .*/pve1: run tune_runtime"):
         find_run(folder, None)
+
+
+def test_a_run_that_only_moved_guests_does_not_hide_the_one_before(folder):
+    moved = change("guest_affinity:vm:200", after="0-3", wanted="0-3")
+    record(folder, FIRST, change("sysctl:vm.swappiness", after="10"))
+    record(folder, SECOND, moved)
+    assert find_run(folder, None) == (FIRST, {"sysctl": {"vm.swappiness": "10"}})
+    assert find_run(folder, SECOND) == (SECOND, {"guest_affinity": {"vm:200": "0-3"}})
+
+
+def test_a_run_that_only_moved_guests_is_found_where_there_is_no_other(folder):
+    record(folder, FIRST, change("guest_affinity:vm:200", after="0-3", wanted="0-3"))
+    assert find_run(folder, None) == (FIRST, {"guest_affinity": {"vm:200": "0-3"}})
+
+
+def test_cpus_of_running_guests_are_not_persisted_and_say_what_is():
+    values = {"sysctl": {"vm.swappiness": "10"},
+              "guest_affinity": {"vm:200": "0-3 20201=2", "lxc:101": {"set": "4-7", "only_from": "0-7"}}}
+    ends = "the CPUs of a running guest end with it and are not persisted; at each start it gets them by "
+    assert lasting(values) == ({"sysctl": {"vm.swappiness": "10"}}, [
+        f"guest_affinity:vm:200: {ends}qm set 200 --affinity 0-3",
+        f"guest_affinity:lxc:101: {ends}the line lxc.cgroup2.cpuset.cpus: 4-7 in /etc/pve/lxc/101.conf"])

@@ -38,6 +38,26 @@ def planned(facts):
     return make
 
 
+def test_guests_are_moved_only_on_request(facts):
+    facts["tunables"]["guest_affinity:vm:200"] = tiny.ok("0-7 20201=2")
+    values = {"guest_affinity": {"vm:200": "3,0-2"}, "sysctl": {"vm.stat_interval": 10}}
+    found = plan([], values, facts)
+    assert found.values == {"sysctl": {"vm.stat_interval": "10"}}
+    assert [(change["address"], change["outcome"], change["reason"]) for change in found.skipped] == [
+        ("guest_affinity:vm:200", "skipped", "it is planned only on request: list guest_affinity in gpuhost_include")]
+    found = plan([], values, facts, opted_in=["guest_affinity", "read_request"])
+    assert found.values["guest_affinity"] == {"vm:200": "0-3"}
+    assert found.baseline["guest_affinity"] == {"vm:200": "0-7 20201=2"}
+
+
+def test_a_kind_that_is_opted_in_to_is_named_beside_checks(planned):
+    assert planned(include=["guest_affinity"]).values["sysctl"]
+    with pytest.raises(CatalogueError, match="there is no check 'guest_afinity': did you mean 'guest_affinity'"):
+        planned(include=["guest_afinity"])
+    with pytest.raises(CatalogueError, match="there is no check 'sysctl'"):
+        planned(include=["sysctl"])
+
+
 def short(changes):
     return {change["address"]: (change["before"], change["wanted"], change["outcome"]) for change in changes}
 
