@@ -58,8 +58,7 @@ def parse_mismatches(lines: list[dict]) -> list[dict]:
         text = line["text"]
         client = _CLIENT.search(text) if "API mismatch" in text else None
         if client is not None:
-            versions = _HAS.findall(" ".join(one["text"] for one in lines[position:position + 1 + _BEHIND]))
-            theirs, ours = (*versions[:2], None, None)[:2]
+            theirs, ours = (*_versions(lines[position:position + 1 + _BEHIND]), None, None)[:2]
             entry = {"what": "api", "client": client["name"], "client_version": theirs, "module_version": ours}
         elif _MODESET.search(text):
             pair = _PAIR.search(text)
@@ -69,6 +68,17 @@ def parse_mismatches(lines: list[dict]) -> list[dict]:
             continue
         found.setdefault(tuple(entry.values()), {**entry, "text": text.partition("\n")[0]})
     return list(found.values())[-MISMATCH_LIMIT:]
+
+
+def _versions(lines: list[dict]) -> list[str]:
+    """The versions of the client and of the driver in a mismatch that begins with the first line. Where its further
+    lines are missing, the next mismatch may follow at once."""
+    message = lines[:1]
+    for line in lines[1:]:
+        if _CLIENT.search(line["text"]):
+            break
+        message.append(line)
+    return _HAS.findall(" ".join(line["text"] for line in message))[:2]
 
 
 def parse_resets(lines: list[dict]) -> list[str]:

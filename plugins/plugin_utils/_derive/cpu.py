@@ -101,8 +101,10 @@ def _differences(policies: list[dict[str, Any]], fact: str, name: str) -> list[s
     if len(counts) < 2:
         return []
     usual, odd = counts[0], counts[1:]
-    most = f"{_shown(usual[0])} on {usual[1]} others" if usual[1] > counts[1][1] else "the others differ too"
-    return [f"{name} is {_shown(seen)} on {_cpus(policies, fact, seen)}, {most}" for seen, _count in odd]
+    if usual[1] == counts[1][1]:        # no majority
+        return [f"{name} is " + ", ".join(f"{_shown(seen)} on {_cpus(policies, fact, seen)}" for seen, _count in counts)]
+    return [f"{name} is {_shown(seen)} on {_cpus(policies, fact, seen)}, {_shown(usual[0])} on {usual[1]} others"
+            for seen, _count in odd]
 
 
 def _cpus(policies: list[dict[str, Any]], fact: str, seen: Any) -> str:

@@ -22,6 +22,8 @@ _JOURNAL = re.compile(r"(?P<when>(?:\S{1,12} +){1,4}?\d\d:\d\d:\d\d(?:\.\d+)?"
                       r"|\d{4}-\d\d-\d\dT[\d:.]+(?:[-+]\d\d:\d\d|Z)?)"
                       r" \S+ kernel: (?:\[ *(?P<seconds>\d{1,12}\.\d{1,9})\] )?(?P<text>.*)")
 _STAMP = re.compile(r"(?:<\d+>)?\[ *(\d{1,12}\.\d{1,9})\] ?(?:\[ *[CT]\d+\] ?)?(.*)")
+# The indent of a message's further lines: journalctl's is that of `Jan 26 13:53:20 host kernel: `, dmesg's of `[    1.2] `.
+CONTINUED, CONTINUED_IN_RING = " " * 24, " " * 12
 _CLOCK = re.compile(r"(\d\d):(\d\d):(\d\d)")
 _ABOUT = 120                # seconds
 _SOON = 300.0               # seconds since boot within which the driver is first loaded
@@ -43,10 +45,22 @@ class KernelLog(NamedTuple):
 
 
 def parse_journal(lines: Iterable[str]) -> list[KernelLine]:
-    """The kernel's lines of a journal or of kern.log; those of programs are skipped."""
-    found = (_JOURNAL.fullmatch(line) for line in lines)
-    return [KernelLine(line["when"], float(line["seconds"]) if line["seconds"] else None, line["text"])
-            for line in found if line is not None]
+    """The kernel's lines of a journal or of kern.log; those of programs are skipped.
+
+    journalctl prints the further lines of a message below its first one, indented by the width of what precedes that.
+    """
+    found: list[KernelLine] = []
+    message = None
+    for line in lines:
+        begun = _JOURNAL.fullmatch(line)
+        if begun is not None:
+            message = KernelLine(begun["when"], float(begun["seconds"]) if begun["seconds"] else None, begun["text"])
+            found.append(message)
+        elif message is not None and line.startswith(CONTINUED):
+            found.append(message._replace(text=line.strip()))
+        else:
+            message = None
+    return found
 
 
 def put_together(dmesg: list[str] | None, journals: dict[int, list[str]], files: list[str]) -> KernelLog:
@@ -79,7 +93,7 @@ def holds_start(dmesg: list[str]) -> bool:
 
 def _text_of(line: str) -> str:
     stamped = _STAMP.fullmatch(line)
-    return stamped[2] if stamped else line
+    return stamped[2] if stamped else line.strip()
 
 
 def _reaches_boot(dmesg: list[str]) -> bool:

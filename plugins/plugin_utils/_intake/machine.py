@@ -28,8 +28,8 @@ _IDS = (("Ubuntu", "ubuntu"), ("Debian", "debian"), ("Fedora", "fedora"), ("Cent
         ("openSUSE Tumbleweed", "opensuse-tumbleweed"), ("SUSE Linux Enterprise", "sles"), ("Linux Mint", "linuxmint"),
         ("Pop!_OS", "pop"), ("Proxmox", "debian"), ("NixOS", "nixos"), ("Gentoo", "gentoo"))
 _PROXMOX_ON = ("debian",)       # the distribution that Proxmox VE is based on
-# Names of kernels that only other distributions build: Ubuntu and those based on it, Fedora, Red Hat Enterprise Linux and
-# its clones, Amazon Linux, openEuler, Arch Linux, NVIDIA's Jetson Linux.
+# Names of kernels that only other distributions build: Ubuntu and those based on it, Fedora, Red Hat Enterprise Linux
+# and its clones, Amazon Linux, openEuler, Arch Linux, NVIDIA's Jetson Linux.
 _OTHER_KERNEL = re.compile(r"-(?:generic|lowlatency|azure|aws|gcp|oracle|nvidia|tegra|arch\d[\w.-]*)$"
                            r"|\.(?:fc|el|amzn|oe)\d")
 

@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterable
 
 from .gathered import Gathered
+from .kernel_log import CONTINUED, CONTINUED_IN_RING
 from .lspci import merge, parse_devices
 from .machine_kind import HOST_BRIDGE
 from .named_files import NamedFiles
@@ -119,7 +120,7 @@ class _Parts:
             self._at = "log"
         elif _JOURNAL.fullmatch(line):
             self.journal.append(line)
-            self._at = "log"
+            self._at = "journal"
         elif _DEVICE.match(line) or _DUMP.fullmatch(line):
             self.lspci.append(line)
             self._at = "lspci"
@@ -138,7 +139,11 @@ class _Parts:
         return bool(own) and len(self.smi) < SMI_LIMIT
 
     def _take_rest(self, line: str) -> None:
-        if line[:1] in (" ", "\t") and self._at in ("lspci", "dmidecode"):
+        if self._at == "journal" and line.startswith(CONTINUED):
+            self.journal.append(line)
+        elif self._at == "log" and line.startswith(CONTINUED_IN_RING):
+            self.log.append(line)
+        elif line[:1] in (" ", "\t") and self._at in ("lspci", "dmidecode"):
             (self.lspci if self._at == "lspci" else self.dmidecode).append(line)
         elif _DMIDECODE.match(line):
             self.dmidecode.append(line)

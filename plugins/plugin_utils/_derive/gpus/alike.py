@@ -97,7 +97,10 @@ def _width(derived: dict[str, Any]) -> int | None:
 def _sentence(entry: dict[str, Any], seen: Any) -> str:
     name = _NAMES[entry["fact"]]
     if entry["majority"] is None:
-        return f"{name} is {_shown(seen)}, the others differ too"
+        # Without a majority, every GPU that was compared is among them.
+        counts = Counter(odd["value"] for odd in entry["odd"])
+        others = ", ".join(f"{_shown(other)} on {count}" for other, count in counts.items() if other != seen)
+        return f"{name} is {_shown(seen)} on {counts[seen]} of {len(entry['odd'])} GPUs of this model, {others}"
     return f"{name} is {_shown(seen)}, of the others {_shown(entry['majority'])}"
 
 

@@ -47,6 +47,13 @@ def test_a_program_of_another_version():
         (None, None)]
 
 
+def test_the_version_of_the_next_client_is_not_that_of_the_driver():
+    """Logs of which only the first line of each message is left."""
+    first = "NVRM: API mismatch: the client has the version 535.113.01, but"
+    assert [(entry["client_version"], entry["module_version"]) for entry in parse_mismatches(lines(first, first))] == [
+        ("535.113.01", None)]
+
+
 def test_a_module_of_another_version():
     text = "nvidia-modeset: Version mismatch: nvidia.ko(570.133.20) nvidia-modeset.ko(570.86.15)"
     assert parse_mismatches(lines(text)) == [

@@ -432,7 +432,14 @@ def test_two_that_differ_have_no_majority():
     facts = alike(read_request(512), read_request(256))
     differs = facts["derived"]["gpu_groups"][0]["differs"]
     assert (differs[0]["majority"], len(differs[0]["odd"])) == (None, 2)
-    assert facts["gpus"][0]["derived"]["differs"] == ["MaxReadReq is 512, the others differ too"]
+    assert facts["gpus"][0]["derived"]["differs"] == ["MaxReadReq is 512 on 1 of 2 GPUs of this model, 256 on 1"]
+
+
+def test_two_and_two_have_no_majority_either():
+    facts = alike(read_request(512), read_request(512), read_request(256), read_request(256))
+    assert [gpu["derived"]["differs"] for gpu in facts["gpus"]] == [
+        ["MaxReadReq is 512 on 2 of 4 GPUs of this model, 256 on 2"]] * 2 + [
+        ["MaxReadReq is 256 on 2 of 4 GPUs of this model, 512 on 2"]] * 2
 
 
 def test_models_are_compared_with_themselves():

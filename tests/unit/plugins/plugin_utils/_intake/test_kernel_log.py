@@ -82,3 +82,19 @@ def test_dates_of_many_languages():
              "2026-01-26T12:53:36.718126-07:00 h kernel: x", "2026-01-26T12:53:36Z h kernel: [    1.000000] x")
     assert [line.text for line in parse_journal(texts)] == ["x"] * 5
     assert parse_journal(["Nov  9 18:30:00 h systemd[1]: kernel: x"]) == []
+
+
+def test_the_further_lines_of_a_message():
+    """journalctl indents them below the first one; those below a program's message are the program's."""
+    head, indent = "Nov 29 18:30:00 host", " " * 35
+    found = parse_journal([f"{head} kernel: NVRM: first, but", f"{indent}NVRM: second.", f"{indent}NVRM: third",
+                           f"{head} Xorg[1]: another", f"{indent}of the program", f"{head} kernel: last"])
+    assert [line.text for line in found] == ["NVRM: first, but", "NVRM: second.", "NVRM: third", "last"]
+    assert {line.when for line in found} == {"Nov 29 18:30:00"}
+
+
+def test_the_further_lines_are_in_ring_and_journal_once():
+    ring = ["[ 7000.000000] NVRM: first, but", f"{' ' * 15}NVRM: second"]
+    again = ["Nov 29 18:30:00 host kernel: NVRM: first, but", f"{' ' * 29}NVRM: second"]
+    log = put_together(ring, {0: [*journal("NVRM: earlier"), *again]}, [])
+    assert log.this.splitlines() == ["NVRM: earlier", *ring]

@@ -171,3 +171,13 @@ def test_what_was_pasted_is_written_down():
     host = read_text(f"{LSPCI}{LOG}".splitlines(), "paste.txt")
     assert json.loads(json.dumps(host.source)) == {"kind": "lspci", "name": "paste.txt", "collected_at": None,
                                                    "script": None}
+
+
+def test_the_further_lines_of_a_message_of_the_driver(pasted):
+    """dmesg and journalctl indent them below the first one."""
+    message = ["NVRM: API mismatch: the client has the version 535.113.01, but",
+               "NVRM: this kernel module has the version 535.104.05.  Please"]
+    for stamp in ("[   12.345678] ", "Oct 16 15:07:21 host kernel: "):
+        facts = pasted(f"{stamp}{message[0]}\n{' ' * len(stamp)}{message[1]}\n")
+        assert [(entry["client_version"], entry["module_version"])
+                for entry in facts["nvidia"]["mismatches"]["value"]] == [("535.113.01", "535.104.05")]
