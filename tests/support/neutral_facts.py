@@ -248,7 +248,7 @@ def device_node(path: str, major: int, minor: int) -> dict:
 def smi_gpu(bdf: str, minor: int) -> dict:
     """The output of nvidia-smi for an idle RTX PRO 6000 without problems."""
     return {"bdf": bdf, "minor": minor, "memory_mib": 97887, "bar1_mib": 131072, "bar1_used_mib": 1, "pstate": "P8",
-            "persistence": "Enabled", "display": "Disabled", "vbios": "98.02.67.00.0A",
+            "persistence": "Enabled", "display": "Disabled", "display_server": None, "vbios": "98.02.67.00.0A",
             "device_max_gen": None, "utilization": 0, "processes": 0, "trouble": None,
             "compute_mode": "Default", "mig": "Disabled", "mig_pending": "Disabled", "ecc": "Enabled",
             "ecc_pending": "Enabled", "recovery_action": "None", "power_draw_w": 39.2, "power_limit_w": 600.0,

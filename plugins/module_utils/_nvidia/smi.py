@@ -31,6 +31,7 @@ STATES = (OK, NOT_RUN, MISSING, TIMEOUT, FAILED)
 _NUMBER = re.compile(r"\d{1,15}(?!\d)", re.ASCII)
 _WATTS = re.compile(r"\d{1,15}(?:\.\d{1,15})?(?!\d)", re.ASCII)
 # NVML's answers in place of any value if a GPU no longer responds.
+_DISPLAY_SERVERS = ("X", "Xorg", "Xwayland", "gnome-shell", "kwin_wayland", "weston", "sway", "Hyprland", "cosmic-comp")
 _TROUBLE = ("gpu is lost", "[gpu is lost]", "gpu requires reset", "[gpu requires reset]")
 _NOTHING = ("", "n/a", "[n/a]", "unknown error", "[unknown error]", "not supported", "[not supported]",
             "insufficient permissions", "requested functionality has been deprecated", *_TROUBLE)
@@ -143,6 +144,7 @@ def _gpu(gpu: ElementTree.Element) -> dict:
         "pstate": _text(gpu, "performance_state"),
         "persistence": _text(gpu, "persistence_mode"),
         "display": _text(gpu, "display_active"),
+        "display_server": _display_server(gpu),
         "vbios": _text(gpu, "vbios_version"),
         "device_max_gen": _number(gpu, "pci/pci_gpu_link_info/pcie_gen/max_device_link_gen"),
         "utilization": _number(gpu, "utilization/gpu_util"),
@@ -151,6 +153,16 @@ def _gpu(gpu: ElementTree.Element) -> dict:
         "trouble": _trouble(gpu),
         **_modes(gpu), **_power(gpu), **_memory_health(gpu), **read_registration(gpu),
     }
+
+
+def _display_server(gpu: ElementTree.Element) -> str | None:
+    """`Xorg`, if such a process draws on the GPU: type G or C+G. It opens all GPUs, also those without a display."""
+    for process in gpu.findall("processes/process_info"):
+        words = (_text(process, "process_name") or _text(process, "name") or "").split()
+        name = words[0].rpartition("/")[2] if words else ""
+        if "G" in (_text(process, "type") or "") and name in _DISPLAY_SERVERS:
+            return name
+    return None
 
 
 def _trouble(gpu: ElementTree.Element) -> str | None:

@@ -12,6 +12,7 @@ END = "</nvidia_smi_log>"
 # Characters that XML 1.0 does not allow (www.w3.org/TR/xml, 2.2).
 _FORBIDDEN = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _NAME, _NAME_END = "<process_name>", "</process_name>"
+_PLAIN_NAME = re.compile(r"[\w./+:=@ -]{1,200}", re.ASCII)
 
 
 def parse_document(text: str) -> ElementTree.Element | None:
@@ -27,12 +28,18 @@ def parse_document(text: str) -> ElementTree.Element | None:
 
 
 def _clean(text: str) -> str:
-    """The document without what a parser must reject: process names, which may be arbitrary bytes, control characters
-    elsewhere, and warnings that nvidia-smi prints before and after it."""
+    """The document without what a parser must reject: process names that are not plain text, as they may be arbitrary
+    bytes, control characters elsewhere, and warnings that nvidia-smi prints before and after it."""
     head, *rest = text.split(_NAME)
-    text = head + "".join(piece.rpartition(_NAME_END)[2] if _NAME_END in piece else "" for piece in rest)
+    text = head + "".join(_with_plain_name(piece) for piece in rest)
     end = text.rfind(END)
     return _FORBIDDEN.sub("", text[max(text.find("<"), 0):end + len(END) if end >= 0 else None]).strip()
+
+
+def _with_plain_name(piece: str) -> str:
+    """What follows <process_name>: with the name if it is plain text."""
+    name, end, behind = piece.rpartition(_NAME_END)
+    return f"{_NAME}{name}{end}{behind}" if end and _PLAIN_NAME.fullmatch(name) else behind if end else ""
 
 
 def why_not_parsed(text: str) -> str:

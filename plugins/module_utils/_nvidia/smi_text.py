@@ -78,6 +78,7 @@ def _take(places: list[tuple[int, ElementTree.Element]], line: str) -> None:
         inside = inside if inside.tag in _REASONS else places[-2][1]        # flat in the XML
     if inside.tag == "processes" and field[2] == "Process ID":
         inside = ElementTree.SubElement(inside, "process_info")
+        places.append((indent, inside))         # its other fields are indented below this one
     element = ElementTree.SubElement(inside, _tag(inside.tag, field[2]))
     element.text = None if value is None else value.strip()
     if len(places) < DEPTH_LIMIT and (value is None or inside.tag in _REASONS):

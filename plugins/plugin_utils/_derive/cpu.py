@@ -102,7 +102,8 @@ def _differences(policies: list[dict[str, Any]], fact: str, name: str) -> list[s
         return []
     usual, odd = counts[0], counts[1:]
     if usual[1] == counts[1][1]:        # no majority
-        return [f"{name} is " + ", ".join(f"{_shown(seen)} on {_cpus(policies, fact, seen)}" for seen, _count in counts)]
+        every = ", ".join(f"{_shown(seen)} on {_cpus(policies, fact, seen)}" for seen, _count in counts)
+        return [f"{name} is {every}"]
     return [f"{name} is {_shown(seen)} on {_cpus(policies, fact, seen)}, {_shown(usual[0])} on {usual[1]} others"
             for seen, _count in odd]
 

@@ -22,7 +22,8 @@ _JOURNAL = re.compile(r"(?P<when>(?:\S{1,12} +){1,4}?\d\d:\d\d:\d\d(?:\.\d+)?"
                       r"|\d{4}-\d\d-\d\dT[\d:.]+(?:[-+]\d\d:\d\d|Z)?)"
                       r" \S+ kernel: (?:\[ *(?P<seconds>\d{1,12}\.\d{1,9})\] )?(?P<text>.*)")
 _STAMP = re.compile(r"(?:<\d+>)?\[ *(\d{1,12}\.\d{1,9})\] ?(?:\[ *[CT]\d+\] ?)?(.*)")
-# The indent of a message's further lines: journalctl's is that of `Jan 26 13:53:20 host kernel: `, dmesg's of `[    1.2] `.
+# The least indent of a message's further lines: the width of `Jan 26 13:53:20 host kernel: ` in a journal, of
+# `[    1.234567] ` in the output of dmesg.
 CONTINUED, CONTINUED_IN_RING = " " * 24, " " * 12
 _CLOCK = re.compile(r"(\d\d):(\d\d):(\d\d)")
 _ABOUT = 120                # seconds

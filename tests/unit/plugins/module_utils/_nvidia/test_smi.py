@@ -34,8 +34,8 @@ ODD = """<?xml version="1.0" ?>
 </nvidia_smi_log>
 """
 NOTHING = {"minor": None, "memory_mib": None, "bar1_mib": None, "bar1_used_mib": None, "pstate": None,
-           "persistence": None, "display": None, "vbios": None, "device_max_gen": None, "utilization": None,
-           "processes": None, "trouble": None,
+           "persistence": None, "display": None, "display_server": None, "vbios": None, "device_max_gen": None,
+           "utilization": None, "processes": None, "trouble": None,
            "compute_mode": None, "mig": None, "mig_pending": None, "ecc": None, "ecc_pending": None,
            "recovery_action": None, "power_draw_w": None, "power_limit_w": None, "power_default_w": None,
            "clock_reasons": None, "ecc_errors": None, "ecc_errors_ever": None, "pages_pending": None,
@@ -61,7 +61,7 @@ def test_gpus_under_the_kernels_addresses():
         "state": "ok", "reason": None, "driver_version": "570.133.20",
         "gpus": [{"bdf": "0000:f4:00.0", "minor": 4, "memory_mib": 97887, "bar1_mib": 131072, "bar1_used_mib": 1,
                   "pstate": "P0", "persistence": "Enabled", "display": "Disabled", "utilization": 37, "processes": 2,
-                  "vbios": "98.02.67.00.0A", "device_max_gen": None,
+                  "display_server": None, "vbios": "98.02.67.00.0A", "device_max_gen": None,
                   "trouble": None, "compute_mode": "Default", "mig": "Disabled", "mig_pending": "Disabled",
                   "ecc": "Enabled", "ecc_pending": "Enabled", "recovery_action": "None", "power_draw_w": 39.17,
                   "power_limit_w": 600.0, "power_default_w": 600.0, "clock_reasons": [], "ecc_errors": 0,
@@ -99,6 +99,20 @@ def test_a_card_without_ecc():
     assert {gpu[key] for key in ("mig", "mig_pending", "ecc", "ecc_pending", "ecc_errors", "ecc_errors_ever",
                                  "rows_pending", "rows_failed", "pages_pending")} == {None}
     assert (gpu["display"], gpu["power_limit_w"]) == ("Enabled", 450.0)
+
+
+@pytest.mark.parametrize("process, server", [
+    ("<type>G</type><process_name>/usr/lib/xorg/Xorg</process_name>", "Xorg"),
+    ("<type>C+G</type><process_name>/usr/bin/gnome-shell</process_name>", "gnome-shell"),
+    ("<type>G</type><process_name>/usr/lib/xorg/Xorg vt2 -displayfd 3</process_name>", "Xorg"),
+    ("<type>G</type><process_name>/usr/bin/blender</process_name>", None),      # ends with its user's work
+    ("<type>C</type><process_name>/home/x/Xorg</process_name>", None),
+    ("<type>G</type><process_name></process_name>", None), ("<pid>7</pid>", None),
+])
+def test_a_display_server_that_has_the_gpu_open(process, server):
+    gpu = only_gpu('<nvidia_smi_log><gpu id="00000000:01:00.0"><processes><process_info><pid>1</pid></process_info>'
+                   f"<process_info>{process}</process_info></processes></gpu></nvidia_smi_log>")
+    assert (gpu["display_server"], gpu["processes"]) == (server, 2)
 
 
 VOLTA = """<nvidia_smi_log><gpu id="00000000:3B:00.0">

@@ -14,7 +14,8 @@ from bug_report import smi_text as printed
 WITH_DEVICE_MAX = ("525", "535", "580")
 FIELDS = {
     "bdf": GPU, "minor": 0, "memory_mib": 24564, "bar1_mib": 256, "bar1_used_mib": 3, "pstate": "P2",
-    "persistence": "Disabled", "display": "Disabled", "vbios": "95.02.18.80.87", "utilization": 42, "processes": 2,
+    "persistence": "Disabled", "display": "Disabled", "display_server": None, "vbios": "95.02.18.80.87",
+    "utilization": 42, "processes": 2,
     "trouble": None, "compute_mode": "Default", "mig": None, "mig_pending": None, "ecc": "Enabled",
     "ecc_pending": "Disabled", "power_draw_w": 210.25, "power_limit_w": 400.0, "power_default_w": 450.0,
     "clock_reasons": ["sw_power_cap", "hw_slowdown", "hw_thermal_slowdown"], "ecc_errors": 4, "ecc_errors_ever": 9,
@@ -77,3 +78,12 @@ def test_only_a_recorded_host_is_read_so(tree):
 def test_depth_and_length_are_bounded():
     deep = smi_text.HEAD + "\n" + "\n".join(f"{' ' * depth}a{depth}" for depth in range(2000))
     assert smi_text.parse_text(deep) is not None
+
+
+def test_a_display_server_in_the_text():
+    text = (f"{smi_text.HEAD}\n\nGPU 00000000:01:00.0\n    Processes\n        GPU instance ID                   : N/A\n"
+            "        Process ID                        : 1151\n            Type                          : G\n"
+            "            Name                          : /usr/lib/xorg/Xorg\n"
+            "            Used GPU Memory               : 4 MiB\n")
+    [gpu] = smi.fact_of(smi_text.parse_text(text))["gpus"]
+    assert (gpu["display_server"], gpu["processes"]) == ("Xorg", 1)
