@@ -5,11 +5,9 @@
 """The values persisted on this host, the files that apply them, and the outcome of each value at the current boot."""
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Callable
-from datetime import datetime, timezone
 from typing import Any
 
 from .._boot.outcome import PATH as OUTCOME
@@ -79,12 +77,16 @@ def _file_state(host: Host, path: str, entry: dict[str, Any]) -> str:
         data = host.read_bytes(path, _SIZE_LIMIT)
     except OSError as error:
         return UNREADABLE if from_error(error).status == DENIED else MISSING
+    import hashlib  # slow to import, and most hosts have nothing persisted
+
     return INTACT if hashlib.sha256(data).hexdigest() == entry.get("sha256") else EDITED
 
 
 def _was_rebooted(host: Host, created_at: str) -> bool | None:
     """Whether the machine was booted after `created_at`, according to /proc/stat."""
     booted = _BOOT_TIME.search(host.read("/proc/stat").value or "")
+    from datetime import datetime, timezone  # slow to import, and most hosts have nothing persisted
+
     try:
         created = datetime.strptime(created_at, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=timezone.utc)
     except ValueError:
