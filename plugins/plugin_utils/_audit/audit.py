@@ -102,7 +102,7 @@ class Audit:
         given = self.arguments["values"]
         return plan_module.plan(self.document["findings"], self.values, self.document["facts"], self.origins,
                                 f"gpuhost_values ({given})" if isinstance(given, str) else "gpuhost_values",
-                                {*self.choices["include"], *self.profile.plan})
+                                {*self.arguments["include"], *self.profile.plan})
 
     def _write_plan(self) -> dict[str, Any]:
         plan = self._plan()
