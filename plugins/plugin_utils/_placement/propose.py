@@ -32,14 +32,16 @@ class Proposal(NamedTuple):
 
 def propose(there: Situation) -> Proposal:
     """The best of a few plans by the measure; among equal ones, the one that changes fewest guests."""
-    best = {guest.subject: guest.now for guest in there.guests}
-    now = least = _measure(there, best)
+    present = best = {guest.subject: guest.now for guest in there.guests}
+    now = least = _measure(there, present)
     for plan in _plans(there):
+        if plan == best:
+            continue
         figures = _measure(there, plan)
         if figures.rank < least.rank and not _overfills(there, plan, best):
             best, least = plan, figures
     best = _without_needless(there, best, least)
-    return Proposal(best, now, _measure(there, best))
+    return Proposal(best, now, now if best == present else _measure(there, best))
 
 
 def _measure(there: Situation, plan: Places) -> Measure:
@@ -50,7 +52,11 @@ def _plans(there: Situation) -> Iterator[Places]:
     """Plans for all guests, or those with GPUs, with each option of assign(); GPU guests anywhere at their nodes."""
     free = [guest for guest in there.guests if guest.left_alone is None and guest.vcpus]
     with_gpus = [guest for guest in free if homes(guest, there.topology)]
-    for movable, anew, near in product((free, with_gpus), (False, True), (False, True)):
+    # `anew` concerns guests without GPUs alone.
+    options = list(product([with_gpus], [False], (False, True)))
+    if len(free) > len(with_gpus):
+        options = [*product([free], (False, True), (False, True)), *options]
+    for movable, anew, near in options:
         found = places(assign(there, {guest.subject for guest in movable}, anew, near))
         if found is not None:
             yield found
