@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import datetime
-import io
 import json
 import os
 import pathlib
@@ -93,7 +92,7 @@ def replacing(path: pathlib.Path) -> Iterator[BinaryIO]:
         modes.make_folder(path.parent)
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
         try:
-            with os.fdopen(handle, "wb") as stream:
+            with os.fdopen(handle, "wb", buffering=1 << 16) as stream:
                 yield stream
             publish(name, path)
         except BaseException:
@@ -117,8 +116,8 @@ def write_json(path: pathlib.Path, document: Any) -> None:
 def write_audit(path: pathlib.Path, document: dict[str, Any]) -> None:
     """Write an audit document with one line per section of the facts and per finding: lines can be diffed and searched,
     and this is much faster than indenting."""
-    with replacing(path) as stream, io.TextIOWrapper(stream, encoding="utf-8", newline="\n") as text:
-        text.writelines(_lines(document))
+    with replacing(path) as stream:
+        stream.writelines(map(str.encode, _lines(document)))
 
 
 def _lines(document: dict[str, Any]) -> Iterator[str]:
