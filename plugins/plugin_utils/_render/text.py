@@ -12,7 +12,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 _NOT_SHOWN = re.compile(r"[^ -~\t\n]")      # of these, str.isprintable() decides which are shown
-_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>|#~])")
+_MARKDOWN = r"\`*_{}[]<>|#~"       # the backslash comes first, as the others get one
+_UNDERSCORE_IN_A_WORD = re.compile(r"(?<=[A-Za-z0-9])\\_(?=[A-Za-z0-9])")
 _OPERATORS = {
     "at_least": "at least {}", "at_most": "at most {}", "not_equals": "not {}", "one_of": "one of {}",
     "none_of": "none of {}", "matches": "like {}", "subset": "among {}", "superset": "all of {}", "empty": "none",
@@ -52,7 +53,7 @@ def clean_all(thing: Any) -> Any:
 
 
 def one_line(text: object) -> str:
-    return _one_line(str(text))
+    return _one_line(text if type(text) is str else str(text))
 
 
 # The same few strings occur hundreds of times in the files of one audit.
@@ -67,18 +68,25 @@ def _one_line(text: str) -> str:
 
 def escape(text: object) -> str:
     """`text` on one line, with everything that is special in Markdown or HTML escaped."""
-    return _MARKDOWN.sub(r"\\\1", one_line(text)).replace("&", "&amp;")
+    line = one_line(text)
+    # A fourth of the time of re.sub(), and a sixth of that of str.translate(): most lines have one or none of them.
+    for character in _MARKDOWN:
+        if character in line:
+            line = line.replace(character, f"\\{character}")
+    return line.replace("&", "&amp;")
 
 
 def prose(text: object) -> str:
     """Like escape(), but an underscore within a word stays: Markdown ignores it there, and a search for a setting's
     name finds it."""
-    return re.sub(r"(?<=[A-Za-z0-9])\\_(?=[A-Za-z0-9])", "_", escape(text))
+    return _UNDERSCORE_IN_A_WORD.sub("_", escape(text))
 
 
 def code(text: object) -> str:
     """`text` as inline code; backticks in it get a longer fence, a pipe is escaped for tables."""
     line = one_line(text)
+    if "`" not in line:
+        return f"`{line}`".replace("|", "\\|")
     fence = "`" * (max((len(run) for run in re.findall(r"`+", line)), default=0) + 1)
     pad = " " if line.startswith("`") or line.endswith("`") else ""
     return f"{fence}{pad}{line}{pad}{fence}".replace("|", "\\|")
@@ -93,11 +101,15 @@ def fenced(lines: Iterable[str], language: str) -> list[str]:
 
 def show(value: Any) -> str:
     """A finding's value for people: `performance`, `10 32`, `at least 16777216`, `-` for nothing."""
-    # Most are strings, and the files of an audit show each several times.
-    if isinstance(value, str):
-        return one_line(value) if value else "-"
+    # Most are plain strings, and the files of an audit show each several times.
+    if type(value) is str:
+        return _one_line(value) if value else "-"
     if value is None:
         return "-"
+    if type(value) is dict:
+        return _show_wanted(value)
+    if isinstance(value, str):
+        return one_line(value) if value else "-"
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, (int, float)):
