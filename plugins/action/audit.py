@@ -163,13 +163,13 @@ class ActionModule(GuardedAction):
     def _show(self, audit: Audit, outcome: dict[str, Any], alone: bool) -> None:
         if alone or Display().verbosity > 0:
             paint = stringc if self.console.prints else no_paint
-            self.console.show(full_report(audit.document, audit.paths(), paint, audit.remarks))
+            self.console.show(full_report(audit.document, audit.paths(), paint, audit.remarks, audit.groups))
             for text in _next_steps(audit, outcome) if alone else ():
                 self.console.show(text)
         else:
             given = audit.arguments
             changes = {"before": outcome.get("planned"), "after": given["changes"]}.get(given["stage"])
-            self.console.show(short_line(audit.document) if changes is None
+            self.console.show(short_line(audit.document, audit.groups) if changes is None
                               else clean(f"{audit.host}: {outcome_counts(changes)}"))
 
 

@@ -21,6 +21,7 @@ from .._plan.kept import kept_changes
 from .._records import host_folder, measured
 from .._render.changes import change_lines
 from .._report import evidence, measured_here, short
+from .._report.groups import Groups
 from .._report.markdown import markdown_report
 from .._report.source import source_of
 from .._rollout import rollout
@@ -47,6 +48,7 @@ class Audit:
         self.origins = {one.check.id: one.origin for one in self.checks}
         self.measured = measured.read_measured(self.folder.path)
         self.document: dict[str, Any] = {}
+        self.groups = Groups([])
         self.remarks: list[str] = []        # further lines for the terminal
 
     def named_tunables(self) -> list[str]:
@@ -71,6 +73,7 @@ class Audit:
             "collected_at": facts["collected_at"], "boot_id": boot_id, "facts": facts,
             "summary": checks_judge.summary(findings, self.waivers, host=self.host), "findings": findings,
         }
+        self.groups = Groups(findings)
 
     def _stage(self) -> dict[str, Any]:
         stage = self.arguments["stage"]
@@ -168,11 +171,13 @@ class Audit:
         self._write_placement()
         shown = evidence.sections(self.folder.path, self.document["facts"])
         evidence.write_drawings(self.folder.path, shown)
-        host_folder.write_text(self.folder.path / "system-improve.md", markdown_report(self.document, run, shown))
-        short_text = short.short_report(self.document)
+        host_folder.write_text(self.folder.path / "system-improve.md",
+                               markdown_report(self.document, run, shown, self.groups))
+        short_text = short.short_report(self.document, self.groups)
         if short_text is not None:
             host_folder.write_text(self.folder.path / short.FILE, short_text)
-        outputs.write_for_machines(self.folder, self.document, self.run_id, self.arguments["stage"], shown)
+        outputs.write_for_machines(self.folder, self.document, self.run_id, self.arguments["stage"], shown,
+                                   self.groups)
         if self.arguments["csv"]:
             spreadsheet.write_tables(self.folder.path, self.document)
 

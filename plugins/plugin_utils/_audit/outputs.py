@@ -15,6 +15,7 @@ from .._records import history as records_history
 from .._records import host_folder
 from .._records.json_lines import findings_lines
 from .._render.section import Section
+from .._report.groups import Groups
 from .._report.junit import junit
 from .._report.prometheus import prometheus
 
@@ -22,15 +23,16 @@ JUNIT, PROMETHEUS = "junit.xml", "gpuhost.prom"
 
 
 def write_for_machines(folder: host_folder.HostFolder, document: dict[str, Any], run_id: str, stage: str,
-                       shown: Iterable[Section] = ()) -> None:
+                       shown: Iterable[Section] = (), groups: Groups | None = None) -> None:
     """Write the files. Each is replaced atomically and belongs to this host alone: audits may run in parallel."""
     path = folder.path
-    host_folder.write_text(path / JUNIT, junit(document, run_id))
+    groups = groups or Groups(document["findings"])
+    host_folder.write_text(path / JUNIT, junit(document, run_id, groups))
     host_folder.write_text(path / PROMETHEUS, prometheus(document, run_id, time.time()))
     host_folder.write_text(path / host_folder.LINES, findings_lines(document, run_id))
     history = records_history.read(path / host_folder.HISTORY)
     host_folder.write_compact(path / host_folder.HISTORY, records_history.add(history, document, run_id, stage))
-    write_row(path, document, shown)
+    write_row(path, document, shown, groups)
 
 
 def note_verify(folder: host_folder.HostFolder, run_id: str | None, message: str) -> None:
@@ -39,9 +41,10 @@ def note_verify(folder: host_folder.HostFolder, run_id: str | None, message: str
     host_folder.write_compact(folder.path / host_folder.HISTORY, records_history.verified(history, run_id, at, message))
 
 
-def write_row(path: pathlib.Path, document: dict[str, Any], shown: Iterable[Section] = ()) -> None:
+def write_row(path: pathlib.Path, document: dict[str, Any], shown: Iterable[Section] = (),
+              groups: Groups | None = None) -> None:
     of = host_folder.identity(path / "audit.json")
-    host_folder.write_compact(path / host_folder.ROW, {"of": of, "row": fleet_row(document, shown)})
+    host_folder.write_compact(path / host_folder.ROW, {"of": of, "row": fleet_row(document, shown, groups)})
 
 
 def write_outcome(folder: host_folder.HostFolder, run: dict[str, Any]) -> None:

@@ -9,14 +9,12 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from .._checks.findings import PRIORITIES, VERDICTS, value
-from .._checks.things import tally
 from .._checks.unknown import advice
 from .._render.section import Section
 from .._render.text import binary_size, clean, one_line, show
 from .._report import evidence, measured_here
 from .._report.describe import describe, gpu_name
-from .._report.groups import Group, group
-from .._report.not_recorded import split
+from .._report.groups import Group, Groups
 from .._report.sentences import name_of, sentence, sentences
 from .._report.terminal import notes
 from .guests import of_host
@@ -47,18 +45,20 @@ class Entry(NamedTuple):
     subjects: list[str]
 
 
-def fleet_row(document: dict[str, Any], shown: Iterable[Section] = ()) -> dict[str, Any]:
-    """The row of one audit document with the host's measurements; plain JSON, kept as fleet.json next to it."""
+def fleet_row(document: dict[str, Any], shown: Iterable[Section] = (), groups: Groups | None = None) -> dict[str, Any]:
+    """The row of one audit document with the host's measurements; plain JSON, kept as fleet.json next to it. `groups`
+    are those of its findings if they are known already."""
     facts = document["facts"]
+    groups = groups or Groups(document["findings"])
     return {
         "schema": SCHEMA_FLEET, "at": _text(document["collected_at"]), "profile": _text(document["profile"]),
         "machine": "; ".join(describe(facts)), "model": _model(facts), "notes": notes(document),
-        "failing": _numbers(document["summary"]["failing"]), **tally(document["findings"]),
+        "failing": _numbers(document["summary"]["failing"]), **groups.tally(),
         "verdicts": _numbers(document["summary"]["verdicts"]),
         "waived": int(document["summary"]["waived"]), "traits": _traits(facts),
         "gpus": [_gpu(gpu) for gpu in value(facts["gpus"], [])],
         "place": of_host(facts),
-        "findings": entries(document["findings"]), "evidence": evidence.for_page(shown),
+        "findings": entries(groups), "evidence": evidence.for_page(shown),
     }
 
 
@@ -74,15 +74,14 @@ def about_checks(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return known
 
 
-def entries(findings: list[dict[str, Any]]) -> list[Entry]:
+def entries(groups: Groups) -> list[Entry]:
     """The findings in their order, grouped by action and similarity."""
-    for finding in findings:
+    for finding in groups.findings:
         if finding["verdict"] not in VERDICTS or finding["priority"] not in PRIORITIES:
             raise ValueError(f"{finding['verdict']!r} of priority {finding['priority']!r}")
-    told, not_judged = split(findings)
-    return [_entry(one) for one in group(told, findings)] + [
+    return [_entry(one) for one in groups.told] + [
         _entry(Group(topic.findings[:1], 1))._replace(reason=_text(topic.line, _LONGEST_SENTENCE), subjects=[])
-        for topic in not_judged]
+        for topic in groups.not_judged]
 
 
 def _entry(one: Group) -> Entry:
@@ -109,7 +108,7 @@ def _advice(one: Group) -> str:
 def _reason(one: Group) -> str:
     """The reason of the verdict, and what was measured on this host."""
     measured = dict.fromkeys(f"measured here: {_text(text)}" for finding in one.findings
-                             for text in measured_here.sentences(finding))
+                             if finding.get("measured_here") for text in measured_here.sentences(finding))
     what = sentences(one.findings) if one.first["verdict"] == "fail" else [sentence(one.first)]
     return "; ".join([*(_text(text, _LONGEST_SENTENCE) for text in what if text), *measured])
 

@@ -8,11 +8,14 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Hashable
-from typing import NamedTuple
+from functools import cached_property
+from operator import itemgetter
 
+from .._checks.findings import PRIORITIES
 from .._checks.things import likeness, without_place
 from .._render.shell_loops import fold
 from .._render.text import count, show
+from .not_recorded import split
 
 _ADDRESS = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 _NOUNS = (("policy", "CPU policy", "CPU policies"), ("node", "NUMA node", "NUMA nodes"), ("lxc:", "container", None),
@@ -22,17 +25,15 @@ _SHORTEST_RANGE = 3
 SHOWN_SUBJECTS, SHOWN_VALUES, SHOWN_REASONS = 8, 6, 3
 
 
-class Group(NamedTuple):
-    """Findings of one check with the same result."""
+class Group:
+    """Findings of one check with the same result. `of`: the number of subjects of that check on this host."""
 
-    findings: list[dict]
-    of: int                     # number of subjects of that check on this host
+    def __init__(self, findings: list[dict], of: int) -> None:
+        self.findings = findings
+        self.first = findings[0]
+        self.of = of
 
-    @property
-    def first(self) -> dict:
-        return self.findings[0]
-
-    @property
+    @cached_property
     def subjects(self) -> list[str]:
         return [finding["subject"] for finding in self.findings if finding["subject"] is not None]
 
@@ -47,15 +48,15 @@ class Group(NamedTuple):
             return f"all {self.of} {plural}"
         return f"{len(self.subjects)} of {count(self.of, singular, plural)}"
 
-    @property
+    @cached_property
     def actual(self) -> str:
         """The value found: `powersave`, or `4096 (7), 512 (1)` where subjects differ."""
-        found = Counter(show(finding["actual"]) for finding in self.findings)
-        if len(found) == 1:
-            return next(iter(found))
-        return self._cut([f"{text} ({number})" for text, number in found.most_common()], SHOWN_VALUES)
+        found = [show(finding["actual"]) for finding in self.findings]
+        if found.count(found[0]) == len(found):
+            return found[0]
+        return self._cut([f"{text} ({number})" for text, number in Counter(found).most_common()], SHOWN_VALUES)
 
-    @property
+    @cached_property
     def reason(self) -> str:
         """The reason of the verdict; reasons that differ only in the subject are given once. Empty if it says no more
         than the value found."""
@@ -118,10 +119,40 @@ def noun(subject: str, gpus: frozenset[str] | set[str]) -> tuple[str, str]:
     return "subject", "subjects"
 
 
+class Groups:
+    """The findings of one host, grouped once for all files of its audit."""
+
+    def __init__(self, findings: list[dict]) -> None:
+        self.findings = findings
+        told, self.not_judged = split(findings)
+        self.told = group(told, findings)           # all but those of `not_judged`
+
+    def tally(self) -> dict[str, dict[str, int]]:
+        """The things to do and their places by priority, as tally() of things.py counts them."""
+        counts = {name: dict.fromkeys(PRIORITIES, 0) for name in ("things", "places")}
+        for one in self.failed:
+            counts["things"][one.first["priority"]] += 1
+            counts["places"][one.first["priority"]] += len(one.findings)
+        return counts
+
+    def with_verdict(self, verdict: str) -> list[Group]:
+        # The findings of a group have the same verdict, and all or none of them are waived.
+        return [one for one in self.told if one.first["verdict"] == verdict]
+
+    @cached_property
+    def failed(self) -> list[Group]:
+        """What is left to do."""
+        return [one for one in self.with_verdict("fail") if not one.first["waived"]]
+
+    @cached_property
+    def waived(self) -> list[Group]:
+        return group([finding for finding in self.findings if finding["waived"]], self.findings)
+
+
 def group(chosen: list[dict], findings: list[dict]) -> list[Group]:
     """Group the `chosen` findings of a host in the order given: failed ones by the thing to do, others if they differ
     only in their subject."""
-    of = Counter(finding["check"] for finding in findings)
+    of = Counter(map(itemgetter("check"), findings))
     groups: dict[tuple, list[dict]] = {}
     for finding in chosen:
         groups.setdefault(_likeness(finding), []).append(finding)

@@ -10,21 +10,24 @@ import re
 from typing import Any
 from xml.etree import ElementTree
 
-from .._checks.findings import PRIORITIES, to_do
 from .._render.text import count, one_line, show
-from .groups import group
+from .first_three import by_priority
+from .groups import Group, Groups
 from .sentences import name_of, sentences
 
 # Characters that XML 1.0 does not allow, even escaped; one_line() has already removed control characters.
 _NOT_XML = re.compile("[\ud800-\udfff\ufffe\uffff]")
 
 
-def junit(document: dict[str, Any], run_id: str) -> str:
+def junit(document: dict[str, Any], run_id: str, groups: Groups | None = None) -> str:
     """One test suite with one test case per check. A test fails if there is something to do; it is skipped, with the
     reasons, if a finding could not be judged or is waived, or the check does not apply."""
     checks: dict[str, list[dict[str, Any]]] = {}
     for finding in document["findings"]:
         checks.setdefault(finding["check"], []).append(finding)
+    failed: dict[str, list[Group]] = {}
+    for one in by_priority((groups or Groups(document["findings"])).failed):
+        failed.setdefault(one.first["check"], []).append(one)
     suite = ElementTree.Element("testsuite", {
         "name": _text(f"gpuhost {document['host']}"), "hostname": _text(document["host"]),
         "timestamp": _text(document["collected_at"].removesuffix("Z")), "id": "0", "package": "gpuhost", "time": "0",
@@ -32,7 +35,7 @@ def junit(document: dict[str, Any], run_id: str) -> str:
     properties = ElementTree.SubElement(suite, "properties")
     for name, text in (("profile", document["profile"]), ("run_id", run_id)):
         ElementTree.SubElement(properties, "property", {"name": name, "value": _text(text)})
-    cases = [_case(suite, found) for found in checks.values()]
+    cases = [_case(suite, found, failed.get(check)) for check, found in checks.items()]
     for counted, tag in (("failures", "failure"), ("skipped", "skipped")):
         suite.set(counted, str(sum(case.find(tag) is not None for case in cases)))
     suites = ElementTree.Element("testsuites")
@@ -41,12 +44,12 @@ def junit(document: dict[str, Any], run_id: str) -> str:
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(suites, encoding="unicode") + "\n"
 
 
-def _case(suite: ElementTree.Element, findings: list[dict[str, Any]]) -> ElementTree.Element:
+def _case(suite: ElementTree.Element, findings: list[dict[str, Any]], failed: list[Group] | None
+          ) -> ElementTree.Element:
     case = ElementTree.SubElement(suite, "testcase", {
         "classname": _text(f"gpuhost.{findings[0]['topic']}"), "time": "0", "name": _text(findings[0]["check"])})
-    failed = to_do(findings)
     if failed:
-        _add_failure(case, failed, findings)
+        _add_failure(case, failed)
         return case
     reasons = (_skipped([one for one in findings if one["verdict"] == "unknown"], "unknown")
                or _skipped([one for one in findings if one["waived"]], "waived"))
@@ -57,10 +60,10 @@ def _case(suite: ElementTree.Element, findings: list[dict[str, Any]]) -> Element
     return case
 
 
-def _add_failure(case: ElementTree.Element, failed: list[dict[str, Any]], findings: list[dict[str, Any]]) -> None:
-    groups = sorted(group(failed, findings), key=lambda one: PRIORITIES.index(one.first["priority"]))
+def _add_failure(case: ElementTree.Element, groups: list[Group]) -> None:
+    """`groups` are in the order of their priorities."""
     worst = groups[0].first
-    many = f"{count(len(groups), 'thing')} in {count(len(failed), 'place')}"
+    many = f"{count(len(groups), 'thing')} in {count(sum(len(one.findings) for one in groups), 'place')}"
     said = "; ".join(f"{f'{one.names()}: ' if one.subjects else ''}is {one.actual}, "
                      f"wanted {show(one.first['recommended'])}" for one in groups)
     failure = ElementTree.SubElement(case, "failure", {

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from .._checks.findings import PRIORITIES, gpu_addresses, to_do, value
+from .._checks.findings import PRIORITIES, gpu_addresses, value
 from .._checks.unknown import advice
 from .._render.changes import change_section
 from .._render.section import Section
@@ -17,9 +17,8 @@ from .._render.text import code, count, escape, fenced, prose, show, table
 from . import evidence
 from .describe import describe, gpu_name
 from .first_three import NOTHING, first_three
-from .groups import Group, group
+from .groups import Group, Groups
 from .measured_here import measured_lines, measured_section
-from .not_recorded import split
 from .p2p import p2p_section
 from .sentences import effect_of, name_of, sentence, sentences
 from .source import made_from, source_of, source_section
@@ -38,12 +37,12 @@ _CLASSES = (
 
 
 def markdown_report(document: dict[str, Any], run: dict[str, Any] | None = None,
-                    shown: Iterable[Section] = ()) -> str:
+                    shown: Iterable[Section] = (), groups: Groups | None = None) -> str:
     """The report of one audit document; `run` adds the changes of a tune: `{run_id, time, planned, changes}`, `shown`
-    the measurements."""
-    findings = document["findings"]
+    the measurements; `groups` are those of its findings if they are known already."""
+    groups = groups or Groups(document["findings"])
     gpus = gpu_addresses(document["facts"])
-    failed = group(to_do(findings), findings)
+    failed = groups.failed
     first = first_three(failed)
     lines = [f"# {escape(document['host'])}: what to improve", "", *_head(document, failed),
              *_first(first, bool(failed), gpus), *_summary(failed, gpus),
@@ -55,8 +54,8 @@ def markdown_report(document: dict[str, Any], run: dict[str, Any] | None = None,
                           gpus)
     lines += evidence.markdown(shown) + measured_section(document)
     lines += source_section(document)
-    lines += _unknown(findings, gpus) + _optimal(findings, gpus) + _not_applicable(findings, gpus)
-    lines += _waived(findings, gpus) + _gpu_table(document["facts"])
+    lines += _unknown(groups, gpus) + _optimal(groups, gpus) + _not_applicable(groups, gpus)
+    lines += _waived(groups, gpus) + _gpu_table(document["facts"])
     lines += p2p_section(document["facts"])
     return "\n".join(lines).rstrip("\n") + "\n"
 
@@ -161,36 +160,31 @@ def _block(heading: str, lines: list[str], language: str) -> list[str]:
     return [f"{heading}:", "", *fenced(lines, language), ""]
 
 
-def _with_verdict(findings: list[dict], verdict: str) -> list[Group]:
-    return group([finding for finding in findings if finding["verdict"] == verdict], findings)
-
-
-def _unknown(findings: list[dict], gpus: set[str]) -> list[str]:
-    told, not_judged = split(findings)
+def _unknown(groups: Groups, gpus: set[str]) -> list[str]:
+    not_judged = groups.not_judged
     rows = [[code(one.first["check"]), escape(one.who(gpus)) or "host", escape(one.reason),
-             escape(advice(one.first["reason"]))] for one in _with_verdict(told, "unknown")]
+             escape(advice(one.first["reason"]))] for one in groups.with_verdict("unknown")]
     topics = [f"- {escape(topic.line)}" for topic in not_judged]
     lines = [*topics, "", escape(advice(not_judged[0].findings[0]["reason"])), ""] if topics else []
     lines += [*table(("check", "where", "why", "what to do"), rows), ""] if rows else []
     return ["## Unknown", "", *lines] if lines else []
 
 
-def _optimal(findings: list[dict], gpus: set[str]) -> list[str]:
-    rows = [[code(one.first["check"]), escape(one.who(gpus)) or "host", code(show(one.first["actual"])),
-             prose(sentence(one.first) or name_of(one.first))] for one in _with_verdict(findings, "pass")]
+def _optimal(groups: Groups, gpus: set[str]) -> list[str]:
+    rows = [[code(one.first["check"]), escape(one.who(gpus)) or "host", code(one.actual),
+             prose(sentence(one.first) or name_of(one.first))] for one in groups.with_verdict("pass")]
     return ["## As it should be", "", *table(("check", "where", "is", "what"), rows), ""] if rows else []
 
 
-def _not_applicable(findings: list[dict], gpus: set[str]) -> list[str]:
+def _not_applicable(groups: Groups, gpus: set[str]) -> list[str]:
     rows = [[code(one.first["check"]), escape(one.who(gpus)) or "host", escape(one.reason)]
-            for one in _with_verdict(findings, "not_applicable")]
+            for one in groups.with_verdict("not_applicable")]
     return ["## Does not apply here", "", *table(("check", "where", "why"), rows), ""] if rows else []
 
 
-def _waived(findings: list[dict], gpus: set[str]) -> list[str]:
+def _waived(groups: Groups, gpus: set[str]) -> list[str]:
     rows = [[code(one.first["check"]), escape(one.who(gpus)) or "host", escape(one.first["waived"]["reason"]),
-             escape(one.first["waived"]["expires"])]
-            for one in group([finding for finding in findings if finding["waived"]], findings)]
+             escape(one.first["waived"]["expires"])] for one in groups.waived]
     return ["## Waived", "", *table(("check", "where", "reason", "until"), rows), ""] if rows else []
 
 

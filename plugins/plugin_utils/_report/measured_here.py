@@ -83,16 +83,19 @@ def _of(subjects: list[str], everyone: int) -> str:
 
 def measured_section(document: Mapping[str, Any]) -> list[str]:
     """All findings with measurements, whatever their verdict; similar ones share a row."""
+    measured = [finding for finding in document["findings"] if finding.get("measured_here")]
+    if not measured:
+        return []
     of = Counter(finding["check"] for finding in document["findings"])
     alike: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
-    for finding in document["findings"]:
+    for finding in measured:
         for sentence in sentences(finding):
             alike.setdefault((finding["check"], finding["verdict"], sentence), []).append(finding)
     gpus = gpu_addresses(document["facts"])
     rows = [[code(check), _where(Group(found, of[check]), gpus), verdict.replace("_", " "), escape(sentence)]
             for (check, verdict, sentence), found in alike.items()]
     return ["## Findings that were measured here", "",
-            *table(("check", "where", "finding", "measured here"), rows), ""] if rows else []
+            *table(("check", "where", "finding", "measured here"), rows), ""]
 
 
 def _where(one: Group, gpus: set[str]) -> str:

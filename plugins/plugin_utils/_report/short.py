@@ -12,13 +12,13 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from .._checks.findings import to_do, value
+from .._checks.findings import value
 from .._render.text import clean, count, one_line
 from .asks import EVERYTHING, asks
 from .asks import one_line as one_command
 from .describe import describe
 from .first_three import by_priority
-from .groups import Group, group
+from .groups import Group, Groups
 from .sentences import name_of, sentences
 from .source import lacking_line, source_of
 from .terminal import counts_line
@@ -40,12 +40,12 @@ _FORMS = (
 _GUESTS = re.compile(r"(?<=\b(?:vm|ct) \d{3} \()[^)]*(?=\))", re.IGNORECASE)
 
 
-def short_report(document: dict[str, Any]) -> str | None:
+def short_report(document: dict[str, Any], groups: Groups | None = None) -> str | None:
     """The short report; None for a host that was read directly."""
     source = source_of(document)
     if source is None:
         return None
-    failed = by_priority(group(to_do(document["findings"]), document["findings"]))
+    failed = by_priority((groups or Groups(document["findings"])).failed)
     when = source.get("collected_at") or "an unknown date"
     lines = [f"**GPU host audit** (gpuhost.tuning) of {source['kind']}, {when[:10]}", "",
              f"{'; '.join(describe(document['facts']))}{_driver(document['facts'])}.",

@@ -9,14 +9,13 @@ import textwrap
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from .._checks.findings import PRIORITIES, gpu_addresses, to_do
+from .._checks.findings import PRIORITIES, gpu_addresses
 from .._checks.unknown import advice
 from .._render.text import clean, count, one_line, show
 from .describe import describe
 from .first_three import NOTHING, by_priority, first_three
-from .groups import Group, group
+from .groups import Group, Groups
 from .measured_here import planned_all_the_same
-from .not_recorded import split
 from .sentences import effect_of, name_of, sentences
 from .source import source_lines
 
@@ -31,14 +30,16 @@ def no_paint(text: str, _colour: str) -> str:
 
 
 def full_report(document: dict[str, Any], paths: dict[str, str], paint: Paint = no_paint,
-                remarks: Iterable[str] = ()) -> str:
+                remarks: Iterable[str] = (), groups: Groups | None = None) -> str:
     """The whole report of one host: what to do first, other failed findings by priority, what could not be read, the
-    counts, remarks about other parts of the report, and the paths of the files."""
-    findings, facts = document["findings"], document["facts"]
+    counts, remarks about other parts of the report, and the paths of the files. `groups` are those of the findings if
+    they are known already."""
+    facts = document["facts"]
+    groups = groups or Groups(document["findings"])
     gpus = gpu_addresses(facts)
     lines = ["", *_wrap(f"{document['host']}: {'; '.join(describe(facts))}"), f"profile {document['profile']}",
              *(line for text in source_lines(document) for line in _wrap(text)), ""]
-    failed = group(to_do(findings), findings)
+    failed = groups.failed
     first = first_three(failed)
     if first:
         lines += ["First:", *(line for one in first for line in [*_finding(one, gpus, paint), *_how(one)]), ""]
@@ -47,7 +48,7 @@ def full_report(document: dict[str, Any], paths: dict[str, str], paint: Paint = 
         lines += ["Then:" if first else NOTHING, *(line for one in rest for line in _finding(one, gpus, paint))]
     if not failed:
         lines.append("Nothing to improve; see below for what is unknown.")
-    lines += ["", *_unknown(findings, gpus), *_wrap(counts_line(document["summary"]))]
+    lines += ["", *_unknown(groups, gpus), *_wrap(counts_line(document["summary"]))]
     lines += [line for text in [*notes(document), *remarks] for line in _wrap(text)]
     return "\n".join(lines + [f"{name}: {path}" for name, path in paths.items()])
 
@@ -90,9 +91,8 @@ def _how(one: Group) -> list[str]:
     return lines + (_indented(f"expected effect: {effect}") if effect else [])
 
 
-def _unknown(findings: list[dict], gpus: set[str]) -> list[str]:
-    told, not_judged = split(findings)
-    unknown = group([finding for finding in told if finding["verdict"] == "unknown"], findings)
+def _unknown(groups: Groups, gpus: set[str]) -> list[str]:
+    unknown, not_judged = groups.with_verdict("unknown"), groups.not_judged
     if not unknown and not not_judged:
         return []
     lines = ["Unknown:"]
@@ -135,12 +135,13 @@ def notes(document: dict[str, Any]) -> list[str]:
     return message
 
 
-def short_line(document: dict[str, Any]) -> str:
+def short_line(document: dict[str, Any], groups: Groups | None = None) -> str:
     """One line for one host of many."""
+    groups = groups or Groups(document["findings"])
     line = f"{document['host']}: {counts_line(document['summary'])}"
     if not document["facts"]["privileged"]:
         line += ", PARTIAL (no root)"
-    first = first_three(group(to_do(document["findings"]), document["findings"]))
+    first = first_three(groups.failed)
     if first:
         line += "; first: " + ", ".join(one.first["check"] for one in first)
     return clean(line)

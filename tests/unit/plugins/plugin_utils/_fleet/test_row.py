@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._fleet.row import about_checks, entries, fleet_row
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._report.groups import Groups
 
 from audit_document import GPUS, document, finding, ok
 from fleet_documents import HOSTILE, hostile_document
@@ -13,13 +14,13 @@ from hosts.story_before import story_before
 
 
 def test_alike_findings_are_one_entry_and_unlike_ones_are_not():
-    assert entries([
+    assert entries(Groups([
         finding("width", "pass", subject=GPUS[0], actual=16, recommended={"at_least": 16}, fix_class="manual"),
         finding("width", "pass", subject=GPUS[1], actual=16, recommended={"at_least": 16}, fix_class="manual"),
         finding("width", "fail", subject=GPUS[2], actual=8, recommended={"at_least": 16}, fix_class="manual",
                 reason="two lanes are dirty"),
         finding("boost", "fail", priority="P1", actual=False, waived={"reason": "a lab", "expires": "2027-01-01"}),
-    ]) == [
+    ])) == [
         ("width", "pass", "P2", "16", "at least 16", "", "manual", "", "", "", "", GPUS[:2]),
         ("width", "fail", "P2", "8", "at least 16", "two lanes are dirty", "manual", "", "", "", "", [GPUS[2]]),
         ("boost", "fail", "P1", "no", "-", "", "runtime", "a lab (until 2027-01-01)", "", "", "", [])]
@@ -28,10 +29,10 @@ def test_alike_findings_are_one_entry_and_unlike_ones_are_not():
 def test_a_thing_has_its_commands_once_and_what_is_unknown_says_what_to_do():
     sizes = [finding("size", "fail", subject=gpu, actual=512, commands=[f"setpci -s {gpu} CAP_EXP+8.w=5000:7000"],
                      undo_commands=[f"setpci -s {gpu} CAP_EXP+8.w=2000:7000"]) for gpu in GPUS[:2]]
-    made = entries([
+    made = entries(Groups([
         *sizes, finding("busy", "fail", fix_class="manual", how="Ask first.", forbidden="lxc:101 uses it"),
         finding("seat", "fail", fix_class="manual", how="Reseat the card."),
-        finding("log", "unknown", reason="log could not be read: it needs root")])
+        finding("log", "unknown", reason="log could not be read: it needs root")]))
     assert [(one.commands, one.undo, one.advice) for one in made] == [
         ('for device in 0000:01:00.0 0000:11:00.0; do setpci -s "$device" CAP_EXP+8.w=5000:7000; done',
          'for device in 0000:01:00.0 0000:11:00.0; do setpci -s "$device" CAP_EXP+8.w=2000:7000; done', ""),

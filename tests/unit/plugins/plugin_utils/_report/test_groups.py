@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.gpuhost.tuning.plugins.plugin_utils._report.groups import group
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._report.groups import Groups, group
 
 from audit_document import GPUS, finding
 
@@ -47,3 +47,20 @@ def test_commands_for_all_places_are_one_and_words_are_no_commands():
     assert one.commands() == [
         'for device in 0000:01:00.0 0000:11:00.0; do nvidia-smi -i "$device" -pl 600; done']
     assert one.words("how") == ["Look why."]
+
+
+def test_a_document_is_grouped_once_for_all_verdicts():
+    findings = [finding("width", "fail", priority="P1", subject=GPUS[0], actual=8, recommended=16),
+                finding("width", "pass", subject=GPUS[1], actual=16, recommended=16),
+                finding("boost", "fail", actual=False, waived={"reason": "a lab", "expires": "2999-01-01"}),
+                finding("width", "pass", subject=GPUS[2], actual=16, recommended=16),
+                {**finding("ksm", "unknown", reason="it is not in the report"), "not_recorded": "the report lacks it"},
+                finding("width", "fail", priority="P1", subject=GPUS[3], actual=4, recommended=16)]
+    groups = Groups(findings)
+    assert [(one.subjects, one.of) for one in groups.failed] == [([GPUS[0], GPUS[3]], 4)]
+    assert [(one.subjects, one.actual) for one in groups.with_verdict("pass")] == [([GPUS[1], GPUS[2]], "16")]
+    assert [one.first["check"] for one in groups.waived] == ["boost"]
+    assert groups.with_verdict("unknown") == []
+    assert [topic.findings for topic in groups.not_judged] == [[findings[4]]]
+    assert groups.tally() == {"things": {"P0": 0, "P1": 1, "P2": 0, "info": 0},
+                              "places": {"P0": 0, "P1": 2, "P2": 0, "info": 0}}

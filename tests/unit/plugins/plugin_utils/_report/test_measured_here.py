@@ -12,6 +12,7 @@ from ansible_collections.gpuhost.tuning.plugins.plugin_utils._audit.audit import
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._fleet.row import entries
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._records import host_folder
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._report import measured_here
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._report.groups import Groups
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._report.markdown import markdown_report
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._report.terminal import notes
 
@@ -116,9 +117,9 @@ def test_devices_with_different_results_are_told_apart_and_alike_ones_are_one_li
 
 
 def test_the_page_says_it_beside_the_reason():
-    one, = entries(attached([finding("swappiness", "fail", reason="it is 60")], entry()))
+    one, = entries(Groups(attached([finding("swappiness", "fail", reason="it is 60")], entry())))
     assert one.reason == f"it is 60; measured here: helps: +4.1 % (experiment of 2026-11-30T01:00:00Z, run {RUN})"
-    one, = entries(attached([finding("swappiness", "fail")], entry(message="x" * 500)))
+    one, = entries(Groups(attached([finding("swappiness", "fail")], entry(message="x" * 500))))
     assert one.reason.startswith("measured here: xxx") and len(one.reason) < 300
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 from xml.etree import ElementTree
 
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._fleet.row import entries
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._report.groups import Groups
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._report.junit import junit
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._report.markdown import markdown_report
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._report.not_recorded import split
@@ -62,6 +63,6 @@ def test_junit_skips_each_check_with_the_reason():
 
 
 def test_the_page_has_an_entry_a_topic():
-    found = entries(FINDINGS)
+    found = entries(Groups(FINDINGS))
     assert [one.reason for one in found if one.verdict == "unknown"][1:] == LINES
     assert len(found) == 4

@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._fleet.row import about_checks, entries
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._report.groups import Groups
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._report.junit import junit
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._report.markdown import markdown_report
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._report.sentences import (
@@ -71,7 +72,7 @@ def test_the_effect_names_its_source():
 
 def test_all_outputs_have_the_name_and_the_problem():
     made = document([WATCHDOG])
-    row = entries(made["findings"])[0]
+    row = entries(Groups(made["findings"]))[0]
     failure = ElementTree.fromstring(junit(made, "20261129T183000Z-4f2a").encode()).find(".//failure")
     assert about_checks(made)["nmi_watchdog"]["title"] == "NMI watchdog"
     assert row.reason == "kernel.nmi_watchdog is 1: no effect"
