@@ -158,6 +158,7 @@ class Seeds:
             take_answer("journal", {
                 "status": "ok", "detail": None, "boot_id": boot, "runs": summarize_runs(writes, boot),
                 "restore_values": plan.restore, "expected_values": plan.expected, "left_alone": plan.left_alone,
+                "expired": [],
                 "driver_mismatch": None, "unusable": unusable, "baselines": list_baselines(writes, boot),
                 "persisted": NOTHING_PERSISTED})
 

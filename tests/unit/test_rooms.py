@@ -47,7 +47,7 @@ ON_THE_CONTROLLER = {
     "_derive": "_render module_utils._kernel module_utils._boot_order module_utils._nvidia module_utils._pci",
     "_expressions": "_render",
     "_records": "_render",
-    "_placement": "_render _derive _records module_utils._kernel",
+    "_placement": "_render _derive _records module_utils._kernel module_utils._tunables",
     "_action": "_ansible _render _answers _records",
     "_intake": "_records module_utils._kernel module_utils._nvidia module_utils._pci module_utils._system",
     "_checks": "_derive _expressions module_utils._tunables",

@@ -12,7 +12,7 @@ from .._host.host import Host
 from .._host.reading import Reading
 from .._kernel.cpulist import format_cpulist, parse_cpulist
 from .._placement.guests import real_container, real_vm
-from .._tunables.guest_affinity import VM
+from .._tunables.guest_affinity import VM, is_at_memory
 
 NODES = "/sys/devices/system/node"
 _NODE = re.compile(r"node(\d{1,5})")
@@ -20,7 +20,7 @@ _PASSED_THROUGH = re.compile(r"hostpci\d+")
 
 
 def require_at_memory(host: Host, kind: str, number: str, settings: dict[str, str], cpus: set[int]) -> None:
-    """Refuse CPUs unless their NUMA nodes hold most of the guest's memory, each at least half an even share of it.
+    """Refuse CPUs on NUMA nodes without most of the guest's memory, see is_at_memory().
 
     So of a guest with 90 % of its memory on one node only that one is accepted, and of a guest with half on each of
     two nodes only both together. Raises Refused, also if the memory cannot be read.
@@ -31,8 +31,7 @@ def require_at_memory(host: Host, kind: str, number: str, settings: dict[str, st
         raise _refusal(f"which nodes its memory is on is unknown: {memory.detail or memory.status}" if not memory.ok
                        else "the kernel counts no memory of it on any node")
     nodes = nodes_of(host, cpus)
-    held = {node: memory.value.get(node, 0) / total for node in nodes}
-    if sum(held.values()) > 0.5 and all(share >= 0.5 / len(nodes) for share in held.values()):
+    if is_at_memory(memory.value, nodes):
         return
     where = ", ".join(f"{100 * size / total:.0f} % on node {node}"
                       for node, size in sorted(memory.value.items()) if size)

@@ -11,6 +11,7 @@ update_lxc_config()).
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 from .._host.host import Host
@@ -51,6 +52,14 @@ def split(name: str) -> tuple[str, str]:
     """`vm:200` as ("vm", "200")."""
     kind, _colon, number = name.partition(":")
     return kind, number
+
+
+def is_at_memory(memory: Mapping[int, float], nodes: Collection[int]) -> bool:
+    """Whether a guest may get CPUs on these NUMA nodes: together they hold more than half of its memory, and each of
+    them at least half an even share of it. `memory` is by node, in any unit."""
+    total = sum(memory.values())
+    held = [memory.get(node, 0) for node in nodes]
+    return sum(held) * 2 > total and all(size * 2 * len(held) >= total for size in held)
 
 
 def how_to_keep(name: str, cpus: str) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 from .._derive.not_recorded import Gap, recorded, with_gaps, without_gaps
 from . import qm
+from .at_once import moves_at_once
 from .commands import Commands, commands, memory_nodes
 from .measure import as_json
 from .place import Guest, Place
@@ -30,13 +31,15 @@ def placement(host: str, document: Mapping[str, Any]) -> dict[str, Any]:
         return found
     return {"schema": SCHEMA, "host": host, "collected_at": document["collected_at"], "guests": [],
             "measure": {"now": None, "proposed": None}, "costs": {"memory_mib": 0, "free_cores": {}},
-            "left_out": [], "lacking": found.why}
+            "left_out": [], "lacking": found.why, "values": {}}
 
 
 def _placement(host: str, document: Mapping[str, Any]) -> dict[str, Any]:
     there = situation(document["facts"])
     proposal = propose(there)
     guests = [_entry(guest, there, proposal) for guest in there.guests]
+    values = {guest.subject: proposal.places[guest.subject].cpu_list for guest in there.guests
+              if proposal.changes(guest) and moves_at_once(guest, proposal.places[guest.subject], there.topology)}
     return {
         "schema": SCHEMA, "host": host, "collected_at": document["collected_at"], "guests": guests,
         "measure": {"now": as_json(proposal.now), "proposed": as_json(proposal.proposed)} if guests else {
@@ -45,6 +48,7 @@ def _placement(host: str, document: Mapping[str, Any]) -> dict[str, Any]:
                                     if guest.running and guest.kind != "process" and proposal.changes(guest)),
                   "free_cores": _free_cores(there, proposal)},
         "left_out": list(there.left_out), "lacking": there.lacking,
+        "values": {"guest_affinity": values} if values else {},
     }
 
 

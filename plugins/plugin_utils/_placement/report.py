@@ -73,6 +73,10 @@ def _notes(document: Mapping[str, Any], changed: list[Mapping[str, Any]]) -> lis
                      f"{binary_size(costs['memory_mib'] * _MIB)}.")
     if any(guest["subject"].startswith("vm:") for guest in changed):
         notes.append("A VM takes its new placement when it is shut down and started. A reboot from within is no start.")
+    at_once = document.get("values", {}).get("guest_affinity", {})
+    if at_once:
+        notes.append(f"{', '.join(at_once)} can be moved at once, until stopped, as their memory is there: tune "
+                     f"with gpuhost_values set to the {FILE} of this folder, and gpuhost_include=guest_affinity.")
     if any(guest["edit"] for guest in changed):
         notes.append("Lines for /etc/pve/lxc/ID.conf go above its first line in brackets, where snapshots begin, and "
                      "replace a line with the same key. pct set cannot write them.")
