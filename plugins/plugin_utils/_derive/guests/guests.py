@@ -49,10 +49,10 @@ def gpu_containers(facts: dict[str, Any], gpus: list[dict[str, Any]], peers: ha.
 
 
 def gpu_vms(facts: dict[str, Any], gpus: list[dict[str, Any]], peers: ha.Peers) -> list[dict[str, Any]]:
-    """The VMs that name PCI devices of the host."""
+    """The VMs that name PCI devices of the host, without templates, which never start."""
     found = []
     for vm in value(facts["guests"]["vms"]) or []:
-        if not vm["hostpci"]:
+        if not vm["hostpci"] or vm.get("template"):
             continue
         own = [gpu for gpu in gpus if any(covers(bdf, gpu["bdf"]) for named in vm["hostpci"]
                                           for bdf in named["bdfs"] or [])]

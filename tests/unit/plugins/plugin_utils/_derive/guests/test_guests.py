@@ -32,3 +32,13 @@ def test_gpus_are_found_by_the_containers_that_the_facts_name():
 def test_a_container_without_a_gpu_is_not_among_them():
     facts = merge(neutral.epyc(), {"guests": {"containers": {"value": [{"gpu_devices": []}]}}})
     assert derive(facts)["derived"]["gpu_containers"] == []
+
+
+@pytest.mark.parametrize("template, subjects", [(False, ["vm:900"]), (True, [])])
+def test_a_template_does_not_start_and_so_lacks_no_device(template, subjects):
+    named = {"key": "hostpci0", "value": "0000:99:00", "mapping": None, "bdfs": ["0000:99:00"],
+             "missing": ["0000:99:00"]}
+    vm = {"id": "900", "name": "golden", "running": False, "lock": None, "onboot": False, "template": template,
+          "cpus": None, "memory_nodes": None, "pinned": False, "other_sections": [], "hostpci": [named]}
+    facts = merge(neutral.epyc(), {"guests": {"vms": {"status": "ok", "value": [vm]}}})
+    assert [one["subject"] for one in derive(facts)["derived"]["gpu_vms"]] == subjects
