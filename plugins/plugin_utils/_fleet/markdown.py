@@ -18,7 +18,8 @@ SHOWN_ROWS = 50
 
 def markdown(fleet: Fleet, made_at: str) -> str:
     lines = [f"# {count(len(fleet.hosts), 'GPU host')}", "", f"Made {made_at}: {_totals(fleet)}.", ""]
-    lines += [line for priority in PRIORITIES for line in _failing(fleet, priority)]
+    failed = [(name, entry) for name, row in fleet.hosts.items() for entry in row["findings"] if entry[1] == "fail"]
+    lines += [line for priority in PRIORITIES for line in _failing(fleet, failed, priority)]
     lines += _unknown(fleet) + _hosts(fleet) + _outliers(fleet) + _guests(fleet) + _drift(fleet)
     lines += _rollout(fleet) + _runs(fleet) + _problems(fleet)
     return "\n".join(lines).rstrip("\n") + "\n"
@@ -35,14 +36,13 @@ def _totals(fleet: Fleet) -> str:
     return f"{said}; {count(fine, 'host')} with nothing to do"
 
 
-def _failing(fleet: Fleet, priority: str) -> list[str]:
+def _failing(fleet: Fleet, failed: list[tuple[str, list]], priority: str) -> list[str]:
     hosts: dict[str, dict[str, None]] = {}
     values: dict[str, Counter] = {}
-    for name, row in fleet.hosts.items():
-        for check, verdict, level, actual, _wanted, _reason, _fix, waived, *_rest in row["findings"]:
-            if verdict == "fail" and level == priority and not waived:
-                hosts.setdefault(check, {})[name] = None
-                values.setdefault(check, Counter())[actual] += 1
+    for name, (check, _verdict, level, actual, _wanted, _reason, _fix, waived, *_rest) in failed:
+        if level == priority and not waived:
+            hosts.setdefault(check, {})[name] = None
+            values.setdefault(check, Counter())[actual] += 1
     rows = [[code(check), escape(fleet.checks.get(check, {}).get("title", "")),
              f"{len(hosts[check])} of {len(fleet.hosts)}",
              ", ".join(code(text) for text, _number in values[check].most_common(3)), _names(hosts[check])]

@@ -11,6 +11,7 @@ from typing import Any
 # If only two hosts differ from each other, there is no majority.
 FEWEST = 3
 FACT = "fact"
+_WITHOUT_VALUE = {"unknown": "unknown", "not_applicable": "does not apply"}
 
 
 def outliers(rows: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
@@ -46,10 +47,11 @@ def _of_model(model: str, rows: dict[str, dict[str, Any]]) -> list[dict[str, Any
 
 def check_values(findings: list[list]) -> dict[str, str]:
     """The values of one host for each check, as one text: `4096`, or `4096 (7), 512 (1)` if its devices differ."""
-    counts: dict[str, Counter] = {}
+    counts: dict[str, dict[str, int]] = {}
     for check, verdict, _priority, actual, *_texts, subjects in findings:
-        text = {"unknown": "unknown", "not_applicable": "does not apply"}.get(verdict, actual)
-        counts.setdefault(check, Counter())[text] += max(len(subjects), 1)
+        text = _WITHOUT_VALUE.get(verdict, actual)
+        tally = counts.setdefault(check, {})
+        tally[text] = tally.get(text, 0) + max(len(subjects), 1)
     return {check: next(iter(tally)) if len(tally) == 1 else
             ", ".join(f"{text} ({number})" for text, number in sorted(tally.items(), key=lambda one: (-one[1], one[0])))
             for check, tally in counts.items()}

@@ -5,8 +5,10 @@
 """Pack the fleet for the page's script: values shared by many hosts are stored once and referenced by number."""
 from __future__ import annotations
 
+import itertools
 import json
-from collections.abc import Hashable
+from collections import defaultdict
+from collections.abc import Callable, Hashable
 from typing import Any
 
 from .._checks.findings import PRIORITIES, VERDICTS
@@ -23,10 +25,9 @@ class Table:
     """Numbered values without duplicates."""
 
     def __init__(self) -> None:
-        self._numbers: dict[Hashable, int] = {}
-
-    def number(self, value: Hashable) -> int:
-        return self._numbers.setdefault(value, len(self._numbers))
+        self._numbers: dict[Hashable, int] = defaultdict(itertools.count().__next__)
+        # A page numbers thousands of values of each host.
+        self.number: Callable[[Hashable], int] = self._numbers.__getitem__
 
     def values(self) -> list[Any]:
         return list(self._numbers)
@@ -42,7 +43,7 @@ class _Packer:
 
     def texts(self, texts: Any) -> int:
         """The number of a row of texts."""
-        return self.rows.number(tuple(self.strings.number(str(text)) for text in texts))
+        return self.rows.number(tuple(map(self.strings.number, map(str, texts))))
 
     def entry(self, entry: list) -> int:
         check, verdict, priority, *texts, subjects = entry

@@ -16,7 +16,9 @@ from xml.sax.saxutils import escape, quoteattr
 
 from .text import one_line
 
-STYLE = pathlib.Path(__file__).parents[1] / "fleet_page" / "drawing.css"
+# Read once in ansible-playbook, not in each worker.
+STYLE = re.sub(r"/\*.*?\*/\s*", "", (pathlib.Path(__file__).parents[1] / "fleet_page" / "drawing.css").read_text(
+    encoding="utf-8"), flags=re.DOTALL)
 # Characters that XML 1.0 cannot hold in any form, and marks of direction.
 _FORBIDDEN = dict.fromkeys((*range(0xd800, 0xe000), 0xfffe, 0xffff, *range(0x202a, 0x202f), *range(0x2066, 0x206a)),
                            "?")
@@ -68,10 +70,9 @@ def svg_file(drawing: Drawing) -> str:
              for shape in drawing.shapes]
     box = {"xmlns": "http://www.w3.org/2000/svg", "class": "drawing", "role": "img", "width": f"{drawing.width:g}",
            "height": f"{drawing.height:g}", "viewBox": f"0 0 {drawing.width:g} {drawing.height:g}"}
-    style = re.sub(r"/\*.*?\*/\s*", "", STYLE.read_text(encoding="utf-8"), flags=re.DOTALL)
     return "\n".join([
         f"<svg{_attributes(box)}>", f"<title>{escape(_safe(drawing.title))}</title>",
-        f"<desc>{escape(_safe(drawing.description))}</desc>", f"<style>{escape(style)}</style>",
+        f"<desc>{escape(_safe(drawing.description))}</desc>", f"<style>{escape(STYLE)}</style>",
         f"<rect{_attributes({'class': 'ground', 'width': '100%', 'height': '100%'})}/>", *lines, "</svg>", ""])
 
 

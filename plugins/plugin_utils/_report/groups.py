@@ -32,10 +32,7 @@ class Group:
         self.findings = findings
         self.first = findings[0]
         self.of = of
-
-    @cached_property
-    def subjects(self) -> list[str]:
-        return [finding["subject"] for finding in self.findings if finding["subject"] is not None]
+        self.subjects = [finding["subject"] for finding in findings if finding["subject"] is not None]
 
     def who(self, gpus: frozenset[str] | set[str] = frozenset()) -> str:
         """`6 of 8 GPUs`; empty for a finding about the host."""

@@ -59,7 +59,7 @@ def test_a_drawing_asks_for_nothing_and_follows_light_and_dark():
 
 
 def test_every_colour_of_the_style_is_defined_for_light_and_for_dark():
-    style = svg.STYLE.read_text(encoding="utf-8")
+    style = svg.STYLE
     used = set(re.findall(r"var\((--\w[\w-]*)\)", style))
     light, dark = (set(re.findall(r"(--\w[\w-]*):", part)) for part in style.split("@media"))
     assert used <= light
