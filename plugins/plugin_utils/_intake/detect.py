@@ -17,14 +17,17 @@ from .recorded_host import Refused
 BUG_REPORT, LSPCI, RECORDING, SOS, PVEREPORT = "nvidia-bug-report", "lspci", "recording", "sosreport", "pvereport"
 KINDS = (BUG_REPORT, LSPCI, RECORDING, SOS, PVEREPORT)
 WANTED = ("nvidia-bug-report.log or .log.gz, a recording of gpuhost, the archive of a sosreport, what pvereport "
-          "prints, or the text of `lspci -nnDvvvxxxx` with that of dmesg")
+          "prints, or the text of `lspci -nnDvvvxxxx` with that of dmesg or `journalctl -k`")
 
 _ZIP = b"PK\x03\x04"
 _TAR_MAGIC = slice(257, 262)
 _LSPCI = re.compile(r"^(?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[01][0-9a-f]\.[0-7] [A-Z0-9]", re.MULTILINE)
 _DMESG = re.compile(r"^(?:<\d+>)?\[ *\d+\.\d{6}\] ", re.MULTILINE)
+# In any language, or with the dates of rsyslog 8: `août 25 19:38:03 host kernel: `, `2026-01-26T12:53:36.7+01:00 ...`
+_JOURNAL = re.compile(r"^(?:\S{3,10} [ \d]?\d \d\d:\d\d:\d\d(?:\.\d+)?|\d{4}-\d\d-\d\dT[\d:.+Z-]+) \S+ kernel: ",
+                      re.MULTILINE)
 _SETTINGS = re.compile(r"^(?:(?:kernel|vm|net|fs)\.[\w.]+ = |/(?:sys|proc)/[\w/.:-]+:)", re.MULTILINE)
-_PASTED = (_LSPCI, _DMESG, _SETTINGS)
+_PASTED = (_LSPCI, _DMESG, _JOURNAL, _SETTINGS)
 _PVEREPORT = re.compile(r"^==== general system info ====$", re.MULTILINE)
 MEMBERS_LOOKED_AT = 400
 

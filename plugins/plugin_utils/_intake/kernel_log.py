@@ -26,6 +26,7 @@ _STAMP = re.compile(r"(?:<\d+>)?\[ *(\d{1,12}\.\d{1,9})\] ?(?:\[ *[CT]\d+\] ?)?(
 # `[    1.234567] ` in the output of dmesg.
 CONTINUED, CONTINUED_IN_RING = " " * 24, " " * 12
 _CLOCK = re.compile(r"(\d\d):(\d\d):(\d\d)")
+_BOOT = re.compile(r" kernel: (?:\[ *\d+\.\d+\] )?Linux version \d")
 _ABOUT = 120                # seconds
 _SOON = 300.0               # seconds since boot within which the driver is first loaded
 _BEGINS = 1.0               # seconds: a ring buffer whose first line is earlier than this has not wrapped
@@ -62,6 +63,27 @@ def parse_journal(lines: Iterable[str]) -> list[KernelLine]:
         else:
             message = None
     return found
+
+
+def split_boots(lines: list[str]) -> dict[int, list[str]]:
+    """Lines of a journal or of kern.log by boot, 0 for the last one.
+
+    A boot begins with the kernel's version, or with lines of the same second before it: of a microcode update, for
+    example.
+    """
+    boots: list[list[str]] = [[]]
+    for line in lines:
+        if _BOOT.search(line):
+            last, when = boots[-1], _when(line)
+            start = next((at for at in range(len(last), 0, -1) if _when(last[at - 1]) != when), 0)
+            boots[-1:] = [last[:start], last[start:]] if start else [last]
+        boots[-1].append(line)
+    return {number - len(boots) + 1: boot for number, boot in enumerate(boots)}
+
+
+def _when(line: str) -> str | None:
+    found = _JOURNAL.fullmatch(line)
+    return found and found["when"]
 
 
 def put_together(dmesg: list[str] | None, journals: dict[int, list[str]], files: list[str]) -> KernelLog:

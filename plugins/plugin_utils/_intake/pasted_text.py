@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable
 
 from .gathered import Gathered
-from .kernel_log import CONTINUED, CONTINUED_IN_RING
+from .kernel_log import CONTINUED, CONTINUED_IN_RING, split_boots
 from .lspci import merge, parse_devices
 from .machine_kind import HOST_BRIDGE
 from .named_files import NamedFiles
@@ -57,10 +57,10 @@ def read_text(lines: Iterable[str], name: str) -> RecordedHost:
     found.tree = parse_tree(parts.tree)
     found.machine = True
     found.all_devices = _is_whole_listing(found.devices)
-    found.dmesg, found.journals, found.uname = parts.log or None, {0: parts.journal}, parts.uname
+    found.dmesg, found.journals, found.uname = parts.log or None, split_boots(parts.journal), parts.uname
     found.numactl, found.dmidecode = "\n".join(parts.numactl), parts.dmidecode
     found.smi = "\n".join(parts.smi) or None
-    _put_files(host, parts)
+    _put_files(host, parts, parts.log or found.journals[0])
     finish(host, found)
     return host
 
@@ -76,8 +76,8 @@ def _is_whole_listing(devices: dict[str, dict]) -> bool:
     return HOST_BRIDGE in classes or (on_root_bus and any(class_[:2] in ("01", "02") for class_ in classes))
 
 
-def _put_files(host: RecordedHost, parts: _Parts) -> None:
-    cmdline = parts.cmdline or next((match[1] for line in parts.log if (match := _COMMAND_LINE.fullmatch(line))), None)
+def _put_files(host: RecordedHost, parts: _Parts, log: list[str]) -> None:
+    cmdline = parts.cmdline or next((match[1] for line in log if (match := _COMMAND_LINE.fullmatch(line))), None)
     if cmdline:
         host.put_line("/proc/cmdline", cmdline)
     parts.named.put(host)

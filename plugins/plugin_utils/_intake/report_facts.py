@@ -29,7 +29,7 @@ _SWAP = re.compile(r"^SwapTotal:\s+(\d+) kB$", re.MULTILINE)
 def finish(host: RecordedHost, found: Gathered) -> None:
     """Write what `found` has besides files, and mark what is complete."""
     safe = "--safe-mode" in found.flags
-    log = found.dmesg or []
+    log = found.dmesg or [line.text for line in kernel_log.parse_journal(found.journals.get(0, ()))]
     put_machine(host, found, log)
     put_kernel_log(host, found)
     put_pci(host, found, log)

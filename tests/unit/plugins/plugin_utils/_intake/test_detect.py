@@ -30,11 +30,13 @@ def archive(*names, mode="w:gz"):
     (b"\n==== general system info ====\n\n# hostname\npve1\n", "pvereport"),
     (b"$ lspci -vvv\n01:00.0 VGA compatible controller: NVIDIA Corporation X\n\tControl: I/O+\n", "lspci"),
     (b"[    0.000000] Linux version 6.8.0\n[    0.000001] x\n", "lspci"),
+    ("août 25 19:38:03 host kernel: Linux version 5.18\n".encode(), "lspci"),
+    (b"2026-01-26T12:53:36.700000-07:00 host kernel: Linux version 6.8.0\n", "lspci"),
     (archive("proc/cmdline", "recorded/recording.json"), "recording"),
     (archive("./sys/x", mode="w"), "recording"),
     (archive("sosreport-h-2024/proc/cmdline", mode="w:xz"), "sosreport"),
     (archive("any/sos_commands/pci/lspci", "any/proc/x", mode="w:bz2"), "sosreport"),
-], ids=range(10))
+], ids=range(12))
 def test_kinds(tmp_path, data, kind):
     path = tmp_path / "a name that says nothing"
     path.write_bytes(data)

@@ -4,7 +4,11 @@
 """This boot out of ring and journal, each line once, and earlier boots apart."""
 from __future__ import annotations
 
-from ansible_collections.gpuhost.tuning.plugins.plugin_utils._intake.kernel_log import parse_journal, put_together
+from ansible_collections.gpuhost.tuning.plugins.plugin_utils._intake.kernel_log import (
+    parse_journal,
+    put_together,
+    split_boots,
+)
 
 
 def journal(*texts, day="Nov 29", stamp=""):
@@ -98,3 +102,16 @@ def test_the_further_lines_are_in_ring_and_journal_once():
     again = ["Nov 29 18:30:00 host kernel: NVRM: first, but", f"{' ' * 29}NVRM: second"]
     log = put_together(ring, {0: [*journal("NVRM: earlier"), *again]}, [])
     assert log.this.splitlines() == ["NVRM: earlier", *ring]
+
+
+def test_boots_of_a_pasted_journal():
+    """One begins with the kernel's version and with what was printed in the same second before it."""
+    first = journal("Linux version 6.8.0", "NVRM: Xid 79", day="Nov 28")
+    second = ["Nov 29 09:00:00 host kernel: microcode: updated early",
+              "Nov 29 09:00:00 host kernel: Linux version 6.8.0",
+              "Nov 29 09:00:05 host kernel: NVRM: loading"]
+    assert split_boots([*first, *second]) == {-1: first, 0: second}
+    assert split_boots(second) == {0: second}
+    assert split_boots(second[2:]) == {0: second[2:]}
+    stamped = [line.replace("kernel: ", "kernel: [    0.000000] ") for line in second]
+    assert split_boots([*first, *stamped]) == {-1: first, 0: stamped}

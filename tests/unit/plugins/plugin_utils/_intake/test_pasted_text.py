@@ -181,3 +181,19 @@ def test_the_further_lines_of_a_message_of_the_driver(pasted):
         facts = pasted(f"{stamp}{message[0]}\n{' ' * len(stamp)}{message[1]}\n")
         assert [(entry["client_version"], entry["module_version"])
                 for entry in facts["nvidia"]["mismatches"]["value"]] == [("535.113.01", "535.104.05")]
+
+
+def test_a_journal_alone(pasted):
+    """journalctl -k: the last boot is this one, and its first lines tell what dmesg would."""
+    def lines(day, *texts):
+        return "".join(f"{day} 09:00:0{at} host kernel: {text}\n" for at, text in enumerate(texts))
+
+    facts = pasted(lines("Nov 28", "Linux version 6.8.0-90-generic (b@x)", "NVRM: Xid (PCI:0000:01:00): 79, GPU has")
+                   + lines("Nov 29", "Linux version 6.8.0-91-generic (b@x)", f"Command line: {CMDLINE}",
+                           "DMI: A B, BIOS 1.0 01/02/2023", "Booting paravirtualized kernel on bare hardware"))
+    assert facts["kernel"]["release"]["value"] == "6.8.0-91-generic"
+    assert facts["kernel"]["cmdline"]["value"] == CMDLINE
+    assert facts["identity"]["kind"] == "bare_metal"
+    assert facts["nvidia"]["xids"]["value"] == []
+    [earlier] = facts["kernel"]["earlier_boots"]["value"]
+    assert (earlier["boot"], earlier["xids"]) == (-1, [{"bdf": "0000:01:00", "xid": 79, "count": 1}])
