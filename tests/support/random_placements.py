@@ -106,7 +106,8 @@ def guest(draw: st.DrawFn, number: str, online: list[int], count: int) -> dict[s
             "configured": {"cores": limit, "memory_mib": memory, "cpus": cpus,
                            "memory_nodes": ok(written(nodes)) if nodes else lacking(), "cpulimit": None,
                            "cpuunits": None, "addresses": [], "vm": machine and {
-                               **dict.fromkeys(("vcpus", "arch", "machine", "balloon_mib", "uuid", "cpu_model", "cpu_setting")),
+                               **dict.fromkeys(("vcpus", "arch", "machine", "balloon_mib", "uuid", "cpu_model",
+                                                "cpu_setting")),
                                "sockets": sockets, "cpu_type": "host", "cpu_flags": [], "cpu_arguments": False,
                                "keephugepages": False, "kvm": True, "pcie": [], **machine}},
             "real": {"pid": None, "threads": lacking(), "cpuset": lacking(), "cpus": ok(written(now)),

@@ -66,7 +66,8 @@ def test_all_settings_of_a_vm_are_those_that_hold_now():
             {"key": "numa1", "cpus": "8-15", "hostnodes": None, "memory_mib": 32768, "policy": None}],
         "cpu_type": "custom-avx", "cpu_setting": "custom-avx,flags=+pcid;-aes", "cpu_model": "EPYC-Rome",
         "cpu_flags": ["+avx", "+avx2", "+pcid", "-aes"], "cpu_arguments": True, "arch": None,
-        "machine": "pc-q35-9.2+pve1", "hugepages": "1024", "keephugepages": True, "hotplug_memory": True, "balloon_mib": 4096, "kvm": False,
+        "machine": "pc-q35-9.2+pve1", "hugepages": "1024", "keephugepages": True,
+        "hotplug_memory": True, "balloon_mib": 4096, "kvm": False,
         "uuid": "8e8b6f0c-1111-4222-8333-0123456789ab", "pcie": ["hostpci0"]}
 
 
