@@ -241,8 +241,8 @@ def test_a87_without_an_answer_of_nvidia_smi_the_rest_is_judged(facts_of):
     assert {pair: finding["verdict"] for pair, finding in after.items() if pair not in unknown} == {
         pair: finding["verdict"] for pair, finding in before.items() if pair not in unknown}
     assert {after[pair]["reason"] for pair in unknown} == {
-        f"derived.{fact} could not be read: nvidia-smi: no XML: no output"
-        for fact in ("nvidia_smi", "gpu_count.missing")}
+        f"{fact} could not be read: nvidia-smi: no XML: no output" for fact in (
+            "the answer of nvidia-smi -q", "the number of NVIDIA GPUs (lspci, /proc/driver/nvidia, nvidia-smi)")}
 
 
 # -- PCI Express ------------------------------------------------------------------------------------------------------

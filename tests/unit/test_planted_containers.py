@@ -107,7 +107,9 @@ def test_a_dev_that_was_not_recorded_is_unknown(facts_of):
             del tree._nodes[path]
         tree.path(f"{root}/dev").rmdir()
         tree.device("/dev/null", 1, 3)
-    assert of_101(facts_of(plant)) == ("unknown", "P1", "wrong could not be read: it has no /dev that could be seen")
+    assert of_101(facts_of(plant)) == (
+        "unknown", "P1", "device nodes in containers (/proc/PID/root/dev) could not be read: "
+                         "it has no /dev that could be seen")
 
 
 # -- rules that LXC cannot read ---------------------------------------------------------------------------------------
@@ -211,7 +213,8 @@ AWAY_FROM_MEMORY = "0000:01:00.0 is at node0, the memory at node 1"
      f"fail: {AWAY_FROM_MEMORY}"),
     ("affinity: 32-63\n" + BOUND.format(0), f"fail: bound to CPUs 32-63: {AWAY}", "pass: bound to node 0"),
     ("affinity: 0-31\n", "pass: bound to CPUs 0-31, beside 0000:01:00.0", None),
-    ("affinity: all\n", "unknown: cpus could not be read: what it is bound to is no list of CPUs", None),
+    ("affinity: all\n", "unknown: the CPUs that it may use could not be read: "
+                        "what it is bound to is no list of CPUs", None),
     ("affinity: 0-31\nnuma0: cpus=0-15,hostnodes=1,memory=65536,policy=bind\n",      # without numa: 1 it does nothing
      "pass: bound to CPUs 0-31, beside 0000:01:00.0", None),
 ])

@@ -95,7 +95,8 @@ def test_every_gpu_is_counted_where_all_are_up(facts_of):
 def test_b05_without_a_line_in_the_log_an_nvidia_smi_that_does_not_end_leaves_the_count_unknown(facts_of):
     """B-05: never passed."""
     assert count(facts_of(changed_by(refused(TIMEOUT)))) == (
-        "unknown", f"derived.gpu_count.missing could not be read: nvidia-smi: {TIMEOUT}")
+        "unknown", "the number of NVIDIA GPUs (lspci, /proc/driver/nvidia, nvidia-smi) could not be read: "
+                   f"nvidia-smi: {TIMEOUT}")
 
 
 def test_a_host_without_nvidia_smi_is_counted_by_driver_and_bus_and_its_registers_are_planned(facts_of):

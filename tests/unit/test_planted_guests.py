@@ -175,7 +175,7 @@ FAR = ("bound to CPUs 40-47: 0000:01:00.0 is at node0 (0-31,64-95); 0000:11:00.0
     ("40-47", "fail", FAR),
     ("0-63", "fail", "bound to CPUs 0-63: CPUs 32-63 are at node1, where none of its GPUs is"),
     ("0-7", "pass", "bound to CPUs 0-7, beside 0000:01:00.0, 0000:11:00.0, 0000:21:00.0, 0000:31:00.0"),
-    ("rubbish", "unknown", "cpus could not be read: what it is bound to is no list of CPUs")])
+    ("rubbish", "unknown", "the CPUs that it may use could not be read: what it is bound to is no list of CPUs")])
 def test_cpus_of_the_other_node(facts_of, cpus, verdict, reason):
     """GPUs 0 to 3 are at node 0, with CPUs 0-31,64-95."""
     text = RIGHT.replace("cpuset.cpus: 0-31", f"cpuset.cpus: {cpus}")
@@ -262,7 +262,8 @@ def two_nodes(tree):
 def test_a_guest_that_moves_is_judged_by_the_audit_of_the_other_node(facts_of):
     alone = judged(facts_of(two_nodes))["ha_guests", "lxc:101"]
     assert (alone["verdict"], alone["reason"]) == (
-        "unknown", "ha.elsewhere could not be read: pve2 not audited yet with this report directory")
+        "unknown", "the nodes on which HA may start it could not be read: "
+                   "pve2 not audited yet with this report directory")
     same = judged(facts_of(two_nodes), peers={"pve2": facts_of(story_before)})["ha_guests", "lxc:101"]
     assert (same["verdict"], same["reason"]) == ("pass", "available on pve2")
     moved = judged(facts_of(two_nodes), peers={"pve2": facts_of(story_after_reboot)})["ha_guests", "lxc:101"]

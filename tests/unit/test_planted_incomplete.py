@@ -48,7 +48,7 @@ def test_where_the_pci_bus_was_not_read_nobody_says_that_there_is_no_gpu(tree):
     assert "GPUs not read" in describe(collect(Host(str(tree.root)), []))
     assert found["gpu_driver", None]["verdict"] == "unknown"
     assert found["gpu_driver", None]["reason"] == (
-        "gpus could not be read: the PCI bus is not visible (/sys/bus/pci/devices)")
+        "the GPUs (/sys/bus/pci/devices, lspci) could not be read: the PCI bus is not visible (/sys/bus/pci/devices)")
 
 
 @pytest.mark.parametrize("plant, parts, check, verdict, reason", [

@@ -112,7 +112,7 @@ def test_a_gpu_that_nvidia_smi_lacks_is_named_and_not_judged_by_it(facts_of, sto
         ("pcie_maxreadreq", ODD): "fail info: 512 -> 4096",
         **{(check, ODD): text for check, text in UNANSWERED.items()}}
     assert found["nvidia_recovery", ODD]["reason"] == (
-        "derived.nvidia_smi could not be read: nvidia-smi does not list this GPU")
+        "the answer of nvidia-smi -q could not be read: nvidia-smi does not list this GPU")
 
 
 MAPPING = "gpu4\n\tmap id=10de:2bb5,iommugroup=64,node=pve1,path=0000:41:00.0,subsystem-id=10de:204e\n"
@@ -195,7 +195,7 @@ def test_a_device_that_this_node_has_not_is_the_vms_trouble_alone(facts_of, stor
 @pytest.mark.parametrize("change, reason", [
     (given_to_vfio, f"not applicable: {TO_VFIO}"),
     (asleep, f"not applicable: {SUSPENDED}"),
-    (all_ones_on, "unknown: pcie could not be read: the device is gone (it reads all ones)"),
+    (all_ones_on, "unknown: PCIe registers (lspci -xxxx) could not be read: the device is gone (it reads all ones)"),
     (in_use, "vllm (process 4711) uses the GPU: stop it first"),
 ], ids=lambda value: getattr(value, "__name__", ""))
 def test_a_gpu_that_cannot_be_changed_is_skipped_with_the_reason(facts_of, change, reason):
@@ -282,7 +282,7 @@ def test_without_root_registers_are_unknown_and_nothing_is_planned_on_them(facts
            if not check.startswith("pcie_bar")}     # the size of the window and of the memory are known to everybody
     assert changes(story, found) == expand({**own, "iommu_acs": "unknown P2"})
     assert set(skipped(facts, found, "pcie_maxreadreq").values()) == {
-        "unknown: pcie could not be read: it needs root"}
+        "unknown: PCIe registers (lspci -xxxx) could not be read: it needs root"}
 
 
 # -- processors -------------------------------------------------------------------------------------------------------

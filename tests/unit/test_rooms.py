@@ -58,7 +58,7 @@ ON_THE_CONTROLLER = {
     "_experiment": "_render _statistics _records _plan _benchmark module_utils._redaction module_utils._change "
                    "module_utils._tunables",
     "_rollout": "_render _records _plan",
-    "_report": "_render _statistics _derive _records _placement _checks _bandwidth _benchmark _experiment",
+    "_report": "_render _expressions _statistics _derive _records _placement _checks _bandwidth _benchmark _experiment",
     "_compare": "_render _expressions _records _checks _report",
     "_fleet": "_render _derive _records _checks _rollout _report _compare",
     "_watch": "_render _records _checks _report",

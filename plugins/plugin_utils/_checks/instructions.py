@@ -13,7 +13,7 @@ import shlex
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from .._expressions.errors import ExpressionError
+from .._expressions.errors import ExpressionError, Unreadable
 from .._expressions.expression import Expression, evaluate
 from .._expressions.template import Template, compile_template
 
@@ -58,15 +58,18 @@ class Instructions(NamedTuple):
 
     def show(self, scope: dict[str, Any], show: Callable[[Template, dict[str, Any]], str]) -> str:
         """The whole text for people, each command on its own line."""
-        return "\n".join(text for line in self.lines for text in _shown(line, scope, show))
+        return "\n".join(dict.fromkeys(text for line in self.lines for text in _shown(line, scope, show)))
 
 
 def _shown(line: Line, scope: dict[str, Any], show: Callable[[Template, dict[str, Any]], str]) -> list[str]:
-    if line.is_command:
-        try:
+    try:
+        if line.is_command:
             return line.commands(scope)
-        except ExpressionError:
-            pass
+        if line.is_choice:
+            evaluate(line.template.parts[0], scope)
+    except ExpressionError as error:
+        if line.is_choice and isinstance(error, Unreadable):    # nothing is left of the line to show
+            return [f"It depends on what could not be read: {error.message}."]
     return [show(line.template, scope)]
 
 

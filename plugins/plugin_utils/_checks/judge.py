@@ -161,7 +161,8 @@ class _Judge:
         """The finding if `expression`, the check's `key`, has no answer."""
         found = self._finding(it, "unknown", reasons.of_error(key, error, expression, self._scope(it)), actual)
         lacking = isinstance(error, Unreadable) and error.status == NOT_RECORDED
-        return {**found, "not_recorded": error.why or STATUS_IN_WORDS[NOT_RECORDED]} if lacking else found
+        return {**found, "not_recorded": error.why or STATUS_IN_WORDS[NOT_RECORDED], "lacks": error.name} \
+            if lacking else found
 
     def _compare(self, it: Any, actual: Any) -> dict[str, Any]:
         expect, read = self.check.expect, self.effective.source

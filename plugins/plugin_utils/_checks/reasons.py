@@ -9,10 +9,12 @@ An expression's own message is only left for a check that does not fit the facts
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Any
 
 from .._expressions.errors import ExpressionError, Unreadable, in_words, kind
 from .._expressions.expression import Expression, compile_expression, evaluate, names
+from .._expressions.fact_words import fact_in_words
 
 _INDEX = re.compile(r"\[[^\]]*\]")
 
@@ -34,14 +36,14 @@ def of_value(expression: Expression | None, problem: Exception, scope: dict[str,
     """Why a value cannot be compared; without an expression it is the check's own."""
     if expression is None:
         return str(problem)
-    facts = ", ".join(map(_short, _leaves(expression))) or expression.text
+    facts = _in_words(_leaves(expression)) or expression.text
     return of_nothing(expression, scope) or f"{facts}: {problem}"
 
 
 def of_nothing(expression: Expression, scope: dict[str, Any]) -> str | None:
-    """`not known here: cpu.logical` if a fact that the expression reads is null; else None."""
-    missing = [_short(path) for path in _leaves(expression) if _is_null(path, scope)]
-    return f"not known here: {', '.join(missing)}" if missing else None
+    """`not known here: the CPUs (/proc/cpuinfo)` if a fact that the expression reads is null; else None."""
+    missing = _in_words(path for path in _leaves(expression) if _is_null(path, scope))
+    return f"not known here: {missing}" if missing else None
 
 
 def _leaves(expression: Expression) -> list[str]:
@@ -58,8 +60,9 @@ def _is_null(path: str, scope: dict[str, Any]) -> bool:
     return found is None
 
 
-def _short(path: str) -> str:
-    return path.removeprefix("host.").removeprefix("it.")
+def _in_words(paths: Iterable[str]) -> str:
+    """The facts as a list without duplicates."""
+    return ", ".join(dict.fromkeys(map(fact_in_words, paths)))
 
 
 def _of_file(error: Unreadable, host: dict[str, Any]) -> str:

@@ -5,7 +5,7 @@
 """Advice for findings that could not be evaluated."""
 from __future__ import annotations
 
-from .._expressions.errors import STATUS_IN_WORDS
+from .._expressions.errors import NO_RECORD, STATUS_IN_WORDS
 
 _ADVICE = {
     "denied": "Audit as root, or as a user with sudo.",
@@ -22,7 +22,7 @@ _OTHERWISE = "See the reason; if the host does not explain it, report it with a 
 
 def advice(reason: str | None) -> str:
     """One sentence for the reason of an unknown verdict; the reason ends with the status of the unreadable fact."""
-    if " is not recorded: " in (reason or ""):
+    if NO_RECORD in (reason or ""):
         return _ADVICE["not_recorded"]
     for status, text in _ADVICE.items():
         if (reason or "").endswith(STATUS_IN_WORDS.get(status, status)):

@@ -9,7 +9,10 @@ import difflib
 from collections.abc import Iterable
 from typing import Any
 
+from .fact_words import fact_in_words
+
 NOT_RECORDED = "not_recorded"
+NO_RECORD = "no record of "         # begins the message of a fact that a recording lacks
 STATUS_IN_WORDS = {
     "absent": "not present on this host",
     "denied": "it needs root",
@@ -87,14 +90,15 @@ class Unreadable(ExpressionError):
 
     @property
     def fact(self) -> str:
-        """The name of the fact: `guests.unpinned_running`, `pcie of 0000:41:00.0`."""
-        name = self.name.removeprefix("host.").removeprefix("it.") or "a fact"
-        return f"{name} of {self.owner}" if self.owner else name
+        """What could not be read, in words: `the kernel log of this boot (dmesg)`, `ACS (lspci -vvv) of 0000:41:00.0`.
+        """
+        words = fact_in_words(self.name) if self.name else "a fact"
+        return f"{words} of {self.owner}" if self.owner else words
 
     @property
     def message(self) -> str:
         if self.status == NOT_RECORDED:
-            return f"{self.fact} is not recorded: {self.why or STATUS_IN_WORDS[NOT_RECORDED]}"
+            return f"{NO_RECORD}{self.fact}: {self.why or STATUS_IN_WORDS[NOT_RECORDED]}"
         return self.why or f"{self.fact} could not be read: {STATUS_IN_WORDS.get(self.status, self.status)}"
 
 

@@ -19,6 +19,7 @@ from .situation import Situation, situation
 
 SCHEMA = "gpuhost.placement/1"
 FILE = "placement.json"
+_NO_RECORD = "no record of guests, GPU processes, or the CPUs and memory that they use"
 
 
 def placement(host: str, document: Mapping[str, Any]) -> dict[str, Any]:
@@ -31,7 +32,7 @@ def placement(host: str, document: Mapping[str, Any]) -> dict[str, Any]:
         return found
     return {"schema": SCHEMA, "host": host, "collected_at": document["collected_at"], "guests": [],
             "measure": {"now": None, "proposed": None}, "costs": {"memory_mib": 0, "free_cores": {}},
-            "left_out": [], "lacking": found.why, "values": {}}
+            "left_out": [], "lacking": f"{_NO_RECORD} ({found.why})", "values": {}}
 
 
 def _placement(host: str, document: Mapping[str, Any]) -> dict[str, Any]:

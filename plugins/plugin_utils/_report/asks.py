@@ -51,14 +51,18 @@ def asks(findings: list[dict[str, Any]]) -> list[Ask]:
     found: dict[str, dict[str, None]] = {}
     for finding in findings:
         if finding["verdict"] == "unknown" and finding.get("not_recorded"):
-            found.setdefault(_command(finding["reason"] or ""), {})[finding["check"]] = None
+            found.setdefault(_command(_lacks(finding)), {})[finding["check"]] = None
     order = [command for command, _facts in _ASKS] + [EVERYTHING]
     return [Ask(command, list(found[command])) for command in order if command in found]
 
 
-def _command(reason: str) -> str:
-    named = _FACT.match(reason)
-    fact = named[1].removeprefix("host.") if named else ""
+def _lacks(finding: dict[str, Any]) -> str:
+    """The path of the missing fact; records from before 1.1.0 have it in their reason only."""
+    named = _FACT.match(finding["reason"] or "")
+    return (finding.get("lacks") or (named[1] if named else "")).removeprefix("host.")
+
+
+def _command(fact: str) -> str:
     return next((command for command, facts in _ASKS if fact.startswith(facts)), EVERYTHING)
 
 

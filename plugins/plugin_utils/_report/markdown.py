@@ -19,6 +19,7 @@ from .describe import describe, gpu_name
 from .first_three import NOTHING, first_three
 from .groups import Group, Groups
 from .measured_here import measured_lines, measured_section
+from .not_recorded import summed_up
 from .p2p import p2p_section
 from .sentences import effect_of, name_of, sentence, sentences
 from .source import made_from, source_of, source_section
@@ -164,7 +165,7 @@ def _unknown(groups: Groups, gpus: set[str]) -> list[str]:
     not_judged = groups.not_judged
     rows = [[code(one.first["check"]), escape(one.who(gpus)) or "host", escape(one.reason),
              escape(advice(one.first["reason"]))] for one in groups.with_verdict("unknown")]
-    topics = [f"- {escape(topic.line)}" for topic in not_judged]
+    topics = [f"- {escape(text)}" for text in summed_up(not_judged)]
     lines = [*topics, "", escape(advice(not_judged[0].findings[0]["reason"])), ""] if topics else []
     lines += [*table(("check", "where", "why", "what to do"), rows), ""] if rows else []
     return ["## Unknown", "", *lines] if lines else []

@@ -30,14 +30,14 @@ def made_from(source: dict[str, Any]) -> str:
 
 
 def lacking_line(document: dict[str, Any]) -> str | None:
-    """`61 checks cannot be judged, as the bug report does not have what they need.`; None if all can be judged."""
+    """`61 checks cannot be judged for lack of data: the bug report does not have it.`; None if all can be judged."""
     checks = {finding["check"]: finding["not_recorded"] for finding in document["findings"]
               if finding["verdict"] == "unknown" and finding.get("not_recorded")}
     if not checks:
         return None
     reasons = list(dict.fromkeys(checks.values()))
     more = f", and {count(len(reasons) - 1, 'other reason')}" if len(reasons) > 1 else ""
-    return f"{count(len(checks), 'check')} cannot be judged: {reasons[0]}{more}."
+    return f"{count(len(checks), 'check')} cannot be judged for lack of data: {reasons[0]}{more}."
 
 
 def source_section(document: dict[str, Any]) -> list[str]:
@@ -57,7 +57,10 @@ def source_section(document: dict[str, Any]) -> list[str]:
               *table(("command", "checks", "which"), rows), ""]
     command = one_line(wanted)
     if command is not None:
-        lines += ["All of these but pvereport and the recorder in one, to be imported together with what is here:", "",
+        apart = {"pvereport": "pvereport", EVERYTHING: "the recorder"}
+        without = " and ".join(apart[one.command] for one in wanted if one.command in apart)
+        lines += [f"All of these{f' but {without}' if without else ''} in one, to be imported together with what is "
+                  "here:", "",
                   *fenced([command], "sh"), ""]
     return [*lines, f"{code(EVERYTHING)} records all that an audit reads.", ""]
 

@@ -11,16 +11,19 @@ from typing import Any
 
 from .._checks.findings import PRIORITIES, gpu_addresses
 from .._checks.unknown import advice
+from .._expressions.fact_words import fact_in_words
 from .._render.text import clean, count, one_line, show
 from .describe import describe
 from .first_three import NOTHING, by_priority, first_three
 from .groups import Group, Groups
 from .measured_here import planned_all_the_same
+from .not_recorded import summed_up
 from .sentences import effect_of, name_of, sentences
 from .source import source_lines
 
 WIDTH = 100
 _MOST_COMMANDS = 12
+SHOWN_FACTS = 4
 _COLOURS = {"P0": "red", "P1": "yellow", "P2": "cyan", "info": "dark gray"}
 Paint = Callable[[str, str], str]
 
@@ -96,8 +99,8 @@ def _unknown(groups: Groups, gpus: set[str]) -> list[str]:
     if not unknown and not not_judged:
         return []
     lines = ["Unknown:"]
-    for topic in not_judged:
-        lines += _indented(topic.line)
+    for text in summed_up(not_judged):
+        lines += _indented(text)
     for one in unknown:
         who = one.who(gpus)
         lines += _indented(f"{one.first['check']}{f' ({who})' if who else ''}: {one.reason}")
@@ -126,13 +129,19 @@ def notes(document: dict[str, Any]) -> list[str]:
     message = []
     if not facts["privileged"]:
         missing = sorted({entry["fact"] for entry in facts["unread"]})
-        message.append(f"PARTIAL: run without root, {count(len(missing), 'fact')} could not be read"
-                       + (f" ({', '.join(missing[:4])}{', ...' if len(missing) > 4 else ''})" if missing else "")
-                       + ". Run it as root or as a user with sudo to get the rest.")
+        message.append(f"PARTIAL: run without root, {count(len(missing), 'fact')} could not be read{_among(missing)}. "
+                       "Run it as root or as a user with sudo to get the rest.")
     message += [f"waiver of {entry['check']} expired on {entry['expires']}: {one_line(entry['reason'])}"
                 for entry in document["summary"].get("expired_waivers", [])]
     message += planned_all_the_same(document["findings"])
     return message
+
+
+def _among(facts: list[str]) -> str:
+    """`: ACS (lspci -vvv); swap (/proc/swaps)`, with the number of further kinds of facts."""
+    kinds = list(dict.fromkeys(map(fact_in_words, facts)))
+    more = f"; and {count(len(kinds) - SHOWN_FACTS, 'other')}" if len(kinds) > SHOWN_FACTS else ""
+    return f": {'; '.join(kinds[:SHOWN_FACTS])}{more}" if kinds else ""
 
 
 def short_line(document: dict[str, Any], groups: Groups | None = None) -> str:

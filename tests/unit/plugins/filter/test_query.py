@@ -20,7 +20,7 @@ def test_an_answer():
 
 @pytest.mark.parametrize("expression, message", [
     ("gpus[].bfd", r"there is no 'bfd': did you mean 'bdf'\?"),
-    ("gpus[].pcie.read", r"gpus\[\]\.pcie of 0000:41:00\.0 could not be read: the device is gone"),
+    ("gpus[].pcie.read", r"PCIe registers \(lspci -xxxx\) of 0000:41:00\.0 could not be read: the device is gone"),
     ("gpus[", "not a jmespath expression"),
 ])
 def test_a_mistake_is_an_error_of_the_filter(expression, message):

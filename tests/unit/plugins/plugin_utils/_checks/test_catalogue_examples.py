@@ -318,7 +318,7 @@ def test_without_root_registers_are_unknown_and_nothing_fails():
     assert {finding["check"] for finding in found.values() if finding["verdict"] == "unknown"} == {
         "pcie_maxreadreq", "pcie_maxpayload", "pcie_link_width", "pcie_link_speed", "pcie_bottleneck",
         "pcie_extended_tags", "gpu_consistency", "iommu_acs"}
-    assert found["iommu_acs"]["reason"] == "ports[].acs of 0000:02:00.0 could not be read: it needs root"
+    assert found["iommu_acs"]["reason"] == "ACS (lspci -vvv) of 0000:02:00.0 could not be read: it needs root"
 
 
 # -- one GPU of eight is different ----------------------------------------------------------------------------
@@ -443,9 +443,9 @@ def test_fatal_errors_are_urgent(fatal, nonfatal, verdict, priority):
     ({"largest_bar": 256 << 20}, "fail", "268435456 bytes, 102641958912 are needed"),
     ({"memory_mib": ABSENT}, "pass", None),
     ({"memory_mib": ABSENT, "resizable_bar": lacking("gone")}, "unknown",
-     "resizable_bar could not be read: the device is gone (it reads all ones)"),
+     "Resizable BAR (config space) could not be read: the device is gone (it reads all ones)"),
     ({"memory_mib": ABSENT, "resizable_bar": ok([])}, "unknown",
-     "memory_mib could not be read: not present on this host"),
+     "the size of the GPU's memory (nvidia-smi -q) could not be read: not present on this host"),
 ])
 def test_the_window_to_the_memory(change, verdict, reason):
     finding = judged(merge_facts(change))[f"pcie_bar_size {ODD}"]
@@ -542,7 +542,8 @@ def test_only_nodes_with_memory_count(second, verdict):
     (3, False, False, "running guests that are not pinned to CPUs: 3. They would lose automatic placement: pin them "
                       "first, or declare the host as dedicated (gpuhost_dedicated)"),
     (None, True, True, None),
-    (None, False, False, "guests.unpinned_running could not be read: the content is not valid"),
+    (None, False, False, "which running guests are bound to no CPUs (/etc/pve, /proc) could not be read: "
+                         "the content is not valid"),
 ])
 def test_numa_balancing_is_planned_only_where_guests_are_pinned(containers, dedicated, planned, because):
     unpinned = lacking("unparsable") if containers is None else ok(containers)
@@ -556,7 +557,8 @@ def test_numa_balancing_is_planned_only_where_guests_are_pinned(containers, dedi
     ({}, None),
     ({"users": ok([{"pid": 4242, "command": "vllm", "container": "101"}])},
      "vllm (process 4242) uses the GPU: stop it first"),
-    ({"claimed_by": lacking("unparsable")}, "derived.claims could not be read: the content is not valid"),
+    ({"claimed_by": lacking("unparsable")}, "whether a VM is given the GPU (/etc/pve) could not be read: "
+                                            "the content is not valid"),
     ({"virtual_functions": 2}, "the GPU has virtual functions enabled, whose guests share its link"),
 ])
 def test_when_a_read_request_is_not_changed(change, because):

@@ -42,7 +42,8 @@ def test_eight_gpus_one_slow_one_gone():
         "0000:05:00.0": "pass", "0000:06:00.0": "unknown", "0000:07:00.0": "pass", "0000:08:00.0": "pass"}
     assert summary(findings, today=TODAY)["verdicts"] == {"fail": 1, "unknown": 1, "pass": 6, "not_applicable": 0}
     assert findings[0]["reason"] == "it has 8 of 16 lanes"
-    assert findings[1]["reason"] == "pcie could not be read: the device is gone (it reads all ones)"
+    assert findings[1]["reason"] == (
+        "PCIe registers (lspci -xxxx) could not be read: the device is gone (it reads all ones)")
     assert findings[2]["reason"] == "it has them all"
 
 
@@ -127,7 +128,7 @@ def test_no_subject_is_not_applicable():
 
 
 @pytest.mark.parametrize("each, reason", [
-    ("host.gpus[?pcie.width > `1`]", "gpus[].pcie of 0000:01:00.0 could not be read: it needs root"),
+    ("host.gpus[?pcie.width > `1`]", "PCIe registers (lspci -xxxx) of 0000:01:00.0 could not be read: it needs root"),
     ("host.sysctl", "each yields an object, not a list of subjects"),
     ("host.gpsu", "each: there is no 'gpsu': did you mean 'gpus'? (in host.gpsu)"),
 ])
@@ -142,9 +143,9 @@ def test_subjects_that_cannot_be_told_are_one_unknown(each, reason):
 @pytest.mark.parametrize("reading, verdict, reason", [
     ({"status": "absent", "value": None}, "not_applicable", "this kernel has no such limit"),
     ({"status": "denied", "value": None}, "unknown",
-     'sysctl."net.core.rmem_max" could not be read: it needs root'),
-    ({"status": "ok", "value": "many"}, "unknown", 'sysctl."net.core.rmem_max": "many" is not an int'),
-    ({"status": "ok", "value": None}, "unknown", 'not known here: sysctl."net.core.rmem_max"'),
+     'the sysctl net.core.rmem_max could not be read: it needs root'),
+    ({"status": "ok", "value": "many"}, "unknown", 'the sysctl net.core.rmem_max: "many" is not an int'),
+    ({"status": "ok", "value": None}, "unknown", "not known here: the sysctl net.core.rmem_max"),
 ])
 def test_actual(reading, verdict, reason):
     host = tiny.host()
@@ -158,7 +159,7 @@ def test_absent_is_unknown_where_the_check_does_not_say_what_it_means():
     host["sysctl"]["vm.swappiness"] = tiny.lacking("absent")
     finding = only(judge(host, tiny.checks(tiny.SWAPPINESS), tiny.PLAIN, today=TODAY), "swappiness")
     assert finding["verdict"] == "unknown"
-    assert finding["reason"] == 'sysctl."vm.swappiness" could not be read: not present on this host'
+    assert finding["reason"] == 'the sysctl vm.swappiness could not be read: not present on this host'
 
 
 @pytest.mark.parametrize("source, verdict, recommended, reason", [
@@ -186,9 +187,9 @@ def test_what_was_derived_says_itself_why_it_is_not_to_be_had():
 
 @pytest.mark.parametrize("entries, reason", [
     ([{"fact": 'sysctl."net.core.rmem_max"', "path": "/proc/sys/net/core/rmem_max", "text": "many"}],
-     'sysctl."net.core.rmem_max" could not be read: /proc/sys/net/core/rmem_max holds \'many\', the content is '
+     'the sysctl net.core.rmem_max could not be read: /proc/sys/net/core/rmem_max holds \'many\', the content is '
      "not valid"),
-    ([], 'sysctl."net.core.rmem_max" could not be read: the content is not valid'),
+    ([], 'the sysctl net.core.rmem_max could not be read: the content is not valid'),
 ])
 def test_what_makes_no_sense_is_told_with_its_file(entries, reason):
     host = {**tiny.host(), "unparsable": entries}
@@ -255,7 +256,8 @@ def test_a_contested_check_is_planned_only_by_name():
 @pytest.mark.parametrize("gpu, reason", [
     ({"driver": "vfio-pci"}, "0000:01:00.0 is passed through"),
     ({"users": {"status": "ok", "value": [4711]}}, "it is busy"),
-    ({"users": {"status": "denied", "value": None}}, "users could not be read: it needs root"),
+    ({"users": {"status": "denied", "value": None}}, "the processes that use the GPU (/proc/PID/fd) could not be read: "
+                                                     "it needs root"),
 ])
 def test_what_must_be_so_before_a_change_is_planned(gpu, reason):
     fix = fix_of(tiny.READ_REQUEST, with_512(**gpu), include=["read_request"])
@@ -267,7 +269,7 @@ def test_what_must_be_so_before_a_change_is_planned(gpu, reason):
     ({"status": "ok", "value": 3}, False, "it is only planned if host.dedicated || host.guests == `0`"),
     ({"status": "ok", "value": 3}, True, None),
     ({"status": "denied", "value": None}, True, None),
-    ({"status": "denied", "value": None}, False, "guests could not be read: it needs root"),
+    ({"status": "denied", "value": None}, False, "guests of Proxmox VE (/etc/pve) could not be read: it needs root"),
     ({"status": "ok", "value": "3"}, False, "a string is compared with a number"),
 ])
 def test_plan_if(guests, dedicated, reason):
@@ -312,7 +314,8 @@ def test_unknown_and_not_applicable_keep_their_address_and_say_why():
     assert swappiness["not_planned_because"] == "not applicable: the host has no swap"
     request = fix_of(tiny.READ_REQUEST, host)
     assert request["change"] == {"address": "pcie_maxreadreq:0000:01:00.0", "value": 4096}
-    assert request["not_planned_because"] == ("unknown: pcie could not be read: the device is suspended and was not "
+    assert request["not_planned_because"] == ("unknown: PCIe registers (lspci -xxxx) could not be read: "
+                                              "the device is suspended and was not "
                                               "woken")
 
 

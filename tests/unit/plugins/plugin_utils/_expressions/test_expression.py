@@ -23,6 +23,8 @@ from ansible_collections.gpuhost.tuning.plugins.plugin_utils._expressions.expres
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+UNPINNED = "which running guests are bound to no CPUs (/etc/pve, /proc)"
+REGISTERS = "PCIe registers (lspci -xxxx)"
 DENIED = {"status": "denied", "value": None}
 ABSENT = {"status": "absent", "value": None}
 GONE = {"status": "gone", "value": None}
@@ -101,18 +103,18 @@ def test_answers(text, answer):
 
 
 @pytest.mark.parametrize("text, status, fact", [
-    ("host.guests.unpinned_running == `0`", "denied", "guests.unpinned_running"),
-    ("host.guests.unpinned_running == `0` || host.dedicated", "denied", "guests.unpinned_running"),
-    ("host.dedicated || host.guests.unpinned_running == `0`", "denied", "guests.unpinned_running"),
-    ("!(host.guests.unpinned_running)", "denied", "guests.unpinned_running"),
+    ("host.guests.unpinned_running == `0`", "denied", UNPINNED),
+    ("host.guests.unpinned_running == `0` || host.dedicated", "denied", UNPINNED),
+    ("host.dedicated || host.guests.unpinned_running == `0`", "denied", UNPINNED),
+    ("!(host.guests.unpinned_running)", "denied", UNPINNED),
     ("host.sysctl.missing", "absent", "sysctl.missing"),
     ("[host.dedicated, host.sysctl.locked]", "denied", "sysctl.locked"),
     ("{a: host.sysctl.locked}", "denied", "sysctl.locked"),
-    ("host.gpus[*].pcie.read", "gone", "gpus[].pcie of 0000:41:00.0"),
-    ("host.gpus[?pcie.read == `512`].bdf", "gone", "gpus[].pcie of 0000:41:00.0"),
-    ("host.gpus[1].pcie.read", "gone", "gpus[1].pcie"),
-    ("length(host.gpus[1].pcie)", "gone", "gpus[1].pcie"),
-    ("map(&pcie, host.gpus)", "gone", "gpus[].pcie"),
+    ("host.gpus[*].pcie.read", "gone", f"{REGISTERS} of 0000:41:00.0"),
+    ("host.gpus[?pcie.read == `512`].bdf", "gone", f"{REGISTERS} of 0000:41:00.0"),
+    ("host.gpus[1].pcie.read", "gone", REGISTERS),
+    ("length(host.gpus[1].pcie)", "gone", REGISTERS),
+    ("map(&pcie, host.gpus)", "gone", REGISTERS),
     ("host.broken[*]", "denied", "broken[]"),
     ("host.broken[]", "denied", "broken[]"),
     ("host.broken[1]", "denied", "broken[1]"),

@@ -62,7 +62,7 @@ def test_an_address_takes_no_other_types(text, message):
 
 
 def test_an_address_that_cannot_be_read_is_an_error():
-    with pytest.raises(Unreadable, match="boot could not be read: it needs root"):
+    with pytest.raises(Unreadable, match=r"the boot configuration .* could not be read: it needs root"):
         render("{host.boot}", SCOPE)
 
 
@@ -71,7 +71,8 @@ def test_an_address_that_cannot_be_read_is_an_error():
     ("{host.speed} GT/s on {host.cores} cores, {host.on}", "2.5 GT/s on 64 cores, yes"),
     ("driver {host.none}", "driver -"),
     ("wanted {host.limit}", "wanted at least 4096"),
-    ("booted with {host.boot}", "booted with (boot could not be read: it needs root)"),
+    ("booted with {host.boot}",
+     "booted with (the boot configuration (/etc/default/grub, /etc/kernel) could not be read: it needs root)"),
     ("on {it.node}", "on (there is no 'node')"),
     ("{host.none > `1`} of them", "(not known) of them"),
 ])

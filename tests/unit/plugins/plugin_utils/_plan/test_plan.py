@@ -74,7 +74,8 @@ def test_what_fails_is_planned_and_what_cannot_be_is_skipped(planned):
         f"pcie_maxreadreq:{SECOND}": (512, 4096, "would_change"),
         "sysctl:net.core.rmem_max": ("212992", {"at_least": 16777216}, "would_change")}
     assert short(found.skipped) == {f"pcie_maxreadreq:{THIRD}": (None, 4096, "skipped")}
-    assert found.skipped[0]["reason"] == ("unknown: pcie could not be read: the device is gone (it reads all ones)")
+    assert found.skipped[0]["reason"] == ("unknown: PCIe registers (lspci -xxxx) could not be read: "
+                                          "the device is gone (it reads all ones)")
     assert [change["address"] for change in found.changes] == [
         "sysctl:vm.swappiness", "sysctl:net.core.rmem_max", f"pcie_maxreadreq:{FIRST}", f"pcie_maxreadreq:{SECOND}",
         f"pcie_maxreadreq:{THIRD}"]

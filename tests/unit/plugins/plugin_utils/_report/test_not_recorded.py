@@ -19,8 +19,8 @@ WHY, SAFE = "the bug report does not have it", "left out by --safe-mode"
 
 
 def lacking(check, topic, why=WHY, subject=None):
-    return {**finding(check, "unknown", subject=subject, reason=f"x.{check} is not recorded: {why}"), "topic": topic,
-            "not_recorded": why}
+    return {**finding(check, "unknown", subject=subject, reason=f"no record of {check}: {why}"), "topic": topic,
+            "not_recorded": why, "lacks": f"host.x.{check}"}
 
 
 FINDINGS = [
@@ -31,6 +31,8 @@ FINDINGS = [
 ]
 LINES = ["Memory: 3 checks not judged: the bug report does not have it",
          "PCIe: 2 checks not judged: the bug report does not have it (1); left out by --safe-mode (1)"]
+SUMS = ["4 checks not judged for lack of data (the bug report does not have it): Memory 3, PCIe 1",
+        "1 check not judged for lack of data (left out by --safe-mode): PCIe 1"]
 
 
 def test_one_line_a_topic():
@@ -39,17 +41,17 @@ def test_one_line_a_topic():
     assert [one["check"] for one in told] == ["denied", "swappiness"]
 
 
-def test_the_terminal_has_these_lines_once():
+def test_the_terminal_has_one_line_a_reason():
     report = full_report(document(FINDINGS), {})
     text = " ".join(report.split())
-    assert all(text.count(line) == 1 for line in LINES)
+    assert all(text.count(line) == 1 for line in SUMS)
     assert "thp_enabled" not in text and "denied: kernel.log could not be read: it needs root" in text
     assert text.count("Use a recording that includes it, or audit the host itself.") == 1
 
 
 def test_so_has_markdown():
     report = markdown_report(document(FINDINGS))
-    assert "- Memory: 3 checks not judged: the bug report does not have it\n" in report
+    assert "".join(f"- {line}\n" for line in SUMS) in report
     assert "thp_enabled" not in report and "`denied`" in report
 
 

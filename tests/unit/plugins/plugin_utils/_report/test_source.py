@@ -19,7 +19,7 @@ SOURCE = {"kind": "nvidia-bug-report", "name": "nvidia-bug-report.log.gz", "coll
 
 
 def lacking(check, fact, why=LACKS):
-    return {**finding(check, "unknown", reason=f"{fact} is not recorded: {why}"), "not_recorded": why}
+    return {**finding(check, "unknown", reason=f"no record of it: {why}"), "not_recorded": why, "lacks": f"host.{fact}"}
 
 
 def imported(findings, **more):
@@ -41,6 +41,12 @@ def test_the_shortest_command_comes_first_and_the_recorder_last():
     assert [one.checks for one in wanted] == [["swappiness"], ["ksm"], ["lxc"], ["ras"]]
 
 
+def test_older_records_have_the_fact_in_their_reason_only():
+    old = {**finding("swappiness", "unknown", reason=f'sysctl."vm.swappiness" is not recorded: {LACKS}'),
+           "not_recorded": LACKS}
+    assert [one.command for one in asks.asks([old])] == ["sysctl -a"]
+
+
 def test_what_is_unknown_for_another_reason_is_not_asked_for():
     assert asks.asks([finding("x", "unknown", reason="sysctl.x could not be read: it needs root")]) == []
 
@@ -58,7 +64,7 @@ def test_the_report_says_of_when_it_is_and_what_it_lacks():
     assert ("Made from nvidia-bug-report.log.gz, a report of nvidia-bug-report.sh (script 33500001), of "
             "2024-05-06T05:08:10Z: the host itself was not read.") in text
     assert "- dmesg no longer uses the start of this boot" in text
-    assert f"4 checks cannot be judged: {LACKS}." in text
+    assert f"4 checks cannot be judged for lack of data: {LACKS}." in text
     assert "| `sysctl -a` | 1 | `swappiness` |" in text
 
 

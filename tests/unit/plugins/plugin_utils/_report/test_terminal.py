@@ -49,7 +49,7 @@ def test_no_line_is_wider_than_100_columns():
 
 def test_without_root_the_report_says_partial():
     text = terminal.full_report(document([], privileged=False), {})
-    assert "PARTIAL: run without root, 1 fact could not be read (gpus[0].pcie)" in text
+    assert "PARTIAL: run without root, 1 fact could not be read: PCIe registers (lspci -xxxx). " in text
     assert "PARTIAL" not in terminal.full_report(document([]), {})
 
 
