@@ -11,8 +11,8 @@ version_added: 1.1.0
 description:
   - Without a wanted value only reads.
   - Of a VM it sets the affinity of every thread of its QEMU process, and lists the threads again until none is left. Of
-    a container it sets C(cpuset.cpus) of its own control group C(lxc/ID) and of C(lxc/ID/ns). Nothing else of a control
-    group is ever written.
+    a container it sets C(cpuset.cpus) of its own control group C(lxc/ID), and of C(lxc/ID/ns) if that has a list.
+    Nothing else of a control group is ever written.
   - What is set lasts until the guest stops. To place it at each start, use C(qm set ID --affinity LIST), or the line
     C(lxc.cgroup2.cpuset.cpus) in C(/etc/pve/lxc/ID.conf).
   - Threads that somebody pinned individually are recorded individually and restored so.
@@ -20,6 +20,8 @@ description:
     it is. Each of these nodes must hold at least half of an even share. No option changes this rule.
   - A container without C(lxc.cgroup2.cpuset.cpus) in its configuration is refused while pvestatd runs, which sets the
     CPUs of such containers every ten seconds.
+  - A container whose control group has no list of CPUs is refused too, because the kernel does not remove a list while
+    the container runs.
   - Refused as well are a guest that is not running, is locked, has a running task or is changed by high availability;
     CPUs that do not exist, are offline, or are not available to its control group; and hosts with control groups of
     version 1.
@@ -39,9 +41,9 @@ options:
   values:
     description:
       - Wanted CPU lists by guest, such as V(0-31) or V(0-15,64-79).
-      - The text V(0-63 4711=4) is one list for all threads of a VM but thread 4711, which has its own; V(0-31 ns=none)
-        and V(none) are those of a container whose control groups have no list. They occur in a RV(snapshot) and restore
-        what was there.
+      - The text V(0-63 4711=4) is one list for all threads of a VM but thread 4711, which has its own;
+        V(0-31 ns=0-15) is that of a container whose inner control group has another list. They occur in a RV(snapshot)
+        and restore what was there.
       - >-
         C({set: 0-31, only_from: 0-63}) sets the CPUs only where the current ones are those of C(only_from).
       - The RV(snapshot) of an earlier call can be given here to restore the old CPUs.

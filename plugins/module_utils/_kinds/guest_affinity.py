@@ -152,13 +152,24 @@ class VmThreads(GuestAffinity):
 
 
 class ContainerCpuset(GuestAffinity):
-    """`cpuset.cpus` of a container's control group lxc/ID and of the one inside it, which are written together."""
+    """`cpuset.cpus` of a container's control group lxc/ID, together with that of the group inside it if it has a list.
+
+    A list cannot be removed while a process is in the group or below it: ENOSPC (kernel/cgroup/cpuset.c,
+    validate_change()). So no list is written where there is none, because it could not be restored.
+    """
+
+    def predict(self, now: str, target: str, peers: dict[str, Any]) -> str:
+        old, new = cpu_text.parse(now), cpu_text.parse(target)
+        if new.general == NONE:
+            raise expected_error(errno.ENOSPC, "the list of a control group cannot be removed while the guest runs")
+        if old.general == NONE or (INNER in new.apart and not self._has_list(INNER)):
+            group = "control group" if old.general == NONE else f"control group {INNER}"
+            raise Refused(f"its {group} has no list of CPUs, and one could not be removed again while the guest runs")
+        return super().predict(now, target, peers)
 
     def same(self, one: Any, other: Any) -> bool:
-        """Whether both groups have the same CPUs; the inner one has those of the outer if it has no list."""
-        if one is None or other is None:
-            return one == other
-        return _both(cpu_text.parse(one)) == _both(cpu_text.parse(other))
+        """Whether both groups have the same CPUs."""
+        return one == other if one is None or other is None else cpu_text.parse(one) == cpu_text.parse(other)
 
     def half_written(self, before: Any, wanted: Any, found: Any) -> bool:
         old, new, now = map(cpu_text.parse, (before, wanted, found))
@@ -175,16 +186,13 @@ class ContainerCpuset(GuestAffinity):
             if obstacle is not None:
                 raise obstacle
 
+    def _has_list(self, name: str) -> bool:
+        return name in self._paths() and self.host.read(self._paths()[name]).value != ""
+
     def set(self, wanted: Cpus) -> None:
         for name, path in self._paths().items():
-            cpus = wanted.of(name)
-            if self.host.read(path).value != ("" if cpus == NONE else cpus):
-                self.host.write(path, "\n" if cpus == NONE else f"{cpus}\n")
-
-
-def _both(cpus: Cpus) -> tuple[str, str]:
-    inner = cpus.of(INNER)
-    return cpus.general, cpus.general if inner == NONE else inner
+            if self._has_list(name) and self.host.read(path).value != wanted.of(name):
+                self.host.write(path, f"{wanted.of(name)}\n")
 
 
 class GuestAffinityKind(Kind):

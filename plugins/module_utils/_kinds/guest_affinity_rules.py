@@ -31,15 +31,13 @@ _CONSOLES = ("vncproxy", "vncshell", "spiceproxy", "spiceshell")     # tasks tha
 
 
 def require_allowed(host: Host, name: str, pid: int, cpus: set[int]) -> None:
-    """Raises Refused with the reason if this guest must not be moved to these CPUs; none stands for all that the
-    control group above a container has."""
+    """Raises Refused with the reason if this guest must not be moved to these CPUs."""
     kind, number = split(name)
     settings, node = _settings(host, kind, number)
     _require_idle(host, kind, number, settings.get("lock"), node)
     group = _own_group(host, kind, number, pid)
     # A container's own group is the one that is written.
     there = read_effective(host, group if kind == VM else group.rpartition("/")[0])
-    cpus = cpus or there
     _require_online(host, cpus)
     if not cpus <= there:
         raise refusal(f"its control group may only use the CPUs {format_cpulist(there)}, not "

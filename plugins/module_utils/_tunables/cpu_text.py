@@ -2,11 +2,11 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""The CPUs of a guest as one line of text: `0-31`, and what differs from it: `0-31 4711=4 ns=none`.
+"""The CPUs of a guest as one line of text: `0-31`, and what differs from it: `0-31 4711=4`, `0-31 ns=0-3`.
 
 The list is that of a VM's main thread, or of a container's own control group. `4711=4`: that thread of the VM has the
-CPU 4. `ns=0-3`: the inner control group of the container has another list. `none`: the control group has no list, so
-the one above it applies.
+CPU 4. `ns=0-3`: the inner control group of the container has another list. `none`: the container's control group has no
+list, so that of the one above it applies.
 """
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ def parse(text: str) -> Cpus:
         apart[name] = _list(cpus)
     if INNER in apart and len(apart) > 1:
         raise ValueError(f"{text!r} names threads of a VM and the control group of a container")
-    if INNER not in apart and NONE in (general, *apart.values()) and apart:
-        raise ValueError(f"{text!r}: a thread always has CPUs")
+    if NONE in apart.values() or (general == NONE and set(apart) - {INNER}):
+        raise ValueError(f"{text!r}: only the control group of a container may have no list")
     return make(_list(general), apart)
 
 

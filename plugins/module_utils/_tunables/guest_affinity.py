@@ -98,7 +98,7 @@ def read_threads(host: Host, pid: int) -> Reading:
 
 
 def read_container(host: Host, number: str) -> Reading:
-    """`cpuset.cpus` of lxc/ID and of lxc/ID/ns, if there is such a group."""
+    """`cpuset.cpus` of lxc/ID, and of lxc/ID/ns if that has a list of its own."""
     group = group_of(number)
     link = next((path for path in (f"{ROOT}/lxc", group, f"{group}/{INNER}", f"{group}/cpuset.cpus",
                                    f"{group}/{INNER}/cpuset.cpus") if host.read_link(path).ok), None)
@@ -110,7 +110,7 @@ def read_container(host: Host, number: str) -> Reading:
         return Reading(ABSENT, None, f"{group}/cpuset.cpus does not exist: the controller cpuset is not enabled")
     if not outer.ok or (not inner.ok and inner.status != ABSENT):
         return inner if outer.ok else outer
-    return ok(make(outer.value, {INNER: inner.value} if inner.ok else {}).text())
+    return ok(make(outer.value, {INNER: inner.value} if inner.ok and inner.value != NONE else {}).text())
 
 
 def find_process(host: Host, name: str) -> Reading:

@@ -10,7 +10,7 @@ from ansible_collections.gpuhost.tuning.plugins.module_utils._change.expired_gue
 from hosts.movable import CONTAINER, INIT_PID, VM_PID, movable, plant_stat
 
 VM = {"set": "0-7", "only_from": "0-3", "identity": f"vmid 200 pid {VM_PID} starttime 4400", "restores": True}
-LXC = {"set": "0-7 ns=none", "only_from": "0-3", "identity": f"vmid 101 pid {INIT_PID} starttime 3300",
+LXC = {"set": "0-7", "only_from": "0-3", "identity": f"vmid 101 pid {INIT_PID} starttime 3300",
        "restores": True}
 SYSCTL = {"vm.swappiness": {"set": "60", "only_from": "10", "restores": True}}
 

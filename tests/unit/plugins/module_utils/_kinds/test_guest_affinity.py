@@ -87,14 +87,43 @@ def test_all_threads_of_a_vm_are_moved_and_moved_back(host, scheduler, change, r
     assert open_generations(host) == []
 
 
-def test_both_control_groups_of_a_container_are_written_and_restored_byte_for_byte(host, change, restore):
+def test_an_inner_control_group_without_a_list_stays_without(host, change, restore):
+    """The kernel would not let it be cleared again: ENOSPC."""
     assert groups(host) == [b"0-7\n", b"\n"]
     done = change({"lxc:101": "0-3"})
-    assert (done["before"], done["after"], done["outcome"]) == ("0-7 ns=none", "0-3", "changed")
-    assert host.writes == [(f"{CONTAINER}/cpuset.cpus", b"0-3\n"), (f"{CONTAINER}/ns/cpuset.cpus", b"0-3\n")]
+    assert (done["before"], done["after"], done["outcome"]) == ("0-7", "0-3", "changed")
+    assert change({"lxc:101": "0-3"})["outcome"] == "unchanged"
     restore()
+    assert host.writes == [(f"{CONTAINER}/cpuset.cpus", b"0-3\n"), (f"{CONTAINER}/cpuset.cpus", b"0-7\n")]
     assert groups(host) == [b"0-7\n", b"\n"]
     assert open_generations(host) == []
+
+
+@pytest.mark.parametrize(("inner", "before"), [("0-7", "0-7"), ("1-6", "0-7 ns=1-6")])
+def test_both_control_groups_are_written_and_restored_together(tree, host, change, restore, inner, before):
+    tree.file(f"{CONTAINER}/ns/cpuset.cpus", inner)
+    done = change({"lxc:101": "0-3"})
+    assert (done["before"], done["after"], done["outcome"]) == (before, "0-3", "changed")
+    assert groups(host) == [b"0-3\n", b"0-3\n"]
+    restore()
+    assert groups(host) == [b"0-7\n", f"{inner}\n".encode()]
+    assert open_generations(host) == []
+
+
+NOT_AGAIN = "has no list of CPUs, and one could not be removed again while the guest runs"
+
+
+@pytest.mark.parametrize(("outer", "inner", "wanted", "reason"), [
+    ("\n", "\n", "0-3", f"its control group {NOT_AGAIN}"),
+    ("\n", "0-3", "0-2", f"its control group {NOT_AGAIN}"),
+    ("0-7", "\n", "0-3 ns=1", f"its control group ns {NOT_AGAIN}"),
+    ("0-7", "\n", "none", "ENOSPC (No space left on device): the list of a control group cannot be removed while the "
+                          "guest runs"),
+])
+def test_what_the_kernel_would_not_take_back(tree, host, change, outer, inner, wanted, reason):
+    tree.file(f"{CONTAINER}/cpuset.cpus", outer).file(f"{CONTAINER}/ns/cpuset.cpus", inner)
+    done = change({"lxc:101": wanted})
+    assert (done["outcome"], done["reason"], host.writes) == ("refused", reason, [])
 
 
 def test_an_inner_group_without_a_list_has_that_of_the_outer(host, change):
@@ -224,13 +253,14 @@ def test_a_third_value_after_a_killed_run_is_somebody_elses(tree, host, schedule
     assert restore()["reason"].startswith("changed by something else: found 0-3 ")
 
 
-def test_a_container_of_which_a_killed_run_wrote_one_group_is_restored(host, change, restore):
+def test_a_container_of_which_a_killed_run_wrote_one_group_is_restored(tree, host, restore):
+    tree.file(f"{CONTAINER}/ns/cpuset.cpus", "0-7")
     with Journal(host, "killed") as journal:
-        journal.start([{"address": LXC, "before": "0-7 ns=none", "wanted": "0-3", "restores": False, "together": [],
+        journal.start([{"address": LXC, "before": "0-7", "wanted": "0-3", "restores": False, "together": [],
                         "identity": f"vmid 101 pid {INIT_PID} starttime 3300"}])
     host.put(f"{CONTAINER}/cpuset.cpus", "0-3")
     assert restore()["outcome"] == "changed"
-    assert groups(host) == [b"0-7\n", b"\n"]
+    assert groups(host) == [b"0-7\n", b"0-7\n"]
 
 
 def test_the_journal_has_the_identity_of_the_process(host, change):
@@ -266,7 +296,8 @@ def test_running_guests_of_a_node(host):
     ({"vm:200": " "}, "the list of CPUs is empty"),
     ({"vm:200": "3-0"}, "descending range"),
     ({"vm:200": "none"}, "'none' is for containers"),
-    ({"vm:200": "0-3 ns=none"}, "is for containers"),
+    ({"vm:200": "0-3 ns=1"}, "is for containers"),
+    ({"lxc:101": "0-3 ns=none"}, "only the control group of a container may have no list"),
     ({"lxc:101": "0-3 4711=2"}, "names threads"),
     ({"vm:200": True}, "is a boolean"),
     ({"vm:200": {"at_least": 3}}, "at_least is for sysctls"),

@@ -119,13 +119,6 @@ def test_cpus_whose_node_is_unknown(tree, change):
     assert change("vm:200", "0-3")["reason"] == "the NUMA node of the CPUs 3 is unknown: /sys/devices/system/node"
 
 
-def test_a_container_without_a_list_of_its_own_has_all_that_are_above_it(tree, change):
-    assert change("lxc:101", "0-3")["outcome"] == "changed"
-    assert change("lxc:101", "none")["reason"] == (
-        "the CPUs 0-7 are on node 0-1, its memory is 100 % on node 0: a guest is only moved to where most of its "
-        "memory is")
-
-
 @guests
 def test_a_snapshot_takes_the_same_process_back_and_no_other(tree, change, guest):
     before = change(guest, "0-3")["before"]
