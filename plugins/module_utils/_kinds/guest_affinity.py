@@ -162,10 +162,11 @@ class ContainerCpuset(GuestAffinity):
         old, new = cpu_text.parse(now), cpu_text.parse(target)
         if new.general == NONE:
             raise expected_error(errno.ENOSPC, "the list of a control group cannot be removed while the guest runs")
+        certainty = super().predict(now, target, peers)
         if old.general == NONE or (INNER in new.apart and not self._has_list(INNER)):
             group = "control group" if old.general == NONE else f"control group {INNER}"
             raise Refused(f"its {group} has no list of CPUs, and one could not be removed again while the guest runs")
-        return super().predict(now, target, peers)
+        return certainty
 
     def same(self, one: Any, other: Any) -> bool:
         """Whether both groups have the same CPUs."""
