@@ -159,7 +159,8 @@ from ..module_utils._boot_order.competitors import competitors
 from ..module_utils._change.baseline import list_baselines, pair_lines, plan_back, summarize_runs
 from ..module_utils._change.expired_guests import leave_expired
 from ..module_utils._change.hung_gpus import leave_hung, read_marks
-from ..module_utils._change.journal import BOOT_ID, read_lines
+from ..module_utils._change.journal import read_lines
+from ..module_utils._change.moment import BOOT_ID
 from ..module_utils._facts import persisted
 from ..module_utils._host.host import Host
 from ..module_utils._host.reading import as_facts

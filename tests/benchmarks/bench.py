@@ -9,7 +9,7 @@
 4. A tune: eleven sysctls in one task, against the usual loop over ansible.posix.sysctl.
 5. Over ssh, with the hosts of tests/fleet (root, namespaces, openssh-server): the audit of 100 hosts against ping
    (ssh-audit), of 40 against a loop over nine sysctls (ssh-loop), a rollout of eleven changes over 100 against ping
-   (ssh-tune), and the audit of 1,000 (ssh-scale, only when it is named).
+   (ssh-tune), and the audit of 1,000, also in four slices at once (ssh-scale and ssh-slices, only when named).
 """
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ TESTS = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(TESTS), str(TESTS / "support"), str(TESTS / "fleet")]
 
 import fleet_audit
+import fleet_slices
 import fleet_tune
 import guests
 import many_hosts
@@ -37,8 +38,8 @@ from ansible_run import Controller
 SUBJECTS = {"target": target.measure, "fleet": many_hosts.measure, "guests": guests.measure,
             "sysctls": sysctls.measure}
 OVER_SSH = {"ssh-audit": fleet_audit.measure, "ssh-loop": fleet_audit.measure_loop, "ssh-tune": fleet_tune.measure,
-            "ssh-scale": fleet_audit.measure_scale}
-WHEN_NAMED = ("ssh-scale",)
+            "ssh-scale": fleet_audit.measure_scale, "ssh-slices": fleet_slices.measure}
+WHEN_NAMED = ("ssh-scale", "ssh-slices")
 
 
 def main() -> None:

@@ -56,28 +56,35 @@ class Meter:
 
     def play(self, playbook: pathlib.Path, *words: str, hosts: int | None = None, **more: Any) -> Command:
         """`playbook` over the first `hosts` of the fleet."""
-        some = dict(list(self.fleet.inventory().items())[:hosts])
-        command = play(self.controller, playbook, some, *words, **more)
+        return self.play_on(playbook, dict(list(self.fleet.inventory().items())[:hosts]), *words, **more)
+
+    def play_on(self, playbook: pathlib.Path, some: Mapping[str, Any], *words: str, **more: Any) -> Command:
+        """`playbook` over `some` hosts of the fleet's inventory."""
+        command = play(self.controller, playbook, dict(some), *words, **more)
         return command._replace(environment={**command.environment, **self.fleet.environment(),
                                              "ANSIBLE_FORKS": str(FORKS)})
 
     def run(self, command: Command) -> tuple[SshCost, str]:
         command.prepare()
-        before = self._on_the_hosts()
+        before = self.on_the_hosts()
+        cost, output = self.run_here(command)
+        return cost._replace(target=self.on_the_hosts() - before), output
+
+    def run_here(self, command: Command) -> tuple[SshCost, str]:
+        """Run once; what it took on the hosts is left out."""
         done = subprocess.run([sys.executable, str(HERE / "whole.py"), str(self._result), *command.words],
                               env=dict(command.environment), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True, check=True)
         took = json.loads(self._result.read_text())
         if took["status"] != 0:
             raise SystemExit(f"{' '.join(command.words)} ended with status {took['status']}:\n{done.stdout[-3000:]}")
-        target = self._on_the_hosts() - before
-        return SshCost(took["wall"], took["cpu"], target, took["own"], took["rss_kib"] / 1024), done.stdout
+        return SshCost(took["wall"], took["cpu"], 0.0, took["own"], took["rss_kib"] / 1024), done.stdout
 
     def in_turns(self, commands: Mapping[str, Command], rounds: int) -> dict[str, SshCost]:
         """The medians; none of the runs is one to warm up, as each makes hundreds of connections."""
         return in_turns(commands, rounds, self.run, warm_up=False)
 
-    def _on_the_hosts(self) -> float:
+    def on_the_hosts(self) -> float:
         """Processor time of the process behind the hosts and of all sessions, once none is open any more."""
         process = self.fleet.process
         while pathlib.Path(f"/proc/{process}/task/{process}/children").read_text().strip():

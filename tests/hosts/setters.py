@@ -8,7 +8,8 @@ import pathlib
 from typing import Any
 
 from ansible_collections.gpuhost.tuning.plugins.module_utils._change.baseline import pair_lines, plan_back
-from ansible_collections.gpuhost.tuning.plugins.module_utils._change.journal import BOOT_ID, read_journal
+from ansible_collections.gpuhost.tuning.plugins.module_utils._change.journal import read_journal
+from ansible_collections.gpuhost.tuning.plugins.module_utils._change.moment import BOOT_ID
 from ansible_collections.gpuhost.tuning.plugins.module_utils._change.setter import set_values
 from ansible_collections.gpuhost.tuning.plugins.module_utils._host.host import Host
 from ansible_collections.gpuhost.tuning.plugins.module_utils._kinds.maxreadreq import MaxReadRequestKind

@@ -13,7 +13,7 @@ import sys
 import time
 from typing import Any, NamedTuple
 
-from .._change.journal import BOOT_ID, utc_now
+from .._change.moment import BOOT_ID, utc_now
 from .._change.setter import set_values
 from .._change.tunable import REFUSED, Kind
 from .._host.host import Host

@@ -15,9 +15,9 @@ from typing import Any
 from .._host.host import Host
 from .._one_file.version import VERSION
 from .._tunables.kinds import KINDS
+from .place import PLAN
 
 SCHEMA = "gpuhost.boot_plan/1"
-PLAN = "/usr/local/lib/gpuhost/boot.json"
 # In the same order as a tune: MaxReadReq last.
 ORDER = ("sysfs", "module", "pcie_maxreadreq")
 

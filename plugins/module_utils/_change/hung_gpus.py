@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from .._host.host import Host
 from .._host.reading import ABSENT, Reading, ok
 from .._host.run_folder import FOLDER, RUN, open_file, open_folder, write_all
-from .journal import BOOT_ID, utc_now
+from .moment import BOOT_ID, utc_now
 
 NAME = "hung.json"
 MARKS = f"{RUN}/{FOLDER}/{NAME}"

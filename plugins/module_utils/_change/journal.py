@@ -21,10 +21,10 @@ from .._host.host import Host
 from .._host.reading import DENIED, Reading, error_text, from_error, ok
 from .._host.run_folder import FOLDER, RUN, open_file, open_folder, require_usable, write_all
 from .journal_lines import parse_lines
+from .moment import BOOT_ID, utc_now
 
 JOURNAL = "journal.jsonl"
 LOCK = "lock"
-BOOT_ID = "/proc/sys/kernel/random/boot_id"
 SIZE_LIMIT = 64 << 20       # bytes read
 POLL = 0.1                  # seconds between attempts to take the lock
 
@@ -33,10 +33,6 @@ _RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 class JournalError(Exception):
     """The journal cannot store a record, so nothing may be written."""
-
-
-def utc_now() -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
 
 def new_run_id() -> str:

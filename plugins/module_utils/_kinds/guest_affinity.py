@@ -16,7 +16,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from .._change.baseline import list_baselines, pair_lines
-from .._change.journal import BOOT_ID, read_journal
+from .._change.journal import read_journal
+from .._change.moment import BOOT_ID
 from .._change.text_file import write_obstacle
 from .._change.tunable import KERNEL_DECIDES, SKIPPED, Kind, Refused, Tunable, expected_error
 from .._host.host import Host

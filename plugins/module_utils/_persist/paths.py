@@ -8,7 +8,7 @@ No name is chosen to sort after another configuration's: which one is effective 
 """
 from __future__ import annotations
 
-from .._boot.plan import PLAN
+from .._boot.place import PLAN
 
 UNIT_NAME = "gpuhost-boot.service"
 UNIT_FOLDER = "/etc/systemd/system"

@@ -11,7 +11,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from .._change.baseline import list_baselines, pair_lines
-from .._change.journal import BOOT_ID, read_journal
+from .._change.journal import read_journal
+from .._change.moment import BOOT_ID
 from .._change.preflight import satisfied
 from .._change.setter import BadValues, resolve_values, set_values
 from .._change.tunable import REFUSED, Kind, Tunable
