@@ -148,7 +148,7 @@ def _apart(left: str, entries: Iterable[str], right: str) -> Iterator[str]:
 
 def write_compact(path: pathlib.Path, document: Any) -> None:
     """Write a file that only this collection reads; in ASCII, so that any text from a host can be written."""
-    write_text(path, json.dumps(document, separators=(",", ":")) + "\n")
+    write_text(path, json.dumps(document, separators=(",", ":"), check_circular=False) + "\n")
 
 
 def read_json(path: pathlib.Path) -> Any:
