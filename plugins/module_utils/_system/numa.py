@@ -19,9 +19,17 @@ NVIDIA_GPUS = "/proc/driver/nvidia/gpus"
 
 def read(host: Host) -> dict:
     """Read the facts' section `numa`: the online nodes; none if the kernel was built without NUMA."""
-    online = host.read(f"{NODE}/online").map(parse_cpulist)
     gpus = known(lambda: read_gpu_nodes(host))
-    return {"nodes": known(lambda: [read_node(host, node, gpus) for node in online.value or []])}
+    return {"nodes": known(lambda: [read_node(host, node, gpus) for node in _online(host)])}
+
+
+def _online(host: Host) -> list[int]:
+    """The numbers of the online nodes, which are those that have a folder. Copies of a machine's files that other
+    tools made may have the folders without the file."""
+    online = host.read(f"{NODE}/online").map(parse_cpulist)
+    if online.status != ABSENT:
+        return online.value or []
+    return sorted(int(found[1]) for name in host.list(NODE) if (found := re.fullmatch(r"node(\d{1,5})", name)))
 
 
 def read_package(host: Host, cpus: str) -> int | None:

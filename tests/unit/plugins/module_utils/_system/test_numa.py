@@ -24,6 +24,12 @@ def test_two_nodes_with_one_cpu_offline(tree, host):
     ]}
 
 
+def test_nodes_of_a_copy_without_the_list_of_them(tree, host):
+    plant_nodes(tree, ("0-7", "8-15"))
+    tree.remove("/sys/devices/system/node/online").file("/sys/devices/system/node/has_cpu", "0-1")
+    assert [(node["id"], node["cpus"]) for node in read(host)["nodes"]] == [(0, "0-7"), (1, "8-15")]
+
+
 def test_node_of_memory_only(tree, host):
     plant_nodes(tree, ("0-71", ""), distances=((10, 80), (80, 10)))
     nodes = read(host)["nodes"]
