@@ -17,7 +17,7 @@ from .cmdline import pci_options
 from .cpu import frequency_limits, odd_policies, open_vulnerabilities
 from .cpufreq import boost_switches, has_die_controllers, nothing_to_boost, scaling_driver
 from .cpuidle import deep_states
-from .faults.earlier_boots import earlier_boots
+from .faults.earlier_boots import boots_with_harm, earlier_boots
 from .faults.fabric import fabric
 from .faults.log_events import (
     amdgpu_errors,
@@ -177,6 +177,7 @@ def _of_hardware(facts: dict[str, Any], gpus: list[dict[str, Any]]) -> dict[str,
 def _of_log(facts: dict[str, Any], gpus: list[dict[str, Any]]) -> dict[str, Any]:
     return settle({
         "earlier_boots": lambda: earlier_boots(facts["kernel"]),
+        "boots_with_harm": lambda: boots_with_harm(facts["kernel"]),
         "log_reach": lambda: log_reach(facts["kernel"]),
         "iommu_faults": lambda: iommu_faults(facts, gpus),
         "oom_kills": lambda: oom_kills(facts),

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..reading import known, lost
+from .xid_catalogue import ACTION_CHANGED, GPU, meaning
 
 _LONGEST = 160      # characters of a line that is quoted
 
@@ -19,6 +20,23 @@ def earlier_boots(kernel: dict[str, Any]) -> dict[str, Any]:
     if reading["status"] != "ok":
         return lost(reading["status"])
     return known([f"{what}, {_when(boot['boot'])}" for boot in reading["value"] for what in _said(boot)])
+
+
+def boots_with_harm(kernel: dict[str, Any]) -> int:
+    """In how many earlier boots the same GPU had an Xid after which it was unusable; of several GPUs the most."""
+    reading = kernel["earlier_boots"]
+    boots: dict[str, set[int]] = {}
+    for boot in reading["value"] if reading["status"] == "ok" else []:
+        for xid in boot["xids"]:
+            if _is_harm(xid["xid"]):
+                boots.setdefault(xid["bdf"], set()).add(boot["boot"])
+    return max(map(len, boots.values()), default=0)
+
+
+def _is_harm(number: int) -> bool:
+    """By the number alone: the lines are not kept."""
+    said = meaning(number, "")
+    return number != ACTION_CHANGED and said.about == GPU and said.priority == "P0"
 
 
 def _said(boot: dict[str, Any]) -> Iterator[str]:
