@@ -11,6 +11,7 @@ from __future__ import annotations
 import pytest
 
 GUESTS = ["debian13"]       # LXC is there alone
+PATIENCE = 900              # seconds; an emulated guest on a busy machine takes minutes for two modules
 pytestmark = pytest.mark.vm
 
 # Memory is where the CPU is that first writes to it: CPU 0 (mask 1) is on node 0, CPU 1 (mask 2) on node 1.
@@ -130,7 +131,7 @@ def verified(node, moved, play):
         until [ -z "$(cat /sys/fs/cgroup/qemu.slice/202.scope/cgroup.procs)" ]; do sleep 0.2; done
         sh /root/start-vm 202 1 sh -c ': < /root/never' sh
         """)
-    answer = play("verify.yml").failed().one("debian13", action="verify")
+    answer = play("verify.yml", gpuhost_timeout=PATIENCE).failed().one("debian13", action="verify")
     node.run(THREADS + "; taskset -p 1 $3")
     return {state: {line["address"].partition(":")[2]: line for line in answer[state]}
             for state in ("fine", "drift", "expired")}
@@ -139,7 +140,7 @@ def verified(node, moved, play):
 @pytest.fixture(scope="module")
 def restored(node, verified, play):
     node.run(KILLED)
-    return play("restore.yml").succeeded()
+    return play("restore.yml", gpuhost_timeout=PATIENCE).succeeded()
 
 
 def test_guests_are_moved_by_thread_and_by_control_group(moved):

@@ -6,77 +6,57 @@ from __future__ import annotations
 import shutil
 
 import pytest
-from ansible_collections.gpuhost.tuning.plugins.module_utils._change import baseline
-from ansible_collections.gpuhost.tuning.plugins.module_utils._change.journal import Journal, read_journal
+from ansible_collections.gpuhost.tuning.plugins.module_utils._change.journal import read_journal
 from ansible_collections.gpuhost.tuning.plugins.module_utils._change.setter import BadValues, set_values
 from ansible_collections.gpuhost.tuning.plugins.module_utils._kinds.guest_affinity import (
     GuestAffinityKind,
     running_guests,
 )
 
-from hosts.faulty import FaultyHost
 from hosts.movable import (
-    CONTAINER,
-    INIT_PID,
     IO_WORKER,
     NO_SETAFFINITY,
     THREADS,
     VM_PID,
-    TreeScheduler,
-    movable,
     plant_stat,
     plant_thread,
 )
+from moved_guests import MovedGuests
 
 VM, LXC = "guest_affinity:vm:200", "guest_affinity:lxc:101"
 
 
 @pytest.fixture
-def host(tree):
-    return FaultyHost(str(movable(tree).root))
+def guests(tree):
+    return MovedGuests(tree)
 
 
 @pytest.fixture
-def scheduler(tree):
-    return TreeScheduler(tree)
+def host(guests):
+    return guests.host
 
 
 @pytest.fixture
-def change(host, scheduler):
-    """Set values and return the one change."""
-    def run(values, **options):
-        [found] = set_values(GuestAffinityKind(host, scheduler), host, values, [], **options)["changes"]
-        return found
-    return run
+def scheduler(guests):
+    return guests.scheduler
 
 
 @pytest.fixture
-def restore(host, change):
-    def run():
-        plan = baseline.plan_back(baseline.pair_lines(read_journal(host).value), "boot-1")
-        return change(plan.restore["guest_affinity"])
-    return run
+def change(guests):
+    return guests.change
 
 
 @pytest.fixture
-def affinities(host, scheduler):
-    """The CPUs of the VM as the planted kernel has them, by thread."""
-    def read():
-        return {int(path.parent.name): path.read_text().split("Cpus_allowed_list:\t")[1].split("\n")[0]
-                for path in scheduler.tree.path(f"/proc/{VM_PID}/task").glob("*/status")}
-    return read
+def restore(guests):
+    return guests.restore
 
 
-def open_generations(host):
-    return [line["address"] for line in baseline.list_baselines(
-        baseline.pair_lines(read_journal(host).value), "boot-1")]
+@pytest.fixture
+def affinities(guests):
+    return guests.affinities
 
 
-def groups(host):
-    return [host.read_bytes(f"{CONTAINER}{path}/cpuset.cpus") for path in ("", "/ns")]
-
-
-def test_all_threads_of_a_vm_are_moved_and_moved_back(host, scheduler, change, restore, affinities):
+def test_all_threads_of_a_vm_are_moved_and_moved_back(guests, scheduler, change, restore, affinities):
     done = change({"vm:200": "0-3"})
     assert (done["before"], done["after"], done["outcome"]) == ("0-7", "0-3", "changed")
     assert affinities() == dict.fromkeys(THREADS, "0,1,2,3")
@@ -84,46 +64,7 @@ def test_all_threads_of_a_vm_are_moved_and_moved_back(host, scheduler, change, r
     assert change({"vm:200": "3,0-2"})["outcome"] == "unchanged"
     assert restore()["outcome"] == "changed"
     assert affinities() == dict.fromkeys(THREADS, "0,1,2,3,4,5,6,7")
-    assert open_generations(host) == []
-
-
-def test_an_inner_control_group_without_a_list_stays_without(host, change, restore):
-    """The kernel would not let it be cleared again: ENOSPC."""
-    assert groups(host) == [b"0-7\n", b"\n"]
-    done = change({"lxc:101": "0-3"})
-    assert (done["before"], done["after"], done["outcome"]) == ("0-7", "0-3", "changed")
-    assert change({"lxc:101": "0-3"})["outcome"] == "unchanged"
-    restore()
-    assert host.writes == [(f"{CONTAINER}/cpuset.cpus", b"0-3\n"), (f"{CONTAINER}/cpuset.cpus", b"0-7\n")]
-    assert groups(host) == [b"0-7\n", b"\n"]
-    assert open_generations(host) == []
-
-
-@pytest.mark.parametrize(("inner", "before"), [("0-7", "0-7"), ("1-6", "0-7 ns=1-6")])
-def test_both_control_groups_are_written_and_restored_together(tree, host, change, restore, inner, before):
-    tree.file(f"{CONTAINER}/ns/cpuset.cpus", inner)
-    done = change({"lxc:101": "0-3"})
-    assert (done["before"], done["after"], done["outcome"]) == (before, "0-3", "changed")
-    assert groups(host) == [b"0-3\n", b"0-3\n"]
-    restore()
-    assert groups(host) == [b"0-7\n", f"{inner}\n".encode()]
-    assert open_generations(host) == []
-
-
-NOT_AGAIN = "has no list of CPUs, and one could not be removed again while the guest runs"
-
-
-@pytest.mark.parametrize(("outer", "inner", "wanted", "reason"), [
-    ("\n", "\n", "0-3", f"its control group {NOT_AGAIN}"),
-    ("\n", "0-3", "0-2", f"its control group {NOT_AGAIN}"),
-    ("0-7", "\n", "0-3 ns=1", f"its control group ns {NOT_AGAIN}"),
-    ("0-7", "\n", "none", "ENOSPC (No space left on device): the list of a control group cannot be removed while the "
-                          "guest runs"),
-])
-def test_what_the_kernel_would_not_take_back(tree, host, change, outer, inner, wanted, reason):
-    tree.file(f"{CONTAINER}/cpuset.cpus", outer).file(f"{CONTAINER}/ns/cpuset.cpus", inner)
-    done = change({"lxc:101": wanted})
-    assert (done["outcome"], done["reason"], host.writes) == ("refused", reason, [])
+    assert guests.open_generations() == []
 
 
 def test_an_inner_group_without_a_list_has_that_of_the_outer(host, change):
@@ -138,7 +79,7 @@ def test_check_mode_moves_nothing(host, scheduler, change):
     assert (scheduler.moved, host.writes, read_journal(host).status) == ([], [], "absent")
 
 
-def test_threads_pinned_one_by_one_are_restored_one_by_one(tree, host, change, restore, affinities):
+def test_threads_pinned_one_by_one_are_restored_one_by_one(tree, guests, change, restore, affinities):
     plant_thread(tree, THREADS[1], "2")
     plant_thread(tree, THREADS[3], "3")
     done = change({"vm:200": "0-3"})
@@ -147,14 +88,14 @@ def test_threads_pinned_one_by_one_are_restored_one_by_one(tree, host, change, r
     restore()
     assert affinities() == {THREADS[0]: "0,1,2,3,4,5,6,7", THREADS[1]: "2", THREADS[2]: "0,1,2,3,4,5,6,7",
                             THREADS[3]: "3"}
-    assert open_generations(host) == []
+    assert guests.open_generations() == []
 
 
-def test_a_pinned_thread_that_ended_since_leaves_nothing_to_restore(tree, host, change, restore):
+def test_a_pinned_thread_that_ended_since_leaves_nothing_to_restore(tree, guests, change, restore):
     plant_thread(tree, THREADS[1], "2")
     change({"vm:200": "0-3"})
     shutil.rmtree(tree.path(f"/proc/{VM_PID}/task/{THREADS[1]}"))
-    assert (restore()["outcome"], open_generations(host)) == ("changed", [])
+    assert (restore()["outcome"], guests.open_generations()) == ("changed", [])
 
 
 def test_threads_that_appear_while_others_are_moved_are_moved_too(tree, scheduler, change, affinities):
@@ -222,45 +163,20 @@ def test_cpus_that_went_offline_meanwhile_do_not_keep_it_from_being_restored(tre
     assert (done["outcome"], done["after"]) == ("changed", "0-6")
 
 
-def kill_after(host, scheduler, moves):
-    """A run that ends between the start of a write and its end, after some threads were moved."""
-    class Killed(BaseException):
-        pass
-
-    def die():
-        if len(scheduler.moved) == moves:
-            raise Killed
-
-    scheduler.after = die
-    with pytest.raises(Killed):
-        set_values(GuestAffinityKind(host, scheduler), host, {"vm:200": "0-3"}, [])
-    scheduler.after = lambda: None
-
-
 @pytest.mark.parametrize("moves", range(1, 5))
-def test_a_vm_of_which_a_killed_run_moved_some_threads_is_restored(tree, host, scheduler, restore, affinities, moves):
+def test_a_vm_of_which_a_killed_run_moved_some_threads_is_restored(tree, guests, restore, affinities, moves):
     plant_thread(tree, THREADS[3], "3")
-    kill_after(host, scheduler, moves)
+    guests.kill_after(moves)
     assert list(affinities().values()).count("0,1,2,3") == moves
     assert restore()["outcome"] == "changed"
     assert affinities() == {**dict.fromkeys(THREADS, "0,1,2,3,4,5,6,7"), THREADS[3]: "3"} | (
         {} if moves == 4 else dict.fromkeys(THREADS[moves:3], "0-7"))
 
 
-def test_a_third_value_after_a_killed_run_is_somebody_elses(tree, host, scheduler, restore):
-    kill_after(host, scheduler, 2)
+def test_a_third_value_after_a_killed_run_is_somebody_elses(tree, guests, restore):
+    guests.kill_after(2)
     plant_thread(tree, THREADS[3], "6")
     assert restore()["reason"].startswith("changed by something else: found 0-3 ")
-
-
-def test_a_container_of_which_a_killed_run_wrote_one_group_is_restored(tree, host, restore):
-    tree.file(f"{CONTAINER}/ns/cpuset.cpus", "0-7")
-    with Journal(host, "killed") as journal:
-        journal.start([{"address": LXC, "before": "0-7", "wanted": "0-3", "restores": False, "together": [],
-                        "identity": f"vmid 101 pid {INIT_PID} starttime 3300"}])
-    host.put(f"{CONTAINER}/cpuset.cpus", "0-3")
-    assert restore()["outcome"] == "changed"
-    assert groups(host) == [b"0-7\n", b"0-7\n"]
 
 
 def test_the_journal_has_the_identity_of_the_process(host, change):
