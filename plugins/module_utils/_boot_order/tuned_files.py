@@ -4,7 +4,7 @@
 # Private to this collection: it may change at any time.
 """TuneD's active profile with everything that it includes.
 
-Sources: TuneD 2.20 to 2.27: man 5 tuned.conf; tuned/profiles/{locator,loader,merger,unit}.py.
+Sources: TuneD 2.20 to 2.27: man 5 tuned.conf, tuned-main.conf; tuned/profiles/{locator,loader,merger,unit}.py.
 """
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ import re
 from typing import NamedTuple
 
 from .._host.host import Host
+from .tuned_main import read_profile_folders
 
 ACTIVE_PROFILE = "/etc/tuned/active_profile"
 POST_LOADED_PROFILE = "/etc/tuned/post_loaded_profile"
-# A user's profile replaces the system's of the same name; up to 2.22 they were directly in /etc/tuned and
-# /usr/lib/tuned.
-FOLDERS = ("/etc/tuned/profiles", "/etc/tuned", "/usr/lib/tuned/profiles", "/usr/lib/tuned")
+# A user's profile replaces the system's of the same name. From 2.23 on they are in these folders, up to 2.22 they were
+# directly in /etc/tuned and /usr/lib/tuned.
+_USER, _SYSTEM = "/etc/tuned/profiles", "/usr/lib/tuned/profiles"
+_OLDER_TOO = (_USER, "/etc/tuned", _SYSTEM, "/usr/lib/tuned")
 
 _TRUE = ("True", "true", "1")
 _PROFILE_LIMIT = 64
@@ -54,7 +56,7 @@ def read_profile_names(host: Host) -> list[str]:
 def read_units(host: Host, names: list[str]) -> dict[str, Unit]:
     """Return the merged sections of the profiles and everything that they include; later ones override earlier ones."""
     texts: list[tuple[str, str]] = []
-    _load(host, names, texts, set())
+    _load(host, _folders(host), names, texts, set())
     merged: dict[str, Unit] = {}
     for path, text in texts:
         for name, unit in parse_profile(path, text).items():
@@ -65,25 +67,32 @@ def read_units(host: Host, names: list[str]) -> dict[str, Unit]:
             for name, unit in merged.items()}
 
 
-def _load(host: Host, names: list[str], texts: list[tuple[str, str]], seen: set[str]) -> None:
+def _folders(host: Host) -> tuple[str, ...]:
+    """The folders in which TuneD looks for a profile, the first one first."""
+    told = read_profile_folders(host)
+    return told or ((_USER, _SYSTEM) if host.is_dir(_SYSTEM) else _OLDER_TOO)
+
+
+def _load(host: Host, folders: tuple[str, ...], names: list[str], texts: list[tuple[str, str]],
+          seen: set[str]) -> None:
     """Add the profiles in TuneD's merge order: included profiles before those that include them."""
     for name in names:
-        path = _find(host, name.lstrip("-"), seen)
+        path = _find(host, folders, name.lstrip("-"), seen)
         if path is None or len(seen) > _PROFILE_LIMIT:
             continue
         seen.add(path)
         text = host.read(path).value or ""
         included = parse_profile(path, text).get("main", _NOTHING).options.get("include")
         if included is not None:
-            _load(host, list(filter(None, re.split(r"\s*[,;]\s*", included.text))), texts, seen)
+            _load(host, folders, list(filter(None, re.split(r"\s*[,;]\s*", included.text))), texts, seen)
         texts.append((path, text))
 
 
-def _find(host: Host, name: str, seen: set[str]) -> str | None:
+def _find(host: Host, folders: tuple[str, ...], name: str, seen: set[str]) -> str | None:
     """Find a profile's file; a profile that includes its own name means the next one of that name."""
     if not re.fullmatch(r"[\w.-]+", name):
         return None
-    paths = (f"{folder}/{name}/tuned.conf" for folder in FOLDERS)
+    paths = (f"{folder}/{name}/tuned.conf" for folder in folders)
     return next((path for path in paths if path not in seen and host.exists(path)), None)
 
 

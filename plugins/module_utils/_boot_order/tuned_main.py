@@ -2,9 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to this collection: it may change at any time.
-"""Whether TuneD is started at boot, and how it then handles sysctls.
+"""Whether TuneD is started at boot, and its main configuration: how it handles sysctls, where its profiles are.
 
-Sources: TuneD 2.20 to 2.27: man 5 tuned-main.conf; tuned/plugins/plugin_sysctl.py.
+Sources: TuneD 2.20 to 2.27: man 5 tuned-main.conf; tuned/plugins/plugin_sysctl.py, tuned/utils/global_config.py.
 """
 from __future__ import annotations
 
@@ -56,7 +56,18 @@ def parse_reapplies(text: str) -> bool:
 
 def read_excluded(host: Host) -> tuple[str, ...]:
     """Read the patterns of sysctls that are not applied again (reapply_sysctl_exclude)."""
-    told = re.findall(r"^[ \t]*reapply_sysctl_exclude[ \t]*[=:]([^\n#]*)", host.read(MAIN).value or "", re.MULTILINE)
+    return _read_words(host, "reapply_sysctl_exclude")
+
+
+def read_profile_folders(host: Host) -> tuple[str, ...]:
+    """Read the folders of profiles, the one that takes precedence first; empty without profile_dirs (2.23 and newer).
+    """
+    return tuple(folder.rstrip("/") for folder in reversed(_read_words(host, "profile_dirs")))
+
+
+def _read_words(host: Host, option: str) -> tuple[str, ...]:
+    """Read the last line of an option that takes words separated by , or ;."""
+    told = re.findall(rf"^[ \t]*{option}[ \t]*[=:]([^\n#]*)", host.read(MAIN).value or "", re.MULTILINE)
     return tuple(filter(None, map(str.strip, re.split(r"[,;]", told[-1])))) if told else ()
 
 

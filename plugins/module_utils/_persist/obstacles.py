@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from .._host.host import Host
@@ -43,18 +44,28 @@ def refuse_container(host: Host) -> None:
 def require_place(host: Host, folders: list[str]) -> None:
     """Raise Obstacle, InTheWay or OSError if files in `folders` cannot be written or would not last."""
     host.require_writable()
+    refuse_read_only(host, folders)
     mounts = read_mounts(host)
     for folder in folders:
-        to_make = missing(host, folder)
-        nearest = os.path.dirname(to_make[0]) if to_make else folder
-        here = real_path(host, nearest)
-        if os.statvfs(here if host.live else host.sysroot + here).f_flag & os.ST_RDONLY:
-            raise Obstacle(f"{folder} is on a read-only file system: make it writable, or set this where the image of "
-                           "the system is made")
-        volatile = why_volatile(here, mounts)
+        volatile = why_volatile(_nearest(host, folder), mounts)
         if volatile:
             raise Obstacle(f"{folder} {volatile}: what is written there does not last; set it where the image of the "
                            "system is made")
+
+
+def refuse_read_only(host: Host, folders: Iterable[str]) -> None:
+    """Raise Obstacle or InTheWay if files in one of `folders` can be neither written nor removed."""
+    for folder in folders:
+        here = _nearest(host, folder)
+        if os.statvfs(here if host.live else host.sysroot + here).f_flag & os.ST_RDONLY:
+            raise Obstacle(f"{folder} is on a read-only file system: make it writable, or set this where the image of "
+                           "the system is made")
+
+
+def _nearest(host: Host, folder: str) -> str:
+    """Return the real path of `folder`, or of the innermost of its parents that exists."""
+    to_make = missing(host, folder)
+    return real_path(host, os.path.dirname(to_make[0]) if to_make else folder)
 
 
 def has_systemd(host: Host) -> bool:

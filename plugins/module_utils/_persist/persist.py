@@ -21,7 +21,7 @@ from .files import Link, describe
 from .folders import real_path
 from .ledger import make_ledger, new_ledger, says_the_same
 from .ledger_place import put_ledger, remove_ledger
-from .obstacles import Obstacle, has_systemd, refuse_container, require_place
+from .obstacles import Obstacle, has_systemd, refuse_container, refuse_read_only, require_place
 from .state import State, same
 from .values import SYSCTL, ToPersist, Values, resolve
 
@@ -56,7 +56,7 @@ def persist(host: Host, values: Values, *, run_id: str, override: list[str] | No
         state = State(host)
         wanted, left_out = _leave_out(host, resolve(host, values), override or [])
         require_place(host, [os.path.dirname(path) for path in paths.EVERY_PATH
-                             if wanted.boot or path in (paths.SYSCTLS, paths.LEDGER)])
+                             if wanted.boot or path in (paths.SYSCTLS, paths.LEDGER) or state.ours(path)])
         content = _content(host, wanted)
         kept = [why for path in paths.FILES if (why := state.kept(
             path, describe(content[path]) if path in content else None))]
@@ -79,6 +79,8 @@ def remove(host: Host, *, run_id: str, check_mode: bool = False) -> Persisted:
                 "folders": state.folders()} if kept else None
         changed = state.left_behind() or (
             state.ledger is not None and not (left and not gone and state.started is None))
+        if changed:
+            refuse_read_only(host, dict.fromkeys(map(os.path.dirname, (*gone, paths.LEDGER))))
         diff = [make_diff(path, state.found[path].content, None) for path in gone]
         listed = [{"path": path, "outcome": "removed"} for path in gone] \
             + [{"path": path, "outcome": "kept"} for path in kept]

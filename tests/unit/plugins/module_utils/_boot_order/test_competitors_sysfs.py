@@ -164,6 +164,22 @@ def test_a_script_of_a_profile_is_read(tree, here):
     assert about(here, THP, "madvise") == [("/etc/tuned/own/own.sh", 2, "never", True)]
 
 
+@pytest.mark.parametrize(("main", "system", "winner"), [
+    ("", None, "/etc/tuned/own"), ("", "/usr/lib/tuned/profiles", "/etc/tuned/profiles/own"),
+    ("profile_dirs = /srv/first,/srv/last/\n", "/usr/lib/tuned/profiles", "/srv/last/own"),
+    ("# profile_dirs = /srv/last\n", "/usr/lib/tuned/profiles", "/etc/tuned/profiles/own")])
+def test_where_tuned_looks_for_a_profile(tree, here, main, system, winner):
+    plant_service(tree, "tuned")
+    tree.file("/etc/tuned/active_profile", "own\n").file("/etc/tuned/tuned-main.conf", main)
+    folders = ["/etc/tuned", "/srv/first", "/srv/last"]
+    if system:      # 2.23 and newer
+        tree.folder(system)
+        folders.append("/etc/tuned/profiles")
+    for folder in folders:
+        tree.file(f"{folder}/own/tuned.conf", "[vm]\ntransparent_hugepages=always\n")
+    assert about(here, THP, "madvise") == [(f"{winner}/tuned.conf", 2, "always", True)]
+
+
 def test_tuned_without_a_profile_will_choose_one(tree, here):
     plant_service(tree, "tuned")
     assert about(here, GOVERNOR) == [("/etc/tuned/active_profile", 0, None, True)]

@@ -94,11 +94,12 @@ import sys
 sys.path.insert(0, sys.argv[2])
 from ansible_collections.gpuhost.tuning.plugins.module_utils._host.host import Host
 from ansible_collections.gpuhost.tuning.plugins.module_utils._persist.obstacles import Obstacle
-from ansible_collections.gpuhost.tuning.plugins.module_utils._persist.persist import persist
-try:
-    persist(Host(sys.argv[1]), {"sysctl": {"vm.swappiness": 10}}, run_id="r")
-except Obstacle as why:
-    print(why)
+from ansible_collections.gpuhost.tuning.plugins.module_utils._persist.persist import persist, remove
+for call, *values in ((persist, {"sysctl": {"vm.swappiness": 11}}), (remove,)):
+    try:
+        call(Host(sys.argv[1]), *values, run_id="r")
+    except Obstacle as why:
+        print(why)
 """
 
 
@@ -106,9 +107,11 @@ def test_etc_that_is_read_only(planted):
     need(os.geteuid() == 0 and shutil.which("unshare"), "root and unshare, which mount a folder read-only")
     script = (f"mount --bind {planted.root}/etc {planted.root}/etc && mount -o remount,ro,bind {planted.root}/etc && "
               f"exec {sys.executable} -c '{READ_ONLY}' {planted.root} {REPOSITORY}/.ansible/collections")
+    persist(Host(str(planted.root)), {"sysctl": {"vm.swappiness": 10}}, run_id="r")
     before = snapshot(planted)
     done = subprocess.run(["unshare", "--mount", "sh", "-c", script], capture_output=True, text=True, check=True)
-    assert "is on a read-only file system: make it writable" in done.stdout
+    assert [line.partition(",")[0] for line in done.stdout.splitlines()] == [
+        "/etc/sysctl.d is on a read-only file system: make it writable"] * 2
     assert snapshot(planted) == before
 
 
