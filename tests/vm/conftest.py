@@ -16,6 +16,7 @@ from requirement import need
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))    # for `from testbed import fleet`
 
 RELEASES = (os.environ.get("GPUHOST_VM_RELEASES") or "debian12 debian13").split()
+MODULE_SECONDS = 900    # gpuhost_timeout: an emulated guest on a busy machine takes minutes to read itself
 PLAYBOOKS = pathlib.Path(__file__).resolve().parent / "playbooks"
 
 
@@ -63,7 +64,8 @@ def guests(request):
     try:
         booted = fleet.boot(names, append=getattr(request.module, "COMMAND_LINE", "nosuchparameter=1"),
                             virtual=getattr(request.module, "VIRTUAL", False),
-                            systemd=getattr(request.module, "SYSTEMD", False))
+                            systemd=getattr(request.module, "SYSTEMD", False),
+                            initramfs=getattr(request.module, "INITRAMFS", False))
         for guest in booted:
             request.config.stash[KERNELS].add(
                 f"{guest.record['release']}: kernel {guest.kernel()}, {guest.record['accelerator']}")
@@ -85,9 +87,20 @@ def _note_crash(guest):
 @pytest.fixture(scope="module")
 def in_every_guest(guests):
     """Runs a shell script in all guests at once and returns what each printed."""
-    def run(script):
+    def run(script, timeout=300):
         with concurrent.futures.ThreadPoolExecutor() as pool:
-            return dict(zip(guests, pool.map(lambda guest: guest.run(script), guests.values())))
+            return dict(zip(guests, pool.map(lambda guest: guest.run(script, timeout=timeout), guests.values())))
+    return run
+
+
+@pytest.fixture(scope="module")
+def reboot(request, guests):
+    """Reboots all guests at once: as their systemd does it, or as the reset button where they have none."""
+    by_itself = getattr(request.module, "SYSTEMD", False)
+
+    def run():
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            list(pool.map(lambda guest: guest.reboot_by_itself() if by_itself else guest.reboot(), guests.values()))
     return run
 
 
@@ -111,5 +124,6 @@ def play(controller, hosts):
     """Runs one playbook of this folder, or of the collection, over all guests."""
     def run(playbook, *words, **given):
         path = PLAYBOOKS / playbook
-        return controller.play(str(path) if path.exists() else playbook, hosts, *words, variables=given, timeout=1200)
+        return controller.play(str(path) if path.exists() else playbook, hosts, *words, timeout=1200,
+                               variables={"gpuhost_timeout": MODULE_SECONDS, **given})
     return run

@@ -49,7 +49,7 @@ TUNED = {
 
 
 @pytest.fixture(scope="module")
-def story(play, guests, in_every_guest):
+def story(play, reboot, in_every_guest):
     """What every play said and what every guest was like after it."""
     told = SimpleNamespace()
 
@@ -70,8 +70,7 @@ def story(play, guests, in_every_guest):
     told.restored = play("restore.yml")
     told.after_restore = states()
     told.retuned = play("tune_runtime.yml", *some, gpuhost_values=WANTED)
-    for guest in guests.values():
-        guest.reboot()
+    reboot()
     in_every_guest(PLANT)
     told.after_reboot = states()
     told.expired = play("verify.yml", *some)

@@ -57,3 +57,15 @@ class Archive:
             raise Unusable(f"{package} of {self._release.suite} depends on nothing")
         self._apt("apt-get", "download", depends.group(1), where=folder)
         return next(folder.glob(f"{depends.group(1)}_*.deb"))
+
+    def download_with_dependencies(self, packages: list[str], status: str, folder: pathlib.Path) -> list[pathlib.Path]:
+        """The package files that a system lacks to have `packages`; recommended ones are left out.
+
+        `status` is the text of the system's /var/lib/dpkg/status. Files go to `folder`, which must be empty.
+        """
+        (folder / "partial").mkdir(parents=True)
+        installed = folder / "partial" / "status"
+        installed.write_text(status)
+        self._apt("apt-get", f"-oDir::State::status={installed}", f"-oDir::Cache::archives={folder}",
+                  "--assume-yes", "--download-only", "install", *packages)
+        return sorted(folder.glob("*.deb"))

@@ -13,6 +13,7 @@ import re
 from .apt import Archive
 from .guest import SSH_OPTIONS, Guest, known_guests
 from .image import image_stage, ssh_key
+from .initramfs import make_initramfs
 from .qemu import choose_accelerator
 from .releases import RELEASES
 from .settings import CACHE, HERE, RUNNING, Unusable, require_programs
@@ -78,14 +79,17 @@ def up(wanted: list[str], append: str = "", virtual: bool = False, systemd: bool
     return started
 
 
-def boot(names: dict[str, str], append: str = "", virtual: bool = False, systemd: bool = False) -> list[Guest]:
+def boot(names: dict[str, str], append: str = "", virtual: bool = False, systemd: bool = False,
+         initramfs: bool = False) -> list[Guest]:
     """Guests by name and release: started together where they do not run yet, and waited for."""
     built = images(sorted(set(names.values())))
+    early = {release: make_initramfs(release, image) for release, image in built.items()} if initramfs else {}
     started = []
     for name, release in names.items():
         guest = Guest(name)
         if not guest.running:
-            guest.start(release, built[release], choose_accelerator(built[release]), append, virtual, systemd)
+            guest.start(release, built[release], choose_accelerator(built[release]), append, virtual, systemd,
+                        early.get(release))
         started.append(guest)
     for guest in started:
         guest.wait()

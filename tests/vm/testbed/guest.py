@@ -16,13 +16,14 @@ import time
 
 from . import qemu
 from .image import ssh_key
-from .settings import RUNNING, Unusable
+from .settings import CACHE, RUNNING, Unusable
 
 BOOT_SECONDS = int(os.environ.get("GPUHOST_VM_BOOT_SECONDS") or 300)
 BOOTS_TRIED = 3     # of an emulated guest: QEMU's emulation crashes a kernel now and then, mostly while it boots
 SSH_OPTIONS = ("-F", "none", "-o", "IdentitiesOnly=yes", "-o", "StrictHostKeyChecking=no", "-o", "LogLevel=ERROR",
                "-o", "UserKnownHostsFile=/dev/null", "-o", "ConnectTimeout=60", "-o", "ServerAliveInterval=15",
                "-o", "ServerAliveCountMax=4")
+SOCKET_PATH_LIMIT = 107 - len(".0123456789abcdef")      # sockaddr_un, less what ssh appends while it makes the socket
 
 
 class Guest:
@@ -47,14 +48,14 @@ class Guest:
         return bool(record) and _start_time(record["pid"]) == record["started"]
 
     def start(self, release: str, image: pathlib.Path, accelerator: str, append: str = "",
-              virtual: bool = False, systemd: bool = False) -> None:
+              virtual: bool = False, systemd: bool = False, initramfs: pathlib.Path | None = None) -> None:
         """Starts QEMU and returns at once."""
         self.folder.mkdir(parents=True, exist_ok=True)
         (self.folder / "serial.log").write_bytes(b"")
         port = _free_port()
         with open(self.folder / "qemu.log", "wb") as log:
             command = qemu.command(image, accelerator, name=self.name, port=port, append=append, virtual=virtual,
-                                   init=qemu.SYSTEMD if systemd else qemu.SCRIPT)
+                                   init=qemu.SYSTEMD if systemd else qemu.SCRIPT, initramfs=initramfs)
             process = subprocess.Popen(command, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                                        start_new_session=True)
         self._record.write_text(json.dumps({"release": release, "port": port, "accelerator": accelerator,
@@ -97,6 +98,7 @@ class Guest:
     def reboot(self) -> None:
         """As the reset button: nothing is shut down. What was written to the disk stays."""
         before, crashes = self.boots(), self.crashes()
+        self._disconnect()
         self.monitor("system_reset")
         self.wait(before + 1, crashes)
 
@@ -104,6 +106,7 @@ class Guest:
         """As its own systemd does it: processes are ended, file systems unmounted, the machine is reset."""
         before, crashes = self.boots(), self.crashes()
         self.run("systemctl reboot --force", check=False)
+        self._disconnect()
         self.wait(before + 1, crashes)
 
     def monitor(self, command: str, **arguments: object) -> None:
@@ -125,8 +128,21 @@ class Guest:
             os.close(folder)
 
     def ssh_command(self, *remote: str) -> list[str]:
-        return ["ssh", *SSH_OPTIONS, "-i", str(ssh_key().with_suffix("")), "-p", str(self.record["port"]),
-                "root@127.0.0.1", *remote]
+        return [*self._ssh(), "root@127.0.0.1", *remote]
+
+    def _ssh(self) -> list[str]:
+        port = self.record["port"]
+        words = ["ssh", *SSH_OPTIONS, "-i", str(ssh_key().with_suffix("")), "-p", str(port)]
+        # Commands share one connection: an emulated processor takes seconds to make one.
+        shared = str(CACHE / f"ssh-{port}")
+        if len(shared) <= SOCKET_PATH_LIMIT:
+            words += ["-o", f"ControlPath={shared}", "-o", "ControlMaster=auto", "-o", "ControlPersist=60"]
+        return words
+
+    def _disconnect(self) -> None:
+        """Ends the shared connection, which would wait for a guest that no longer knows it."""
+        subprocess.run([*self._ssh(), "-O", "exit", "root@127.0.0.1"], stdin=subprocess.DEVNULL,
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
 
     def run(self, script: str, check: bool = True, timeout: float = 300) -> str:
         """Standard output of a shell script in the guest."""
@@ -135,6 +151,13 @@ class Guest:
         if check and done.returncode:
             raise Unusable(f"{self.name}: exit status {done.returncode} of:\n{script}\n{done.stderr}{done.stdout}")
         return done.stdout
+
+    def copy(self, files: list[pathlib.Path], folder: str) -> None:
+        """Files, all of one folder here, into a folder of the guest, which is made."""
+        names = [path.name for path in files]
+        packed = subprocess.run(["tar", "-C", str(files[0].parent), "-c", *names], check=True, stdout=subprocess.PIPE)
+        subprocess.run(self.ssh_command(f"mkdir -p {folder} && tar -C {folder} -x"), input=packed.stdout, check=True,
+                       timeout=300)
 
     def stop(self) -> None:
         """Ends the QEMU that `start` started, and no other process that has got its number since."""

@@ -85,7 +85,8 @@ def _install_guest_files(tree: pathlib.Path) -> None:
         (tree / place).chmod(0o755)
     shutil.copy(HERE / "guest/sshd.conf", tree / "etc/ssh/sshd_config")
     units = tree / "etc/systemd/system"
-    shutil.copy(HERE / "guest/vm-network.service", units)
+    for path in (HERE / "guest").glob("*.service"):
+        shutil.copy(path, units)
     for name, text in {"multi-user.target.wants/vm-network.service": "../vm-network.service",
                        "default.target": "/usr/lib/systemd/system/multi-user.target",
                        **dict.fromkeys(masked_units(), "/dev/null")}.items():
