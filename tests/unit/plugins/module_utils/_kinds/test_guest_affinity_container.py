@@ -72,8 +72,8 @@ def test_what_the_kernel_would_not_take_back(tree, host, change, outer, inner, w
 def test_a_container_of_which_a_killed_run_wrote_one_group_is_restored(tree, guests, host, restore):
     tree.file(f"{CONTAINER}/ns/cpuset.cpus", "0-7")
     with Journal(host, "killed") as journal:
-        journal.start([{"address": "guest_affinity:lxc:101", "before": "0-7", "wanted": "0-3", "restores": False, "together": [],
-                        "identity": f"vmid 101 pid {INIT_PID} starttime 3300"}])
+        journal.start([{"address": "guest_affinity:lxc:101", "before": "0-7", "wanted": "0-3", "restores": False,
+                        "together": [], "identity": f"vmid 101 pid {INIT_PID} starttime 3300"}])
     host.put(f"{CONTAINER}/cpuset.cpus", "0-3")
     assert restore()["outcome"] == "changed"
     assert guests.groups() == [b"0-7\n", b"0-7\n"]
