@@ -23,11 +23,11 @@ def read(host: Host) -> dict[str, Any] | None:
 
 def parse(text: str) -> dict[str, Any] | None:
     try:
-        said = json.loads(text)
+        document = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    if not isinstance(said, dict):
+    if not isinstance(document, dict):
         return None
-    notes = said.get("notes")
-    return {**{key: said[key] if isinstance(said.get(key), str) else None for key in _TEXTS},
+    notes = document.get("notes")
+    return {**{key: document[key] if isinstance(document.get(key), str) else None for key in _TEXTS},
             "notes": [note for note in notes if isinstance(note, str)][:NOTES] if isinstance(notes, list) else []}

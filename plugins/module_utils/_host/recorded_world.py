@@ -58,10 +58,10 @@ class RecordedWorld:
 
         `there` says whether the recording has a path. The longest prefix with a statement decides.
         """
-        said = [one for path in spellings for one in self._said(path, there)]
-        return max(said, key=lambda one: len(one[0]))[1] if said else self.open
+        statements = [one for path in spellings for one in self._statements(path, there)]
+        return max(statements, key=lambda one: len(one[0]))[1] if statements else self.open
 
-    def _said(self, path: str, there: Callable[[str], bool]) -> Iterator[tuple[str, str | None]]:
+    def _statements(self, path: str, there: Callable[[str], bool]) -> Iterator[tuple[str, str | None]]:
         for place in _upwards(path):
             folder = place.rpartition("/")[0] or "/"
             if place in self.lacking:
@@ -78,9 +78,9 @@ class RecordedWorld:
             for lacking, reason in self.lacking.items():
                 if lacking.startswith(prefix) and not there(prefix + lacking[len(prefix):].partition("/")[0]):
                     return reason
-        said = [one for path in spellings for one in self._said(path, lambda _place: True)]
-        if said:
-            return max(said, key=lambda one: len(one[0]))[1]
+        statements = [one for path in spellings for one in self._statements(path, lambda _place: True)]
+        if statements:
+            return max(statements, key=lambda one: len(one[0]))[1]
         return self.open
 
     def why_cut(self, spellings: tuple[str, ...]) -> str | None:

@@ -37,10 +37,10 @@ def parse(text: str) -> list[dict[str, Any]]:
     boots = json.loads(text)
     if not isinstance(boots, list):
         raise ValueError("a list of boots was expected")
-    return [_said(int(boot["boot"]), parse_text(str(boot["text"]))) for boot in boots[:LIMIT]]
+    return [_messages(int(boot["boot"]), parse_text(str(boot["text"]))) for boot in boots[:LIMIT]]
 
 
-def _said(boot: int, lines: list[dict]) -> dict[str, Any]:
+def _messages(boot: int, lines: list[dict]) -> dict[str, Any]:
     failures = {(failure["bdf"], failure["text"]): None for failure in parse_init_failures(lines)}
     return {"boot": boot, "xids": count_xids(lines), "mismatches": parse_mismatches(lines),
             "init_failures": [{"bdf": bdf, "text": text} for bdf, text in list(failures)[:LIMIT]]}

@@ -21,13 +21,13 @@ def read_registration(gpu: ElementTree.Element) -> dict:
     """
     health = gpu.find("fabric/health")
     return {
-        "fabric_state": _said(gpu, "fabric/state"), "fabric_status": _said(gpu, "fabric/status"),
+        "fabric_state": _text_at(gpu, "fabric/state"), "fabric_status": _text_at(gpu, "fabric/status"),
         "fabric_health": None if health is None else [
             f"{element.tag.replace('_', ' ')}: {(element.text or '').strip()}" for element in health
             if (element.text or "").strip().lower() not in _HEALTHY and element.tag not in _NO_TROUBLE],
     }
 
 
-def _said(gpu: ElementTree.Element, path: str) -> str | None:
+def _text_at(gpu: ElementTree.Element, path: str) -> str | None:
     text = (gpu.findtext(path) or "").strip()
     return None if text in _UNSUPPORTED else text

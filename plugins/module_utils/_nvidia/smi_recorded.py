@@ -22,8 +22,9 @@ def read_text(host: Host) -> dict | None:
         return None
     root = parse_text(text.value)
     if root is None:
-        said = find_failure(text.value) or next((line for line in text.value.splitlines() if line.strip()), "no output")
-        return fact(FAILED, said.strip()[:300])
+        lines = (line for line in text.value.splitlines() if line.strip())
+        message = find_failure(text.value) or next(lines, "no output")
+        return fact(FAILED, message.strip()[:300])
     told = fact_of(root)
     failure = find_failure(text.value)
     if is_complete(root):

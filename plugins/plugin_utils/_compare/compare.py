@@ -36,8 +36,8 @@ def compare(first: Mapping[str, Any], second: Mapping[str, Any], names: tuple[st
     seen = compared_facts.differences(first["facts"], paired.translate(second["facts"]), ruled)
     reads = facts_of_checks(checks, ruled.judged_by)
     judged = compared_findings.differences(first["findings"], paired.translate(second["findings"]))
-    differences, said = _of_findings(judged.differing, seen.differing, reads)
-    rest = _grouped({leaf: pair for leaf, pair in seen.differing.items() if leaf not in said})
+    differences, covered = _of_findings(judged.differing, seen.differing, reads)
+    rest = _grouped({leaf: pair for leaf, pair in seen.differing.items() if leaf not in covered})
     differences += [{"kind": "fact", **one} for one in rest]
     return {
         "schema": SCHEMA, "hosts": [_about(first, names[0]), _about(second, names[1])], "same_host": same_host,

@@ -23,8 +23,8 @@ def terminal(document: Mapping[str, Any], paths: Iterable[str] = ()) -> str:
     first, second = (host["name"] for host in document["hosts"])
     lines = ["", *_wrap(headline(document)), ""]
     for one in document["differences"]:
-        said = [*_sides(one, first, second), *_about(one)]
-        lines += [*_wrap(_title(one), "      "), *(f"      {line}" for text in said for line in _wrap(text))]
+        texts = [*_sides(one, first, second), *_about(one)]
+        lines += [*_wrap(_title(one), "      "), *(f"      {line}" for text in texts for line in _wrap(text))]
         # A command stays on one line of any length, so that it can be copied.
         lines += [f"      on {_failing(one, (first, second))}: {clean(command)}" for command in _commands(one)]
     for text in notes(document):
@@ -156,23 +156,24 @@ def _names(names: list[str]) -> str:
 def notes(document: Mapping[str, Any]) -> list[str]:
     """Notes on matched devices, on what could not be compared, and on what was ignored."""
     first, second = (host["name"] for host in document["hosts"])
-    said = []
+    remarks = []
     if document["counterparts"]:
         pairs = [f"{ours} is {theirs} there" for ours, theirs in document["counterparts"].items()]
-        said.append(f"Devices lie elsewhere on {second}; by the names of {first}: {_cut(pairs)}.")
+        remarks.append(f"Devices lie elsewhere on {second}; by the names of {first}: {_cut(pairs)}.")
     for host in document["hosts"]:
         if not host["privileged"]:
-            said.append(f"The audit of {host['name']} ran without root and has not read all.")
+            remarks.append(f"The audit of {host['name']} ran without root and has not read all.")
     unread = [f"{one['what']}" + (f" of {_names(one['of'])}" if one["of"] else "") + f" ({one_line(one['why'])})"
               for one in document["could_not_be_compared"]]
     if unread:
-        said.append(f"Could not be compared: {_cut(unread)}.")
+        remarks.append(f"Could not be compared: {_cut(unread)}.")
     if document["judged_by_one"]:
-        said.append(f"Judged by one of the audits only: {_cut(document['judged_by_one'])}.")
+        remarks.append(f"Judged by one of the audits only: {_cut(document['judged_by_one'])}.")
     varying = [f"{number} because {why}" for why, number in document["varies_by_itself"].items()]
     if varying:
-        said.append(f"Left alone, {count(sum(document['varies_by_itself'].values()), 'value')}: {'; '.join(varying)}.")
-    return said
+        values = count(sum(document["varies_by_itself"].values()), "value")
+        remarks.append(f"Left alone, {values}: {'; '.join(varying)}.")
+    return remarks
 
 
 def _cut(texts: list[str]) -> str:

@@ -78,8 +78,8 @@ def next_kernel(facts: dict[str, Any]) -> tuple[dict[str, Any], str]:
     for pin, why in (("pinned_once", "pinned for the next boot"), ("pinned", "pinned")):
         release = value(boot_facts[pin])
         if release is not None and release not in installed:
-            said = f"{release} is {why} by proxmox-boot-tool but not installed{_newest(bootable)}"
-            return lost("unparsable", said), said
+            reason = f"{release} is {why} by proxmox-boot-tool but not installed{_newest(bootable)}"
+            return lost("unparsable", reason), reason
         if boot_facts[pin]["status"] != "absent":
             return boot_facts[pin], f"{why} by proxmox-boot-tool{_newest(bootable, release)}"
     grub = boot_facts["grub"]
@@ -107,8 +107,8 @@ def _of_entry(entry: str, bootable: list[str]) -> tuple[dict[str, Any], str]:
     if named:
         chosen = max(named, key=len)
         return known(chosen), f"the default entry of the boot loader ({entry}){_newest(bootable, chosen)}"
-    said = f"the default entry of the boot loader, {entry}, does not refer to an installed kernel{_newest(bootable)}"
-    return lost("unparsable", said), said
+    reason = f"the default entry of the boot loader, {entry}, does not refer to an installed kernel{_newest(bootable)}"
+    return lost("unparsable", reason), reason
 
 
 def _newest(bootable: list[str], chosen: str | None = None) -> str:

@@ -139,10 +139,10 @@ class Experiment:
     def _require_positive(self, run: Run) -> None:
         wrong = next((name for name, value in run["values"].items() if value <= 0), None)
         if wrong is not None:
-            said = f"metric {wrong} is {run['values'][wrong]:g}"
-            self._discard(run, said)
-            raise ExperimentError(f"run {run['number']}: {said}, and only positive values can be compared in percent. "
-                                  "Remove the metric")
+            reason = f"metric {wrong} is {run['values'][wrong]:g}"
+            self._discard(run, reason)
+            raise ExperimentError(f"run {run['number']}: {reason}, and only positive values can be compared in "
+                                  "percent. Remove the metric")
 
     def _attempt(self, slot: Slot | None, warm_up: bool) -> Run:
         """Make one run and keep it, whatever its result."""

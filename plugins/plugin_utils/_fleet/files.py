@@ -44,8 +44,8 @@ def write_fleet(report_dir: str, tables: bool = False, summarise: Summary | None
         _merge(folder, hosts)
         if tables:
             merge_tables(folder, hosts)
-    said = {"hosts": len(fleet.hosts), "page": str(folder / "index.html"), "msg": _say(fleet, folder)}
-    return said | (summarise(fleet.hosts, said["page"]) if summarise else {})
+    result = {"hosts": len(fleet.hosts), "page": str(folder / "index.html"), "msg": _say(fleet, folder)}
+    return result | (summarise(fleet.hosts, result["page"]) if summarise else {})
 
 
 def _say(fleet: Fleet, folder: pathlib.Path) -> str:

@@ -49,10 +49,10 @@ def _vm(guest: Guest, place: Place) -> Commands:
 
 def _container(guest: Guest, place: Place, old_cgroups: bool) -> Commands:
     prefix = "lxc.cgroup" if old_cgroups else "lxc.cgroup2"
-    said = guest.configured
-    lines = [(f"{prefix}.cpuset.cpus", place.cpu_list, said.cpus)]
-    if said.memory_nodes is not None and place.cpus is not None:
-        lines.append((f"{prefix}.cpuset.mems", place.memory_list, said.memory_nodes))
+    configured = guest.configured
+    lines = [(f"{prefix}.cpuset.cpus", place.cpu_list, configured.cpus)]
+    if configured.memory_nodes is not None and place.cpus is not None:
+        lines.append((f"{prefix}.cpuset.mems", place.memory_list, configured.memory_nodes))
     changed = [(key, wanted, old) for key, wanted, old in lines if wanted != old]
     if not changed:
         return Commands([], [], _CONFIGURED)

@@ -153,6 +153,6 @@ def _cut(words: str, most: int) -> str:
 def _describe(document: Mapping[str, Any], there: Situation) -> str:
     changed = [guest["subject"] for guest in document["guests"] if guest["changed"]]
     named = ", ".join(changed[:12]) + (" and others" if changed[12:] else "")
-    said = f"another placement is proposed for {named}" if changed else "no other placement is better"
-    return (f"{len(document['guests'])} guests on {len(there.topology.nodes)} NUMA nodes; {said}. "
+    message = f"another placement is proposed for {named}" if changed else "no other placement is better"
+    return (f"{len(document['guests'])} guests on {len(there.topology.nodes)} NUMA nodes; {message}. "
             "The table beside it has every list of CPUs.")

@@ -31,13 +31,13 @@ class Options(NamedTuple):
 
 def options(guest: Guest, place: Place) -> Options:
     """The options that apply a place to a VM; empty if they are set already."""
-    said = guest.configured
+    configured = guest.configured
     wanted = {} if place.cpus is None else {"affinity": place.cpu_list or ""}
     delete: list[str] = []
     if place.parts:
         wanted["numa"] = "1"
         wanted.update({f"numa{number}": text for number, text in enumerate(virtual_nodes(place.parts))})
-        delete = [node.key for node in said.virtual_nodes if node.key not in wanted]
+        delete = [node.key for node in configured.virtual_nodes if node.key not in wanted]
     now = current(guest)
     return Options({name: text for name, text in wanted.items() if now.get(name) != text}, tuple(delete))
 
@@ -58,11 +58,11 @@ def undo(guest: Guest, changed: Options) -> Options:
 
 def current(guest: Guest) -> dict[str, str]:
     """The options of a VM that are set now, as qm spells them. `numa: 0` counts as not set."""
-    said = guest.configured
-    found = {} if said.cpus is None else {"affinity": said.cpus}
-    if said.numa:
+    configured = guest.configured
+    found = {} if configured.cpus is None else {"affinity": configured.cpus}
+    if configured.numa:
         found["numa"] = "1"
-    return found | {node.key: _written(node) for node in said.virtual_nodes}
+    return found | {node.key: _written(node) for node in configured.virtual_nodes}
 
 
 def virtual_nodes(parts: Iterable[Part]) -> list[str]:

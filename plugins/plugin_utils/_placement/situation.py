@@ -98,15 +98,15 @@ def gpus_by_owner(facts: Mapping[str, Any]) -> dict[str, list[tuple[str, int | N
 
 
 def _guest(one: Mapping[str, Any], gpus: tuple, top: Topology, there: Mapping[int, int]) -> Guest:
-    said, machine = one["configured"], one["configured"]["vm"]
-    configured = Configured(value(said["cpus"]), value(said["memory_nodes"]), *(() if machine is None else (
+    settings, machine = one["configured"], one["configured"]["vm"]
+    configured = Configured(value(settings["cpus"]), value(settings["memory_nodes"]), *(() if machine is None else (
         machine["numa"], tuple(_virtual_node(node) for node in machine["numa_nodes"]), machine["hugepages"],
         machine["hotplug_memory"])))
-    reserved = configured_memory(configured, said["memory_mib"])
+    reserved = configured_memory(configured, settings["memory_mib"])
     return Guest(one["subject"], one["name"], bool(one["running"]),
-                 demand(said["cores"], configured.cpus, gpus, top, there), said["memory_mib"], gpus,
+                 demand(settings["cores"], configured.cpus, gpus, top, there), settings["memory_mib"], gpus,
                  _now(one["real"], configured, reserved, top), configured, reserved, _left_alone(one, configured, gpus),
-                 said["cores"] is not None)
+                 settings["cores"] is not None)
 
 
 def _virtual_node(node: Mapping[str, Any]) -> VirtualNode:

@@ -51,12 +51,12 @@ def _memory(facts: dict[str, Any]) -> str:
     of_gpus = _of_gpus(facts) if nodes else 0
     if of_gpus is None:
         return f"{_size(total)} memory"
-    said = f"{_size(total - of_gpus)} memory"
+    text = f"{_size(total - of_gpus)} memory"
     if of_gpus:
-        return f"{said} and {_size(of_gpus)} of GPUs"
+        return f"{text} and {_size(of_gpus)} of GPUs"
     without_cpus = sum(value(node["memory_kib"]) or 0 for node in nodes
                        if value(node["cpus"]) == "" and any(value(other["cpus"]) for other in nodes))
-    return f"{said}, {_size(without_cpus)} of it on nodes without CPUs" if without_cpus else said
+    return f"{text}, {_size(without_cpus)} of it on nodes without CPUs" if without_cpus else text
 
 
 def _of_gpus(facts: dict[str, Any]) -> int | None:

@@ -54,10 +54,10 @@ def rate_text(one: Mapping[str, Any]) -> str:
         return f"{one['place']} is slowed down now: {', '.join(one['reasons'])}"
     if one["what"] == "link_changes":
         return f"the link of {one['place']} changed {count(one['number'], 'time')} in {count(one['looks'], 'look')}"
-    said = f"{one['number']} {WORDS[one['what']]} on {one['place']} in "
+    text = f"{one['number']} {WORDS[one['what']]} on {one['place']} in "
     if one["hours"] < 1:
-        return f"{said}{one['hours'] * 60:.0f} min"
-    return f"{said}{one['hours']:.3g} h, {per_hour(one):.3g} an hour"
+        return f"{text}{one['hours'] * 60:.0f} min"
+    return f"{text}{one['hours']:.3g} h, {per_hour(one):.3g} an hour"
 
 
 def per_hour(one: Mapping[str, Any]) -> float:

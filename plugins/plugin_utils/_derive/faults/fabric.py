@@ -103,7 +103,7 @@ def fabric_problems(seen: dict[str, Any] | None) -> list[str] | None:
         found.append(f"state {seen['fabric_state']}")
     elif seen["fabric_status"] not in (None, SUCCESS):
         found.append(f"status {seen['fabric_status']}")
-    return found + [f"health: {said}" for said in seen["fabric_health"] or []]
+    return found + [f"health: {problem}" for problem in seen["fabric_health"] or []]
 
 
 def fabric_broken(seen: dict[str, Any] | None) -> bool:

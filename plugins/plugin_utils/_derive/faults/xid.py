@@ -18,8 +18,8 @@ NOTHING = "None"        # printed by nvidia-smi and the driver for: no action
 
 def is_harm(xid: dict[str, Any]) -> bool:
     """Whether an entry of `nvidia.xids` means that the GPU is unusable, or its results doubtful, until a reset."""
-    said = meaning(xid["xid"], xid["text"])
-    return said.about == GPU and said.priority == "P0"
+    entry = meaning(xid["xid"], xid["text"])
+    return entry.about == GPU and entry.priority == "P0"
 
 
 def xids_by_device(facts: dict[str, Any]) -> list[dict[str, Any]]:
@@ -53,10 +53,10 @@ def _sentences(xids: list[dict], action: Callable[[], str | None]) -> dict[str, 
     over = _dealt_with(xids, action)
     classes: dict[str, list[dict]] = {name: [] for name in (*_KEYS.values(), "program", "history")}
     for position, xid in enumerate(xids):
-        said = meaning(xid["xid"], xid["text"])
+        entry = meaning(xid["xid"], xid["text"])
         if xid["xid"] == ACTION_CHANGED and recovery_action(xid["text"]) == NOTHING:
             continue
-        name = "program" if said.about == PROGRAM else "history" if position < over else _KEYS[said.priority]
+        name = "program" if entry.about == PROGRAM else "history" if position < over else _KEYS[entry.priority]
         classes[name].append(xid)
     return {name: list(_counted(entries)) for name, entries in classes.items()}
 
@@ -67,8 +67,8 @@ def _dealt_with(xids: list[dict], action: Callable[[], str | None]) -> int:
     Only a driver that reports recovery actions can withdraw one: without an Xid 154 an error stands, whatever
     nvidia-smi reports.
     """
-    changes = [(position, said) for position, xid in enumerate(xids) if xid["xid"] == ACTION_CHANGED
-               and (said := recovery_action(xid["text"])) is not None]
+    changes = [(position, wanted) for position, xid in enumerate(xids) if xid["xid"] == ACTION_CHANGED
+               and (wanted := recovery_action(xid["text"])) is not None]
     if not changes:
         return 0
     position, last = changes[-1]
@@ -81,8 +81,8 @@ def _counted(xids: Iterable[dict]) -> Iterable[str]:
     """One sentence for each number and meaning, with the number of occurrences."""
     counts: dict[tuple[int, str], int] = {}
     for xid in xids:
-        said = meaning(xid["xid"], xid["text"])
-        sentence = said.words if said.todo is None else f"{said.words} ({said.todo})"
+        entry = meaning(xid["xid"], xid["text"])
+        sentence = entry.words if entry.todo is None else f"{entry.words} ({entry.todo})"
         counts[xid["xid"], sentence] = counts.get((xid["xid"], sentence), 0) + 1
     return [f"Xid {number}{_times(times)}: {sentence}" for (number, sentence), times in sorted(counts.items())]
 
@@ -98,12 +98,12 @@ def sxids_by_switch(facts: dict[str, Any]) -> list[dict[str, Any]]:
         entries = found.setdefault(sxid["bdf"], {})
         entry = entries.setdefault((sxid["fatal"], sxid["sxid"]), {"count": 0, "text": sxid["text"]})
         entry["count"] += 1
-    return [{"bdf": bdf, **{name: [f"SXid {number}{_times(entry['count'])}: {_said(entry['text'])}"
+    return [{"bdf": bdf, **{name: [f"SXid {number}{_times(entry['count'])}: {_message(entry['text'])}"
                                    for (is_fatal, number), entry in sorted(entries.items()) if is_fatal is fatal]
                             for name, fatal in (("fatal", True), ("other", False))}}
             for bdf, entries in found.items()]
 
 
-def _said(text: str) -> str:
+def _message(text: str) -> str:
     """The message within the line, such as `Link 30 LTSSM Fault Up`."""
     return text.split(", ", 2)[-1]

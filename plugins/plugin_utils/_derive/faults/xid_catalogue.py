@@ -78,8 +78,8 @@ def _of_bucket(about: str, bucket: str, words: str) -> Meaning:
 
 def _link_error(number: int, text: str, entry: dict[str, Any]) -> Meaning:
     """The meaning of an NVLink 5 error by its rule, else by the line's own severity."""
-    said = _CLASS.search(text)
-    fatal = None if said is None else said[1].lower() == "fatal"
+    severity = _CLASS.search(text)
+    fatal = None if severity is None else severity[1].lower() == "fatal"
     word = "" if fatal is None else ", fatal" if fatal else ", non-fatal"
     bucket = _rule(number, text) or ("IGNORE" if fatal is False else entry["bucket"])
     return _of_bucket(entry["about"], bucket, entry["words"] + word)

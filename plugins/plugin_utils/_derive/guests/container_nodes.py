@@ -50,7 +50,8 @@ def _judge(entry: Mapping[str, Any], devices: list[dict[str, Any]], host: _Host,
     inside = {node["path"]: node for node in entry["nodes"]["value"] if _JUDGED.fullmatch(node["path"])}
     sources = {target: device for device in devices
                if _JUDGED.fullmatch(target := device.get("target") or device["path"])}
-    wrong = {path: said for path, node in inside.items() if (said := _difference(node, sources.get(path), host))}
+    wrong = {path: difference for path, node in inside.items()
+             if (difference := _difference(node, sources.get(path), host))}
     wrong |= {path: f"{path} is missing in it, although listed in {device['key']}" for path, device in sources.items()
               if path not in inside and device["path"] in host.nodes}
     return {"name": entry["name"], "nodes": len(inside), "wrong": known(list(wrong.values())),

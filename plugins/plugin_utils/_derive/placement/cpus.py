@@ -78,7 +78,7 @@ def _unbound(one: Placed, host: Topology) -> list[str]:
 
 def _of_processes(one: Placed, host: Topology, gpus: list[dict[str, Any]]) -> tuple[list[str], str | None]:
     """Each process judged by the GPUs that it uses itself; identical sentences are merged."""
-    said: dict[str, list[str]] = {}
+    by_problem: dict[str, list[str]] = {}
     unread = hidden(process["cpus"] for process in one.entry["processes"])
     if unread:
         return [], unread
@@ -91,5 +91,5 @@ def _of_processes(one: Placed, host: Topology, gpus: list[dict[str, Any]]) -> tu
         if problems and cpus >= host.online:
             problems = ["may run on all CPUs of the host"]
         for problem in problems:
-            said.setdefault(problem, []).append(f"{process['command']} ({process['pid']})")
-    return [f"{', '.join(who)}: {problem}" for problem, who in said.items()], None
+            by_problem.setdefault(problem, []).append(f"{process['command']} ({process['pid']})")
+    return [f"{', '.join(who)}: {problem}" for problem, who in by_problem.items()], None
