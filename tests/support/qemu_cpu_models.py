@@ -25,7 +25,7 @@ OF_THE_HOST = ("host", "max")
 def recorded() -> dict[str, set[str]]:
     """Each model of the recorded release with its instruction sets."""
     groups = yaml.safe_load(pathlib.Path(__file__).with_suffix(".yml").read_text(encoding="utf-8"))["models"]
-    return {name: set(group["has"]) for group in groups for name in group["names"]}
+    return {name: set(group["has"].split()) for group in groups for name in group["names"].split()}
 
 
 def asked(program: str) -> dict[str, set[str]]:
