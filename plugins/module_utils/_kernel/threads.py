@@ -33,8 +33,8 @@ def parse_started(text: str) -> int:
 def is_settable(text: str) -> bool:
     """Whether the affinity of the thread with this /proc/<pid>/task/<tid>/stat belongs to its process.
 
-    Not so for io_uring's workers: the kernel creates and ends them as it needs them, and gives each its own CPUs
-    (io_uring/io-wq.c). Other threads with PF_NO_SETAFFINITY refuse any change.
+    Not so for io_uring's workers, which the kernel creates and ends as it needs them (io_uring/io-wq.c): some versions
+    give each its own CPUs, and refuse a change. Other threads with PF_NO_SETAFFINITY refuse it too.
     """
     return not int(_fields(text)[_FLAGS]) & (PF_IO_WORKER | PF_NO_SETAFFINITY)
 

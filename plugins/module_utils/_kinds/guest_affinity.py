@@ -10,6 +10,7 @@ Threads that somebody pinned individually are recorded and restored individually
 """
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 from collections.abc import Callable, Iterable
@@ -140,10 +141,17 @@ class VmThreads(GuestAffinity):
             left = [thread for thread, cpus in threads.value.items()
                     if not self._alike_online(cpus, wanted.of(str(thread)))]
             if not left:
+                self._move_workers(set(threads.value), wanted)
                 return
             for thread in left:
                 self._move(thread, cpus_of(wanted.of(str(thread))))
         raise Refused(f"after {ROUNDS} rounds there are still threads on other CPUs: {', '.join(map(str, left[:8]))}")
+
+    def _move_workers(self, moved: set[int], wanted: Cpus) -> None:
+        """Move io_uring's workers that are busy now, where the kernel allows it; those to come inherit the CPUs."""
+        for thread in set(list_threads(self.host, self.process.pid).value or ()) - moved:
+            with contextlib.suppress(OSError):
+                self._set_affinity(thread, cpus_of(wanted.general))
 
     def _move(self, thread: int, cpus: set[int]) -> None:
         try:

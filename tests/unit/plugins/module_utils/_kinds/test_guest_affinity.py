@@ -137,11 +137,15 @@ def test_a_thread_that_cannot_be_moved_takes_the_others_back(scheduler, change, 
 
 
 @pytest.mark.parametrize("flags", [IO_WORKER, NO_SETAFFINITY])
-def test_workers_of_the_kernel_are_left_where_they_are(tree, scheduler, change, flags):
+def test_workers_of_the_kernel_are_moved_where_it_allows_that_and_never_compared(tree, scheduler, change, flags):
     plant_thread(tree, VM_PID + 9, "5", 0x00400040 | flags)
+    if flags == NO_SETAFFINITY:
+        scheduler.errors[VM_PID + 9] = OSError(22, "Invalid argument")
     done = change({"vm:200": "0-3"})
     assert (done["before"], done["after"], done["outcome"]) == ("0-7", "0-3", "changed")
-    assert VM_PID + 9 not in [thread for thread, _cpus in scheduler.moved]
+    assert ((VM_PID + 9, [0, 1, 2, 3]) in scheduler.moved) is (flags == IO_WORKER)
+    plant_thread(tree, VM_PID + 9, "6", 0x00400040 | flags)
+    assert change({"vm:200": "0-3"})["outcome"] == "unchanged"
 
 
 def test_a_thread_that_somebody_moved_is_a_change_by_something_else(tree, change, restore, affinities):
