@@ -115,7 +115,7 @@ CATALOGUE = {
     "nvidia_relaxed_ordering": "P2 vendor *",
     "nvidia_reset_required": "P0 vendor",
     "nvidia_slowdown": "P1 P0 vendor",
-    "earlier_boots": "info vendor",
+    "earlier_boots": "info P1 vendor",
     "nvidia_xid": "P2 P0 P1 vendor",
     "nvidia_xid_program": "info vendor",
     "nvme_errors": "P2 kernel_doc",
