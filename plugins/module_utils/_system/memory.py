@@ -66,9 +66,12 @@ def read_thp_sizes(host: Host) -> list[dict]:
 def read_hugepages(host: Host, meminfo: Reading) -> Reading:
     """Read the non-empty pools of static huge pages: `[{kib, total, free, reserved, nodes: [{node, total, free}]}]`.
 
-    Documentation/admin-guide/mm/hugetlbpage.rst. The line Hugetlb of /proc/meminfo is the total of all sizes.
+    Documentation/admin-guide/mm/hugetlbpage.rst. The line Hugetlb of /proc/meminfo is the total of all sizes; kernels
+    before 4.16 do not have it, and HugePages_Total counts one size only.
     """
     held = pick(meminfo, "Hugetlb")
+    if held.status == ABSENT:
+        held = pick(meminfo, "HugePages_Total").map(lambda _of_one_size: None)
     if not held.ok or held.value == 0:
         return held.map(lambda _none: [])
     sizes = [re.fullmatch(r"hugepages-(\d{1,9})kB", name) for name in host.list(HUGEPAGES)]

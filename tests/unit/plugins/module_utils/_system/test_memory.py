@@ -138,6 +138,19 @@ def test_pools_of_two_sizes_by_node(tree, host):
          "nodes": [{"node": "node0", "total": 64, "free": 8}, {"node": "node1", "total": 32, "free": 32}]}]
 
 
+def test_kernel_that_has_no_total_of_all_sizes(tree, host):
+    tree.file("/proc/meminfo", "MemTotal: 4194304 kB\nHugePages_Total:       0\nHugepagesize:       2048 kB")
+    tree.files("/sys/kernel/mm/hugepages/hugepages-1048576kB", {"nr_hugepages": 2, "free_hugepages": 1,
+                                                                "resv_hugepages": 0})
+    assert read(host)["hugepages"].value == [{"kib": 1048576, "total": 2, "free": 1, "reserved": 0, "nodes": []}]
+
+
+def test_its_sizes_may_lack_in_a_recording(tree):
+    tree.file("/proc/meminfo", "MemTotal: 4194304 kB\nHugePages_Total:       0")
+    tree.file("/recorded/answers.json", '{"not_recorded": {"/sys/kernel/mm": "the report does not have it"}}')
+    assert read(Host(str(tree.root)))["hugepages"].status == "not_recorded"
+
+
 # -- merging, ZFS, shared memory ----------------------------------------------------------------------------------
 
 def test_merging_of_pages(tree, host):
