@@ -60,4 +60,3 @@ def _at_once(slices: Iterable[tuple[Meter, dict]], reports: pathlib.Path) -> Ssh
     wall = time.perf_counter() - start
     return SshCost(wall, sum(cost.cpu for cost in costs), slices[0][0].on_the_hosts() - before,
                    sum(cost.own for cost in costs), max(cost.peak for cost in costs))
-

@@ -78,7 +78,7 @@ class _Chain(Node):
     def __init__(self, tree: dict) -> None:
         super().__init__(tree)
         self.children = tuple(part for child in self.children
-                              for part in (child.children if type(child) is _Chain else (child,)))
+                              for part in (child.children if isinstance(child, _Chain) else (child,)))
 
     def answer(self, value):
         for child in self.children:

@@ -30,7 +30,7 @@ def findings_lines(document: dict[str, Any], run_id: str | None) -> str:
     texts = _Texts()
 
     def json_of(value: Any) -> str:
-        if type(value) is str:
+        if isinstance(value, str):
             return texts[value]
         return _CONSTANTS.get(id(value)) or (_encode(value) if value != [] else "[]")
 

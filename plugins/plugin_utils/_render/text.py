@@ -53,7 +53,7 @@ def clean_all(thing: Any) -> Any:
 
 
 def one_line(text: object) -> str:
-    return _one_line(text if type(text) is str else str(text))
+    return _one_line(text if isinstance(text, str) else str(text))
 
 
 # The same few strings occur hundreds of times in the files of one audit.
@@ -102,14 +102,12 @@ def fenced(lines: Iterable[str], language: str) -> list[str]:
 def show(value: Any) -> str:
     """A finding's value for people: `performance`, `10 32`, `at least 16777216`, `-` for nothing."""
     # Most are plain strings, and the files of an audit show each several times.
-    if type(value) is str:
+    if isinstance(value, str):
         return _one_line(value) if value else "-"
     if value is None:
         return "-"
-    if type(value) is dict:
+    if isinstance(value, dict):
         return _show_wanted(value)
-    if isinstance(value, str):
-        return one_line(value) if value else "-"
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, (int, float)):
