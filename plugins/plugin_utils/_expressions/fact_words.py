@@ -14,6 +14,7 @@ _CPUFREQ = "CPU frequency settings (/sys/devices/system/cpu/cpufreq)"
 _KERNEL_LOG = "the kernel log of this boot (dmesg)"
 _NUMA = "NUMA nodes (/sys/devices/system/node)"
 _MEMORY = "memory sizes (/proc/meminfo)"
+_EARLIER = "kernel logs of earlier boots (journalctl -k -b -1)"
 _BOOT = "the boot configuration (/etc/default/grub, /etc/kernel)"
 _MODPROBE = "options and blacklists of modules (/etc/modprobe.d)"
 _SMI = "the answer of nvidia-smi -q"
@@ -41,12 +42,13 @@ _WORDS = {
     "cpu.uncore": "uncore frequencies (/sys/devices/system/cpu/intel_uncore_frequency)",
     "cpu.vulnerabilities": "CPU vulnerabilities (/sys/devices/system/cpu/vulnerabilities)",
     "derived.aspm_links": _REGISTERS, "derived.boot": _BOOT, "derived.boost_switches": _CPUFREQ,
-    "derived.boot_sysctls": _SYSCTL_FILES, "derived.compute_gpus": "the GPUs (/sys/bus/pci/devices, lspci)",
+    "derived.boot_sysctls": _SYSCTL_FILES, "derived.boots_with_harm": _EARLIER,
+    "derived.compute_gpus": "the GPUs (/sys/bus/pci/devices, lspci)",
     "derived.amdgpu_errors": _KERNEL_LOG, "derived.container": "whether this is a container",
     "derived.container_nodes": _DEVICE_NODES, "derived.corrected_errors": _AER,
     "derived.die_controllers": _NUMA, "derived.driver_branch": _DRIVER,
     "derived.dropped_per_million": "dropped packets (/proc/net/softnet_stat)",
-    "derived.earlier_boots": "kernel logs of earlier boots (journalctl -k -b -1)",
+    "derived.earlier_boots": _EARLIER,
     "derived.fabric": "NVSwitches and their services (lspci, systemctl, nvidia-smi)",
     "derived.firmware": "firmware settings as Linux sees them (/sys, dmidecode)",
     "derived.frequency_limits": _CPUFREQ, "derived.gpu_containers": _GUESTS,
@@ -81,7 +83,7 @@ _WORDS = {
     "identity.proxmox": "whether this is a Proxmox VE node (/etc/pve)",
     "interrupts": _INTERRUPTS, "iommu": "the IOMMU (/sys/kernel/iommu_groups)",
     "kernel": "the running kernel (uname -a, /proc)", "kernel.cmdline": "the kernel command line (/proc/cmdline)",
-    "kernel.earlier_boots": "kernel logs of earlier boots (journalctl -k -b -1)",
+    "kernel.earlier_boots": _EARLIER,
     "kernel.lockdown": "kernel lockdown (/sys/kernel/security/lockdown)", "kernel.log": _KERNEL_LOG,
     "kernel.mounts": "mounts (/proc/mounts)", "kernel.parameters": "the kernel command line (/proc/cmdline)",
     "kernel.unknown_parameters": _KERNEL_LOG,
@@ -156,7 +158,7 @@ _WORDS = {
     "it.virtual_nodes": "NUMA nodes of the VM (/etc/pve/qemu-server)", "it.wrong": _DEVICE_NODES,
 }
 _INDEX = re.compile(r"\[[^\]]*\]")
-_SYSCTL = re.compile(r'(?:host\.)?(?:sysctl\."([^"]+)"|tunables\."([^"]+)")')
+_SYSCTL = re.compile(r'(?:host\.)?(?:sysctl\.(?:"([^"]+)"|(\w+))|tunables\."([^"]+)")')
 
 
 def fact_in_words(path: str) -> str:
@@ -164,7 +166,8 @@ def fact_in_words(path: str) -> str:
     only happens in checks of users."""
     tunable = _SYSCTL.match(path)
     if tunable:
-        return f"the sysctl {tunable[1]}" if tunable[1] else tunable[2]
+        key = tunable[1] or tunable[2]
+        return f"the sysctl {key}" if key else tunable[3]
     names = _INDEX.sub("", path).removeprefix("host.").split(".")
     known = (".".join(names[:length]) for length in range(len(names), 0, -1))
     return next((_WORDS[one] for one in known if one in _WORDS), path.removeprefix("host.").removeprefix("it."))
