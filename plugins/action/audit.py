@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import contextlib
 import datetime
-import gc
 from typing import Any
 
 from ansible import constants as C
@@ -59,10 +58,7 @@ class ActionModule(GuardedAction):
     _requires_connection = True
 
     def act(self, tmp: str | None, task_vars: dict[str, Any]) -> dict[str, Any]:
-        # A worker is a fork that runs one task. Garbage collection would touch, and thereby copy, all memory of
-        # ansible-playbook: up to a third of an audit's time. What this task leaves ends with the worker.
-        gc.freeze()
-        gc.disable()
+        self.collect_no_garbage()
         result = self.begin(tmp, task_vars)
         named = self._take_variables(task_vars)
         _checked, arguments = self.validate_argument_spec(argument_spec=ARGUMENTS)

@@ -3,7 +3,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
-import gc
 from typing import Any
 
 from ansible.utils.display import Display
@@ -33,9 +32,7 @@ class ActionModule(GuardedAction):
     _requires_connection = False
 
     def act(self, tmp: str | None, task_vars: dict[str, Any]) -> dict[str, Any]:
-        # As in the audit: the records of a fleet are many objects without cycles.
-        gc.freeze()
-        gc.disable()
+        self.collect_no_garbage()
         result = self.begin(tmp, task_vars)
         _checked, arguments = self.validate_argument_spec(argument_spec=ARGUMENTS)
         report_dir = str(arguments["report_dir"])

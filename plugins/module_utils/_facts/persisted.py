@@ -22,7 +22,7 @@ def read(host: Host, find_competitors: Callable[..., list[dict]] | None = None) 
     ledger = host.read(LEDGER).told()
     if ledger.status == ABSENT:
         return nothing(ledger)
-    # Imports the rules of every tunable, which take an audit 15 ms to compile; most hosts have nothing persisted.
+    # Imports the rules of every tunable, a sixth of what an audit compiles on the host; most have nothing persisted.
     from .persisted_values import read_values
 
     return read_values(host, ledger, find_competitors)

@@ -5,8 +5,7 @@
 """The kind `guest_affinity`: the CPUs of a running VM or container of Proxmox VE.
 
 A VM is moved by sched_setaffinity(2) of every thread of its QEMU, a container by `cpuset.cpus` of its own control
-group.
-Threads that somebody pinned individually are recorded and restored individually.
+group. Threads that somebody pinned individually are recorded and restored individually.
 """
 from __future__ import annotations
 

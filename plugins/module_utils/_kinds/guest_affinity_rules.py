@@ -8,7 +8,6 @@ What was there before may always be restored, so every refusal here is one that 
 """
 from __future__ import annotations
 
-from .._change.tunable import Refused
 from .._host.host import Host
 from .._host.reading import ABSENT
 from .._kernel.cpulist import format_cpulist, parse_cpulist
@@ -18,7 +17,7 @@ from .._pve.guests import NONE as NO_PROXMOX
 from .._pve.guests import read_all_configs
 from .._system.identity import read_container
 from .._tunables.guest_affinity import CONTAINER, ROOT, VM, split
-from .guest_memory import require_at_memory
+from .guest_memory import refusal, require_at_memory
 
 CPU = "/sys/devices/system/cpu"
 PVESTATD = "/run/pvestatd.pid"
@@ -45,10 +44,6 @@ def require_allowed(host: Host, name: str, pid: int, cpus: set[int]) -> None:
     if kind == CONTAINER:
         _require_left_alone(host, number, settings)
     require_at_memory(host, kind, number, settings, cpus)
-
-
-def refusal(reason: str) -> Refused:
-    return Refused(reason, but_back=True)
 
 
 def _settings(host: Host, kind: str, number: str) -> tuple[dict[str, str], str]:

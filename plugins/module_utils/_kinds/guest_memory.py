@@ -28,8 +28,8 @@ def require_at_memory(host: Host, kind: str, number: str, settings: dict[str, st
     memory = read_memory(host, kind, number, settings)
     total = sum(memory.value.values()) if memory.ok else 0
     if not total:
-        raise _refusal(f"which nodes its memory is on is unknown: {memory.detail or memory.status}" if not memory.ok
-                       else "the kernel counts no memory of it on any node")
+        raise refusal(f"which nodes its memory is on is unknown: {memory.detail or memory.status}" if not memory.ok
+                      else "the kernel counts no memory of it on any node")
     nodes = nodes_of(host, cpus)
     if is_at_memory(memory.value, nodes):
         return
@@ -37,8 +37,8 @@ def require_at_memory(host: Host, kind: str, number: str, settings: dict[str, st
                       for node, size in sorted(memory.value.items()) if size)
     pinned = "; vfio has pinned it, so it never moves" if kind == VM and any(
         _PASSED_THROUGH.fullmatch(key) for key in settings) else ""
-    raise _refusal(f"the CPUs {format_cpulist(cpus)} are on node {format_cpulist(nodes)}, its memory is {where}{pinned}"
-                   ": a guest is only moved to where most of its memory is")
+    raise refusal(f"the CPUs {format_cpulist(cpus)} are on node {format_cpulist(nodes)}, its memory is {where}{pinned}"
+                  ": a guest is only moved to where most of its memory is")
 
 
 def read_memory(host: Host, kind: str, number: str, settings: dict[str, str]) -> Reading:
@@ -58,9 +58,10 @@ def nodes_of(host: Host, cpus: set[int]) -> list[int]:
             found.append(int(node[1]))
             left -= own
     if left:
-        raise _refusal(f"the NUMA node of the CPUs {format_cpulist(left)} is unknown: {NODES}")
+        raise refusal(f"the NUMA node of the CPUs {format_cpulist(left)} is unknown: {NODES}")
     return sorted(found)
 
 
-def _refusal(reason: str) -> Refused:
+def refusal(reason: str) -> Refused:
+    """A refusal that a restore of what was there before passes over."""
     return Refused(reason, but_back=True)

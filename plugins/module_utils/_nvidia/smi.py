@@ -30,8 +30,9 @@ STATES = (OK, NOT_RUN, MISSING, TIMEOUT, FAILED)
 
 _NUMBER = re.compile(r"\d{1,15}(?!\d)", re.ASCII)
 _WATTS = re.compile(r"\d{1,15}(?:\.\d{1,15})?(?!\d)", re.ASCII)
-# NVML's answers in place of any value if a GPU no longer responds.
+# X servers and Wayland compositors, by the names of their programs.
 _DISPLAY_SERVERS = ("X", "Xorg", "Xwayland", "gnome-shell", "kwin_wayland", "weston", "sway", "Hyprland", "cosmic-comp")
+# NVML's answers in place of any value if a GPU no longer responds.
 _TROUBLE = ("gpu is lost", "[gpu is lost]", "gpu requires reset", "[gpu requires reset]")
 _NOTHING = ("", "n/a", "[n/a]", "unknown error", "[unknown error]", "not supported", "[not supported]",
             "insufficient permissions", "requested functionality has been deprecated", *_TROUBLE)

@@ -8,6 +8,7 @@ A host's output is untrusted: its control characters are escaped in results and 
 """
 from __future__ import annotations
 
+import gc
 from collections.abc import Mapping
 from typing import Any
 
@@ -58,6 +59,14 @@ class GuardedAction(ActionBase):
 
     def act(self, tmp: str | None, task_vars: dict[str, Any]) -> dict[str, Any]:
         raise NotImplementedError
+
+    @staticmethod
+    def collect_no_garbage() -> None:
+        """For actions that make many objects. A worker is a fork that runs one task: collecting garbage would touch,
+        and thereby copy, all memory of ansible-playbook, up to a third of an audit's time. What is left ends with the
+        worker."""
+        gc.freeze()
+        gc.disable()
 
     def begin(self, tmp: str | None, task_vars: dict[str, Any]) -> dict[str, Any]:
         """ActionBase.run(): the initial result."""

@@ -106,8 +106,6 @@ def show(value: Any) -> str:
         return _one_line(value) if value else "-"
     if value is None:
         return "-"
-    if isinstance(value, dict):
-        return _show_wanted(value)
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, (int, float)):

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..reading import known, lost
-from .xid_catalogue import ACTION_CHANGED, GPU, meaning
+from .xid import is_harm
+from .xid_catalogue import ACTION_CHANGED
 
 _LONGEST = 160      # characters of a line that is quoted
 
@@ -35,8 +36,7 @@ def boots_with_harm(kernel: dict[str, Any]) -> int:
 
 def _is_harm(number: int) -> bool:
     """By the number alone: the lines are not kept."""
-    said = meaning(number, "")
-    return number != ACTION_CHANGED and said.about == GPU and said.priority == "P0"
+    return number != ACTION_CHANGED and is_harm({"xid": number, "text": ""})
 
 
 def _said(boot: dict[str, Any]) -> Iterator[str]:
