@@ -15,6 +15,7 @@ from ansible.utils.display import Display
 from ..plugin_utils._action.guarded import GuardedAction, failure_of
 from ..plugin_utils._ansible import next_step, piped_reader, variables
 from ..plugin_utils._ansible.next_step import become_hint
+from ..plugin_utils._ansible.ssh_session import start_no_master
 from ..plugin_utils._ansible.untag import untag
 from ..plugin_utils._answers.facts import take_packed
 from ..plugin_utils._answers.limits import OutOfTime, memory_limit
@@ -105,6 +106,8 @@ class ActionModule(GuardedAction):
         if python is None or not self._connection.is_pipelining_enabled():
             return self._execute_module(module_name="gpuhost.tuning.host_info", task_vars=task_vars,
                                         module_args={**options, "packed": True})
+        if self._task.args.get("stage", "audit") == "audit":     # others are followed by further tasks
+            start_no_master(self._connection)
         # Isolated: ignores the environment, imports no installed packages.
         command = f"{self._compute_environment_string()} {python} -I -S -".strip()
         script = piped_reader.script({**options, "timeout": self.seconds})
