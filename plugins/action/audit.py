@@ -106,7 +106,7 @@ class ActionModule(GuardedAction):
         if python is None or not self._connection.is_pipelining_enabled():
             return self._execute_module(module_name="gpuhost.tuning.host_info", task_vars=task_vars,
                                         module_args={**options, "packed": True})
-        if self._task.args.get("stage", "audit") == "audit":     # others are followed by further tasks
+        if self._task.args.get("stage", "audit") in ("audit", "compare"):    # others are followed by further tasks
             start_no_master(self._connection)
         # Isolated: ignores the environment, imports no installed packages.
         command = f"{self._compute_environment_string()} {python} -I -S -".strip()
