@@ -10,6 +10,8 @@ SHELL := /bin/sh
 # The lowest Python first, so that the default environment has the oldest supported ansible-core.
 PYTHONS := 3.11 3.12 3.13 3.14
 LINK := .ansible/collections/ansible_collections/gpuhost/tuning
+# The slow tests are together in few files: a worker that has none left takes half of those that wait for another one.
+WORKERS := -n auto --maxprocesses 8 --dist worksteal
 PYTEST = TMPDIR=$$(tools/fast-temp.sh) .venv/bin/python -m pytest
 
 export ANSIBLE_CONFIG := $(CURDIR)/ansible.cfg
@@ -32,10 +34,10 @@ test: dev-environment ## run all tests
 	@tools/test-steps.sh
 
 unit: test-environment ## run the unit and property tests
-	$(PYTEST) tests/unit -n auto --maxprocesses 8 $(ARGS)
+	$(PYTEST) tests/unit $(WORKERS) $(ARGS)
 
 pytest: dev-environment ## run everything that pytest runs: unit, property, playbook and trace tests
-	$(PYTEST) -n auto --maxprocesses 8 $(ARGS)
+	$(PYTEST) $(WORKERS) $(ARGS)
 
 newest: link ## run unit and playbook tests on the newest ansible-core, where a Python for it is found
 	@tools/newest.sh
@@ -75,7 +77,7 @@ check-checks: run-environment ## run the examples of your own checks: FILES='my-
 	@PYTHONPATH=tools:tests/support:.ansible/collections .venv/bin/python -m check_checks $(FILES)
 
 sanity: dev-environment ## run ansible-test sanity
-	@tools/sanity.sh
+	@tools/sanity.sh $(ARGS)
 
 integration: dev-environment ## run ansible-test integration: one target for each module, role, filter and lookup
 	@tools/integration.sh $(ARGS)
@@ -86,7 +88,8 @@ bench: bench-environment ## measure against an empty module, a ping playbook and
 fuzz: test-environment ## feed damaged input to everything that parses data of a host: make fuzz SECONDS=600
 	PYTHONPATH=tests:tests/support:.ansible/collections .venv/bin/python -m fuzz --seconds $(or $(SECONDS),60) $(ARGS)
 
-soak: test-environment ## run the long tests, marked soak
+soak: dev-environment ## run the long tests, marked soak, and ansible-test sanity on every Python
+	tools/sanity.sh --every-python
 	$(PYTEST) -m soak $(ARGS)
 	GPUHOST_VM_FULL=1 tools/vm-tests.sh --must
 

@@ -3,13 +3,20 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# tools/sanity.sh [ansible-test sanity arguments]: run it on a copy of the tracked and new files, as it accepts only a
-# real folder named ansible_collections/gpuhost/tuning. Its environments are kept in .cache/sanity/home.
+# tools/sanity.sh [--every-python] [ansible-test sanity arguments]: run it on a copy of the tracked and new files, as it
+# accepts only a real folder named ansible_collections/gpuhost/tuning. Its environments are kept in .cache/sanity/home.
+# Tests of several Pythons run on the oldest and the newest one found, and on that of .venv, or on every one: what can be
+# compiled and imported by the first two can be by those between them.
 set -eu
 
 cd "$(dirname "$0")/.."
 root=$PWD
 home=$root/.cache/sanity/home
+every=
+if [ "${1:-}" = --every-python ]; then
+    every=1
+    shift
+fi
 copy=$root/.cache/sanity/ansible_collections/gpuhost/tuning
 
 tools/collection-copy.sh "$copy"
@@ -30,13 +37,22 @@ mkdir -p "$home/.pip"
 printf '[global]\nquiet = 2\n' >"$home/.pip/pip.conf"
 [ -e "$home/.config" ] || ln -s "${XDG_CONFIG_HOME:-$HOME/.config}" "$home/.config"
 
-# Use the real folders of Pythons, because ansible-test stops at the first shim that does not start one.
+# Use the real folders of Pythons, because ansible-test stops at the first shim that does not start one. Those that this
+# ansible-test does not know are left out.
 path=$root/.venv/bin
-for version in 3.9 3.10 3.11 3.12 3.13 3.14; do
-    if python=$(PYTHON='' tools/find-python.sh "$version" 2>/dev/null); then
-        path=$path:$(dirname "$python")
-    fi
+first='' last=''
+for version in $(.venv/bin/python - <<'END'
+from ansible_test._util.target.common import constants
+versions = constants.REMOTE_ONLY_PYTHON_VERSIONS + constants.CONTROLLER_PYTHON_VERSIONS
+print(*(version for version in versions if version != "3.8"))
+END
+); do
+    python=$(PYTHON='' tools/find-python.sh "$version" 2>/dev/null) || continue
+    [ -z "$every" ] || path=$path:$(dirname "$python")
+    last=$(dirname "$python")
+    first=${first:-$last}
 done
+path=$path:$first:$last
 
 cd "$copy"
 HOME=$home PATH=$path:/usr/sbin:/usr/bin:/sbin:/bin exec ansible-test sanity --color no "$@"

@@ -3,32 +3,41 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# tools/test-steps.sh: run every step of `make test`, even after a failed one, and print how long each took. Steps that
-# use one CPU or wait for the network run in parallel; their output is shown when they have ended.
+# tools/test-steps.sh: run every step of `make test`, even after a failed one, and print how long each took and how much
+# CPU time it used. Linters run beside pytest with a low priority, in the time in which it leaves a CPU idle.
 set -uo pipefail
 
 cd "$(dirname "$0")/.." || exit
 logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
 failed=()
+TIMEFORMAT='%U %S'
 
-# step NAME COMMAND...: run COMMAND and write its output, status and duration to files.
+# step NAME COMMAND...: run COMMAND and write its output, status, duration and CPU time to files.
 step() {
     local name=$1 began=$SECONDS status=0
     shift
-    "$@" >"$logs/$name" 2>&1 || status=$?
-    echo "$status $((SECONDS - began))" >"$logs/$name.end"
+    { time "$@" >"$logs/$name" 2>&1; } 2>"$logs/$name.cpu" || status=$?
+    echo "$status $((SECONDS - began)) $(awk '{printf "%.0f", $1 + $2}' "$logs/$name.cpu")" >"$logs/$name.end"
+}
+
+# aside NAME...: run make targets one after the other, with a low priority.
+aside() {
+    local name
+    for name in "$@"; do
+        step "$name" nice -n 10 make --no-print-directory "$name"
+    done
 }
 
 # shown NAME...: print the output of steps that have ended.
 shown() {
-    local name status took
+    local name status took cpu
     for name in "$@"; do
-        read -r status took <"$logs/$name.end"
+        read -r status took cpu <"$logs/$name.end"
         echo "=== make $name"
         cat "$logs/$name"
         [ "$status" -eq 0 ] || failed+=("$name")
-        echo "$name: $took s$([ "$status" -eq 0 ] || echo ', FAILED')" >>"$logs/table"
+        echo "$name: $took s, $cpu s of CPU time$([ "$status" -eq 0 ] || echo ', FAILED')" >>"$logs/table"
     done
 }
 
@@ -44,16 +53,19 @@ together() {
 }
 
 tools/system-packages.sh || exit
-# Fetch the guest images and a second environment while the linters run.
-step vm-images tools/vm-tests.sh --only-images &
-fetching=($!)
-step newest-environment tools/newest.sh --only-environment &
-fetching+=($!)
-together sanity lint docs integration
+step newest-environment nice -n 10 tools/newest.sh --only-environment &
+environment=$!
+step vm-images nice -n 10 tools/vm-tests.sh --only-images &
+images=$!
+aside lint docs integration sanity &
+linters=$!
 together pytest
-wait "${fetching[@]}"
-shown vm-images newest-environment
+wait "$environment"
+shown newest-environment
 together newest molecule
+# Guests have time limits: nothing runs beside them.
+wait "$linters" "$images"
+shown lint docs integration sanity vm-images
 together vm
 echo
 echo "steps of make test, on $(nproc) CPUs ($(date +%F)):"

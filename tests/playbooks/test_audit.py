@@ -79,6 +79,7 @@ def test_a_pipeline_can_be_stopped(controller, story):
             {"check": "iommu_acs", "reason": "no transfers between GPUs here", "expires": "2999-01-01"}]}).succeeded()
 
 
+@pytest.mark.one_core
 def test_links_are_looked_at_as_often_as_the_user_asks(controller, story):
     controller.play("audit.yml", {"pve1": story}, variables={"gpuhost_link_samples": 2}).succeeded()
     gpus = record(controller, "pve1")["facts"]["gpus"]
@@ -87,12 +88,14 @@ def test_links_are_looked_at_as_often_as_the_user_asks(controller, story):
     assert "2.5 to 2.5 GT/s in 2 samples, with 0 changes" in report
 
 
+@pytest.mark.one_core
 def test_only_and_skip_choose_checks(controller, story):
     controller.play("audit.yml", {"pve1": story}, variables={
         "gpuhost_only": ["swappiness", "numa_balancing"]}).succeeded()
     assert verdicts(record(controller, "pve1")).keys() == {"swappiness", "numa_balancing"}
 
 
+@pytest.mark.one_core
 @pytest.mark.parametrize("variables, message", [
     ({"gpuhost_profile": "inferense"}, "inference"),
     ({"gpuhost_only": ["swapiness"]}, "swappiness"),
@@ -105,6 +108,7 @@ def test_a_mistake_is_one_clear_message(controller, story, variables, message):
     assert message in run.one("pve1", action="audit")["msg"]
 
 
+@pytest.mark.one_core
 def test_a_lost_gpu_is_unknown_and_the_other_seven_are_judged(controller, story):
     lost = list(GPUS)[4]
     all_ones_on(story, lost)
@@ -114,6 +118,7 @@ def test_a_lost_gpu_is_unknown_and_the_other_seven_are_judged(controller, story)
         address: "unknown" if address == lost else "fail" for address in GPUS}
 
 
+@pytest.mark.one_core
 def test_own_checks_are_judged_beside_the_shipped_ones(controller, story, tmp_path):
     own = tmp_path / "own.yml"
     own.write_text("""
@@ -148,6 +153,7 @@ def test_it_runs_by_its_name_and_from_its_folder(controller, story):
     assert record(controller, "pve1")["host"] == "pve1"
 
 
+@pytest.mark.one_core
 def test_a_host_whose_name_is_no_folder_stops(controller, story):
     run = controller.play("audit.yml", {"../pve1": story}).failed()
     assert "rename the host in the inventory" in run.one("../pve1", action="audit")["msg"]

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from hosts.twins import fast_twin, slow_twin
 
 
@@ -23,11 +25,13 @@ def test_the_slow_twin_and_what_is_wrong_with_it(controller, make_tree):
     assert "| `cpu_governor` | `performance` | `powersave` |" in report
 
 
+@pytest.mark.one_core
 def test_a_host_that_was_never_audited(controller):
     run = controller.play("compare.yml", {}, variables={"gpuhost_compare": ["pve1", "pve2"]}).failed()
     assert "'pve1' is neither an audited host below" in run.output
 
 
+@pytest.mark.one_core
 def test_nothing_to_compare(controller):
     run = controller.play("compare.yml", {}).failed()
     assert "wanted is a list of two" in run.output

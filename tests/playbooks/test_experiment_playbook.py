@@ -169,6 +169,7 @@ def test_an_end_in_the_middle_brings_everything_back(controller, plant, benchmar
     assert sysctl(tree, "vm.swappiness") == "60"
 
 
+@pytest.mark.one_core
 def test_a_killed_worker_is_noticed_and_restored(controller, plant, benchmark):
     tree = plant("pve1")
     variables = {**HANGING, "gpuhost_benchmark": benchmark(tree, "slow")}

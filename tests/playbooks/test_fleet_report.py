@@ -66,6 +66,7 @@ def test_the_page_is_there_too_when_every_host_fails_and_nobody_can_be_reached(c
     assert {line["check"] for line in merged(controller)} == {"iommu_acs", "swappiness"}
 
 
+@pytest.mark.one_core
 def test_a_tune_is_on_the_page_with_before_and_after_and_a_later_hand_is_drift(controller, story):
     only = {"gpuhost_only": ["numa_balancing", "dirty_ratio"]}
     run = controller.play("tune_runtime.yml", {"pve1": story}, variables=only).succeeded()

@@ -7,6 +7,8 @@ from __future__ import annotations
 import gzip
 import json
 
+import pytest
+
 from bug_report import GPU, bug_report
 
 
@@ -43,6 +45,7 @@ def test_a_report_is_imported_and_audited(controller, tmp_path):
     assert "Next, to see the" not in run.stdout
 
 
+@pytest.mark.one_core
 def test_a_list_of_files_and_one_that_is_none(controller, tmp_path):
     first, second, letter = tmp_path / "a.log", tmp_path / "b.log", tmp_path / "letter.txt"
     first.write_text(bug_report("470"))
@@ -56,6 +59,7 @@ def test_a_list_of_files_and_one_that_is_none(controller, tmp_path):
     assert "there is no file to import" in play(controller).stdout
 
 
+@pytest.mark.one_core
 def test_an_imported_host_is_never_written_to(controller, tmp_path):
     path = tmp_path / "a.log"
     path.write_text(bug_report("535"))

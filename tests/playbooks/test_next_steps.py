@@ -4,6 +4,8 @@
 """What a user is told to do next, step by step from the first audit to the way back."""
 from __future__ import annotations
 
+import pytest
+
 from hosts.story_before import story_before
 
 
@@ -11,6 +13,7 @@ def text(run):
     return " ".join(run.output.replace("\\n", " ").split())
 
 
+@pytest.mark.one_core
 def test_each_step_names_the_next_one(controller, make_tree):
     tree = story_before(make_tree("pve1"))
     hosts = {"pve1": tree}

@@ -7,6 +7,8 @@ from __future__ import annotations
 import json
 import subprocess
 
+import pytest
+
 from hosts.persisting import snapshot
 from hosts.story_before import story_before
 from pythons import find_system_python
@@ -56,6 +58,7 @@ def test_what_a_run_changed_lasts_and_comes_out_again(controller, make_tree):
     assert {path for path in snapshot(tree) if "gpuhost" in path} == {"/.gpuhost-sysroot"}
 
 
+@pytest.mark.one_core
 def test_who_would_win_is_named_and_nothing_is_written(controller, make_tree):
     tree = planted(make_tree).file("/etc/sysctl.d/99-site.conf", "# ours\nvm.swappiness = 35\n")
     values = {"sysctl": {"vm.swappiness": 10, "kernel.numa_balancing": 0}}

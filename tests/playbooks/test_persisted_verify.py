@@ -5,11 +5,14 @@
 comes back."""
 from __future__ import annotations
 
+import pytest
+
 from hosts.story_before import story_before
 
 OWN = {"gpuhost_only": ["swappiness"], "gpuhost_values": {"sysctl": {"vm.swappiness": 10, "kernel.sysrq": 1}}}
 
 
+@pytest.mark.one_core
 def test_from_a_tune_to_who_overrules_it_and_what_comes_back(controller, make_tree):
     tree = story_before(make_tree("pve1"), cores=1).folder("/run/systemd/system")
     tree.sysctl("kernel.sysrq", 438)

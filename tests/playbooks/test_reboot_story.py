@@ -66,6 +66,7 @@ def test_the_reboot_is_told_before_and_after(controller, before, after):
     assert LOST in controller.play("verify.yml", {"pve1": after}).failed().one("pve1", task="a reboot broke")["msg"]
 
 
+@pytest.mark.one_core
 def test_mended_before_the_reboot_nothing_is_broken(controller, before, after):
     devices = LINE.split(" -dev")[1:]
     for tree in (before, after):
@@ -78,6 +79,7 @@ def test_mended_before_the_reboot_nothing_is_broken(controller, before, after):
     assert "0 things broken" in run.stdout
 
 
+@pytest.mark.one_core
 def test_a_gpu_and_a_guest_that_did_not_come_back_are_named(controller, before, after):
     all_ones_on(after, "0000:81:00.0")
     after.file("/sys/fs/cgroup/lxc/102/cgroup.events", "populated 0")
@@ -89,5 +91,6 @@ def test_a_gpu_and_a_guest_that_did_not_come_back_are_named(controller, before, 
     assert "broken: lxc:102: it was running before the reboot and is not running now" in broken
 
 
+@pytest.mark.one_core
 def test_without_an_audit_of_the_boot_before_there_is_nothing_to_compare(controller, after):
     assert "rebooted since" not in controller.play("verify.yml", {"pve1": after}).succeeded().stdout

@@ -77,6 +77,7 @@ def test_a_recording_is_audited_in_the_hosts_place(controller, host):
     assert {kind for kind, text in IDENTIFIERS.items() if text.lower() not in found} == {"secret", "note", "uuid"}
 
 
+@pytest.mark.one_core
 def test_no_identifier_is_left(controller, host):
     anonymous = {"gpuhost_record_anonymise": True}
     controller.play("record.yml", {"bigiron": host}, "--check", variables=anonymous).succeeded()
@@ -87,6 +88,7 @@ def test_no_identifier_is_left(controller, host):
     assert findings(controller, "bigiron") == findings(controller, "again")
 
 
+@pytest.mark.one_core
 def test_a_recording_is_not_written_to_unless_it_was_asked_for(controller, host):
     controller.play("record.yml", {"bigiron": host}).succeeded()
     run = controller.play("tune_runtime.yml", {"again": unpack(controller, "bigiron")}).failed()
@@ -95,6 +97,7 @@ def test_a_recording_is_not_written_to_unless_it_was_asked_for(controller, host)
     controller.play("tune_runtime.yml", {"again": unpack(controller, "writable")}).succeeded()
 
 
+@pytest.mark.one_core
 def test_this_machine_is_recorded(controller, machine_at_rest):
     run = controller.play("record.yml", {"here": None}).succeeded()
     assert run.one("here", action="record")["files"] > 50
@@ -102,6 +105,7 @@ def test_this_machine_is_recorded(controller, machine_at_rest):
     assert findings(controller, "here") == findings(controller, "again")
 
 
+@pytest.mark.one_core
 def test_too_much_is_said(controller, host):
     run = controller.play("record.yml", {"bigiron": host}, variables={"gpuhost_record_max_bytes": 1000}).failed()
     assert "bytes were read, 1000 are allowed; the largest files are" in run.one("bigiron", action="record")["msg"]

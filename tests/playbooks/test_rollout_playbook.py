@@ -91,6 +91,7 @@ def test_it_stops_at_the_gate_and_goes_on_when_the_hosts_are_mended(controller, 
                                      "h5": "changed"}
 
 
+@pytest.mark.one_core
 def test_what_happens_while_a_batch_soaks_stops_it(controller, fleet):
     def set_back():
         deadline = time.monotonic() + 120

@@ -51,6 +51,7 @@ def left(reports):
             "last run": json.loads((reports / "last-run.json").read_text())["hosts"]}
 
 
+@pytest.mark.one_core
 def test_slices_leave_what_one_run_leaves(tmp_path, fleet):
     audit(tmp_path / "whole", fleet, tmp_path / "one").succeeded()
     audit_in_slices(tmp_path, fleet, lambda _number: tmp_path / "shared")
@@ -71,6 +72,7 @@ def test_slices_without_a_shared_folder_are_gathered(tmp_path, fleet, controller
     assert gathered["fleet"].startswith("# 8 GPU hosts")
 
 
+@pytest.mark.one_core
 def test_a_second_rollout_stops_before_it_changes_anything(controller, fleet):
     """The first one is that of this process, which lives, as its record in the shared folder says."""
     born = int(pathlib.Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19])

@@ -138,6 +138,7 @@ def test_the_story(controller, story):
         {name: text for name, text in untouched.items() if "proc/sys/" not in name}
 
 
+@pytest.mark.one_core
 def test_a_reboot_ends_it_all_without_an_error(controller, make_tree, story):
     controller.play("tune_runtime.yml", {"pve1": story}).succeeded()
     rebooted = story_before(make_tree("pve1-rebooted"))
@@ -156,6 +157,7 @@ def test_a_reboot_ends_it_all_without_an_error(controller, make_tree, story):
     assert_state(rebooted, AFTER)
 
 
+@pytest.mark.one_core
 def test_a32_a_verify_fails_while_driver_and_libraries_differ(controller, story):
     """A-32: against the journal, which has nothing to hold, and against the profile; a tune leaves GPUs alone."""
     hosts = {"pve1": story}
@@ -169,6 +171,7 @@ def test_a32_a_verify_fails_while_driver_and_libraries_differ(controller, story)
     assert [read_request_code(story, address) for address in GPUS] == [2] * 8
 
 
+@pytest.mark.one_core
 def test_swappiness_is_set_where_there_is_swap(controller, make_tree):
     node = story_before(make_tree("pve1"), swap=True)
     run = controller.play("tune_runtime.yml", {"pve1": node}, variables={"gpuhost_only": ["swappiness"]}).succeeded()
@@ -176,6 +179,7 @@ def test_swappiness_is_set_where_there_is_swap(controller, make_tree):
     assert sysctl(node, "vm.swappiness") == "10"
 
 
+@pytest.mark.one_core
 def test_gpus_that_cannot_be_written_are_skipped_with_their_reason(controller, story):
     lost, passed = "0000:41:00.0", "0000:61:00.0"
     all_ones_on(story, lost)
@@ -230,6 +234,7 @@ def test_a_device_that_is_worse_off_undoes_the_run(controller, story):
     assert f"> {worse}: its link had 16 lanes and has 8. The run was rolled back." in report
 
 
+@pytest.mark.one_core
 def test_a_node_in_the_middle_of_something_is_left_alone(controller, story):
     plant_tasks(plant_cluster(story, quorate=False), "vzdump")
     story.file("/etc/pve/local/lxc/101.conf", story.path("/etc/pve/local/lxc/101.conf").read_text() + "\nlock: backup")
@@ -247,11 +252,13 @@ def test_a_node_in_the_middle_of_something_is_left_alone(controller, story):
     assert not story.path("/run/gpuhost").exists()
 
 
+@pytest.mark.one_core
 def test_a_container_is_told_to_use_its_host(controller, make_tree):
     run = controller.play("tune_runtime.yml", {"ct": container(make_tree("ct"))}).failed()
     assert "run this on the host" in run.one("ct", task="Audit before")["msg"]
 
 
+@pytest.mark.one_core
 def test_values_that_make_no_sense_stop_before_anything_is_touched(controller, story):
     untouched = fingerprint(story)
     run = controller.play("tune_runtime.yml", {"pve1": story}, variables={

@@ -8,6 +8,7 @@ A room that is new, or an arrow that is, has a line in this table and one in ARC
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from collections import defaultdict
 
@@ -79,6 +80,7 @@ def imported(path):
             yield from (".".join(target[:2]) for target in targets)
 
 
+@functools.cache
 def arrows(section):
     """`{room: the other rooms that its files import}`."""
     found = defaultdict(set)
@@ -124,3 +126,28 @@ def test_architecture_says_of_every_room_what_it_knows(section):
     text = (REPOSITORY / "ARCHITECTURE.md").read_text(encoding="utf-8")
     part = re.search(rf"^### `plugins/{section}`.*?(?=^##)", text, re.MULTILINE | re.DOTALL)[0]
     assert re.findall(r"^\| `(_\w+)` \|", part, re.MULTILINE) == list(ROOMS[section])
+
+
+def files_behind(*rooms):
+    """All files of rooms of plugin_utils and of the rooms that they import, directly or not."""
+    todo, seen = {f"plugin_utils.{room}" for room in rooms}, set()
+    while todo:
+        name = todo.pop()
+        seen.add(name)
+        section, _dot, room = name.partition(".")
+        found = {other if "." in other else f"{section}.{other}" for other in arrows(section)[room]}
+        todo |= found - seen
+    return [path for name in seen for path in (PLUGINS / name.replace(".", "/")).rglob("*.py")]
+
+
+def test_the_engine_of_checks_imports_nothing_of_ansible():
+    """So tools/ansible-tests.sh --brief may leave out its tests."""
+    names = defaultdict(set)
+    for path in files_behind("_checks", "_expressions"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                names[path] |= {alias.name.partition(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and not node.level:
+                names[path].add(node.module.partition(".")[0])
+    assert PLUGINS / "plugin_utils/_checks/judge.py" in names
+    assert [path for path, found in names.items() if found & {"ansible", "ansible_collections"}] == []
