@@ -53,6 +53,8 @@ together() {
 }
 
 tools/system-packages.sh || exit
+# Once, for the steps that need it begin together.
+make --no-print-directory dev-environment || exit
 step newest-environment nice -n 10 tools/newest.sh --only-environment &
 environment=$!
 step vm-images nice -n 10 tools/vm-tests.sh --only-images &

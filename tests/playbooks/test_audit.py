@@ -95,17 +95,21 @@ def test_only_and_skip_choose_checks(controller, story):
     assert verdicts(record(controller, "pve1")).keys() == {"swappiness", "numa_balancing"}
 
 
+MISTAKES = {    # host: what it is told, and what the message names
+    "profile": ({"gpuhost_profile": "inferense"}, "inference"),
+    "only": ({"gpuhost_only": ["swapiness"]}, "swappiness"),
+    "waiver": ({"gpuhost_waivers": [{"check": "swappiness", "reason": "x"}]}, "expires"),
+    "checks": ({"gpuhost_checks": ["/nonexistent/checks.yml"]}, "/nonexistent/checks.yml"),
+    "folder": ({"gpuhost_sysroot": "/nonexistent/host"}, "/nonexistent/host"),
+}
+
+
 @pytest.mark.one_core
-@pytest.mark.parametrize("variables, message", [
-    ({"gpuhost_profile": "inferense"}, "inference"),
-    ({"gpuhost_only": ["swapiness"]}, "swappiness"),
-    ({"gpuhost_waivers": [{"check": "swappiness", "reason": "x"}]}, "expires"),
-    ({"gpuhost_checks": ["/nonexistent/checks.yml"]}, "/nonexistent/checks.yml"),
-    ({"gpuhost_sysroot": "/nonexistent/host"}, "/nonexistent/host"),
-])
-def test_a_mistake_is_one_clear_message(controller, story, variables, message):
-    run = controller.play("audit.yml", {"pve1": story}, variables=variables).failed()
-    assert message in run.one("pve1", action="audit")["msg"]
+def test_a_mistake_is_one_clear_message(controller, story):
+    hosts = {name: {"gpuhost_sysroot": str(story.root), **variables} for name, (variables, _named) in MISTAKES.items()}
+    run = controller.play("audit.yml", hosts).failed()
+    for name, (_variables, named) in MISTAKES.items():
+        assert named in run.one(name, action="audit")["msg"]
 
 
 @pytest.mark.one_core

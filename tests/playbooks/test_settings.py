@@ -18,8 +18,8 @@ def story(make_tree):
     return story_before(make_tree("pve1"))
 
 
-def profile_of(controller):
-    return json.loads((controller.reports / "pve1" / "audit.json").read_text())["profile"]
+def profile_of(controller, host="pve1"):
+    return json.loads((controller.reports / host / "audit.json").read_text())["profile"]
 
 
 @pytest.mark.parametrize("playbook", ["audit", "tune_runtime", "verify", "restore", "record", "benchmark"])
@@ -71,16 +71,20 @@ def test_variables_of_which_ours_are_made_are_told_once_for_all_hosts(controller
     assert profile_of(controller) == "conservative"
 
 
-@pytest.mark.parametrize(("variables", "profile"), [
-    ({}, "inference"),
-    ({"gpuhost_profile": "full"}, "full"),
-    ({"gpuhost_profile": "full", "audit_profile": "conservative"}, "conservative"),
-    ({"gpuhost_profile": "full", "audit_profile": "{{ omit }}"}, "full"),
-    ({"gpuhost_profile": "{{ omit }}"}, "inference"),
-])
-def test_a_variable_of_the_role_counts_before_the_one_that_all_share(controller, story, variables, profile):
-    controller.play("audit.yml", {"pve1": story}, variables=variables).succeeded()
-    assert profile_of(controller) == profile
+PROFILES = {    # host: what it is told, and the profile that it gets
+    "neither": ({}, "inference"),
+    "shared": ({"gpuhost_profile": "full"}, "full"),
+    "both": ({"gpuhost_profile": "full", "audit_profile": "conservative"}, "conservative"),
+    "own-omitted": ({"gpuhost_profile": "full", "audit_profile": "{{ omit }}"}, "full"),
+    "shared-omitted": ({"gpuhost_profile": "{{ omit }}"}, "inference"),
+}
+
+
+def test_a_variable_of_the_role_counts_before_the_one_that_all_share(controller, story):
+    hosts = {name: {"gpuhost_sysroot": str(story.root), **variables} for name, (variables, _got) in PROFILES.items()}
+    controller.play("audit.yml", hosts).succeeded()
+    assert {name: profile_of(controller, name) for name in PROFILES} == {
+        name: profile for name, (_variables, profile) in PROFILES.items()}
 
 
 def test_variables_that_are_no_lists_of_names_are_shown_as_they_should_be(controller, story, tmp_path):

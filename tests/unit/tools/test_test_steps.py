@@ -9,6 +9,7 @@ import shutil
 
 import pytest
 
+FIRST = ["begin dev-environment", "end dev-environment"]
 STEPS = {"pytest", "newest", "molecule", "lint", "docs", "integration", "sanity", "vm"}
 PREPARED = {"newest-environment", "vm-images"}      # not by make
 
@@ -42,7 +43,9 @@ def order(source):
 def test_all_steps_are_run_and_their_output_is_shown(source):
     done = source.run("test-steps.sh")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert sorted(order(source)) == sorted(f"{event} {step}" for event in ("begin", "end") for step in STEPS | PREPARED)
+    events = list(order(source))
+    assert events[:2] == FIRST
+    assert sorted(events[2:]) == sorted(f"{event} {step}" for event in ("begin", "end") for step in STEPS | PREPARED)
     for step in STEPS:
         assert f"=== make {step}\noutput of {step}, nice " in done.stdout
         assert f"\n  {step}: " in done.stdout
@@ -71,7 +74,14 @@ def test_a_step_that_fails_is_named_and_stops_no_other(source, step):
     assert done.stdout.endswith(f"failed: {step}\n")
     assert f"\n  {step}: " in done.stdout
     assert "FAILED" in done.stdout.partition(f"\n  {step}: ")[2].partition("\n")[0]
-    assert sum(event.startswith("end ") for event in order(source)) == len(STEPS | PREPARED)
+    assert {event for event in order(source) if event.startswith("end ")} == {
+        f"end {step}" for step in STEPS | PREPARED | {"dev-environment"}}
+
+
+def test_without_an_environment_nothing_is_begun(source):
+    source.file("failing", "dev-environment\n")
+    assert source.run("test-steps.sh").returncode == 1
+    assert list(order(source)) == FIRST
 
 
 def test_the_cpu_time_of_a_step_is_that_of_all_its_processes(source):
