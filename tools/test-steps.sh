@@ -4,7 +4,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
 # tools/test-steps.sh: run every step of `make test`, even after a failed one, and print how long each took and how much
-# CPU time it used. Linters run beside pytest with a low priority, in the time in which it leaves a CPU idle.
+# CPU time it used. Linters run one after the other beside pytest, so that no CPU is idle while the longest one ends.
 set -uo pipefail
 
 cd "$(dirname "$0")/.." || exit
@@ -21,11 +21,11 @@ step() {
     echo "$status $((SECONDS - began)) $(awk '{printf "%.0f", $1 + $2}' "$logs/$name.cpu")" >"$logs/$name.end"
 }
 
-# aside NAME...: run make targets one after the other, with a low priority.
-aside() {
+# in_turn NAME...: run make targets one after the other.
+in_turn() {
     local name
     for name in "$@"; do
-        step "$name" nice -n 10 make --no-print-directory "$name"
+        step "$name" make --no-print-directory "$name"
     done
 }
 
@@ -55,11 +55,11 @@ together() {
 tools/system-packages.sh || exit
 # Once, for the steps that need it begin together.
 make --no-print-directory dev-environment || exit
-step newest-environment nice -n 10 tools/newest.sh --only-environment &
+step newest-environment tools/newest.sh --only-environment &
 environment=$!
-step vm-images nice -n 10 tools/vm-tests.sh --only-images &
+step vm-images tools/vm-tests.sh --only-images &
 images=$!
-aside lint docs integration sanity &
+in_turn lint docs integration sanity &
 linters=$!
 together pytest
 wait "$environment"

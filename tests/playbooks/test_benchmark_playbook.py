@@ -149,6 +149,7 @@ def test_from_the_controller(controller, bench, make_tree):
     assert [(one["discarded"], one["values"]["speed"]) for one in hot_runs] == [(reason, 101.0), (reason, 101.0)]
 
 
+@pytest.mark.one_core
 def test_what_fails_is_one_message_and_is_kept(controller, bench, make_tree):
     """One play for several failures: each host has its own benchmark."""
     tree = story_before(make_tree("folder"), cores=1)

@@ -88,6 +88,7 @@ def test_a_known_effect_is_found_and_kept(controller, plant, benchmark):
     assert sysctl(tree, "vm.swappiness") == "60"
 
 
+@pytest.mark.one_core
 def test_hosts_that_fail_and_hosts_that_refuse(controller, plant, benchmark):
     told = {     # per host: what its benchmark does, what else it is given, what is said
         "hang": ("hang", {}, "did not end within 2 s"),
@@ -151,7 +152,8 @@ HANGING = {"gpuhost_values": {"sysctl": {"vm.swappiness": "10"}}, "gpuhost_exper
 @pytest.mark.parametrize(("end", "message", "status"), [
     (lambda told: os.killpg(told.main.pid, signal.SIGINT), "interrupted by SIGINT", 99),
     (lambda told: told.main.terminate(), "interrupted by SIGTERM", -signal.SIGTERM),
-    (lambda told: told.main.kill(), "interrupted: ansible-playbook was killed", -signal.SIGKILL),
+    pytest.param(lambda told: told.main.kill(), "interrupted: ansible-playbook was killed", -signal.SIGKILL,
+                 marks=pytest.mark.one_core),
 ], ids=["ctrl-c", "sigterm", "killed"])
 def test_an_end_in_the_middle_brings_everything_back(controller, plant, benchmark, end, message, status):
     tree = plant("pve1")

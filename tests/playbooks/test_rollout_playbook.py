@@ -43,6 +43,7 @@ def record(controller):
     return json.loads((folder / "rollout.json").read_text()), {name: host["state"] for name, host in hosts.items()}
 
 
+@pytest.mark.one_core
 def test_batch_after_batch_with_one_run_id_and_once_more_for_nothing(controller, fleet):
     run = controller.play("tune_runtime.yml", fleet, variables=SETTINGS).succeeded()
     rollout, states = record(controller)

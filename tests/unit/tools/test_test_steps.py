@@ -4,25 +4,25 @@
 """tools/test-steps.sh: every step of `make test` is run, whatever others end with; guests have the machine alone."""
 from __future__ import annotations
 
-import os
 import shutil
 
 import pytest
 
 FIRST = ["begin dev-environment", "end dev-environment"]
-STEPS = {"pytest", "newest", "molecule", "lint", "docs", "integration", "sanity", "vm"}
+LINTERS = ("lint", "docs", "integration", "sanity")
+STEPS = {"pytest", "newest", "molecule", *LINTERS, "vm"}
 PREPARED = {"newest-environment", "vm-images"}      # not by make
 
 
 @pytest.fixture
 def source(checkout):
     """Each step says in `calls` when it begins and ends; the step named in `failing` fails."""
-    for name in ("bash", "awk", "date", "grep", "mktemp", "nice", "nproc", "rm", "sleep"):
+    for name in ("bash", "awk", "date", "grep", "mktemp", "nproc", "rm", "sleep"):
         (checkout.bin / name).symlink_to(shutil.which(name))
     end = f"""sleep 0.1
         echo "end $step" >>"{checkout.folder}/calls"
         ! grep -qsx "$step" "{checkout.folder}/failing\""""
-    checkout.program("bin/make", f'step=$2; echo "output of $step, nice $(nice)"\n{end}')
+    checkout.program("bin/make", f'step=$2; echo "output of $step"\n{end}')
     for script, step in (("newest.sh", "newest-environment"), ("vm-tests.sh", "vm-images")):
         checkout.program(f"tools/{script}", f"step={step}\n{end}")
     checkout.program("tools/system-packages.sh")
@@ -47,16 +47,17 @@ def test_all_steps_are_run_and_their_output_is_shown(source):
     assert events[:2] == FIRST
     assert sorted(events[2:]) == sorted(f"{event} {step}" for event in ("begin", "end") for step in STEPS | PREPARED)
     for step in STEPS:
-        assert f"=== make {step}\noutput of {step}, nice " in done.stdout
+        assert f"=== make {step}\noutput of {step}\n" in done.stdout
         assert f"\n  {step}: " in done.stdout
     assert "failed" not in done.stdout
 
 
-def test_linters_give_way_to_pytest(source):
-    shown = source.run("test-steps.sh").stdout
-    lower = f"nice {min(os.nice(0) + 10, 19)}"
-    assert {step for step in STEPS if f"output of {step}, {lower}\n" in shown} == {
-        "lint", "docs", "integration", "sanity"}
+def test_linters_run_beside_pytest_and_one_after_the_other(source):
+    source.run("test-steps.sh")
+    events = [event for event in order(source) if event.split()[1] in {"pytest", *LINTERS}]
+    assert events.index("begin lint") < events.index("end pytest")
+    assert [event for event in events if not event.endswith(" pytest")] == [
+        f"{event} {step}" for step in LINTERS for event in ("begin", "end")]
 
 
 def test_nothing_runs_beside_the_guests_nor_before_what_it_needs(source):
