@@ -187,7 +187,11 @@ def in_use(tree: Tree, address: str) -> None:
 
 
 def with_virtual_function(tree: Tree, address: str) -> str:
-    """One GPU has a virtual function enabled, not assigned to any guest; returns its address."""
+    """One GPU has a virtual function enabled, not assigned to any guest; returns its address.
+
+    The ids in the function's registers are all ones (SR-IOV specification, 3.4.1.1), those in sysfs the GPU's.
+    """
     tree.files(pci.device_path(tree, address), {"sriov_totalvfs": 16, "sriov_numvfs": 1})
     return pci.plant_gpu(tree, address[:-1] + "4", parent=root_port(address), physical_function=address, aer=None,
+                         config=gpu_space().put(0x00, 0xFFFFFFFF, 4),
                          driver=None, iommu_group=90, iommu_type="DMA-FQ", numa_node=1, local_cpulist=NODE_CPUS[1])

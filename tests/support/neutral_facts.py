@@ -335,7 +335,7 @@ def no_cluster() -> dict:
 
 def lxc(number: str, devices: list[str], running: bool = True) -> dict:
     return {"id": number, "name": f"serve{number}", "running": running, "lock": None, "onboot": True,
-            "unprivileged": True, "gpu_devices": devices,
+            "unprivileged": True, "template": False, "gpu_devices": devices,
             "devices": [{"key": f"dev{index}", "path": path, "optional": False, "writable": True, "target": path}
                         for index, path in enumerate(devices)],
             "allow": [], "deny": [], "unreadable_rules": [], "trailing_text": [], "other_sections": [],

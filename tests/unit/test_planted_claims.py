@@ -158,3 +158,60 @@ def test_virtual_functions_are_shares_and_no_gpus_more(facts_of):
     known = derive(facts)["derived"]
     assert (known["compute_gpus"], len(known["nvidia_gpus"])) == (8, 8)
     assert "8 x NVIDIA RTX PRO 6000 Blackwell Server Edition, 1 virtual function of them" in describe(facts)
+    assert (facts["nvidia"]["smi"]["state"], facts["gpus"][1]["state"]) == ("ok", "ok")
+
+
+# -- templates, which never start -------------------------------------------------------------------------------------
+
+TEMPLATE = "template: 1\n"
+GONE = "hostpci1: 0000:99:00.0\n"
+
+
+def test_a_template_owns_no_gpu(facts_of):
+    """The host uses 0000:f4:00.0 although a template names it: its health is judged, and nothing conflicts."""
+    def plant(tree):
+        reference(tree)
+        plant_proxmox(tree, vms={"900": F4 + GONE + TEMPLATE + ON}, containers={
+            "101": "dev0: /dev/nvidia6\ndev1: /dev/nvidiactl\ndev2: /dev/nvidia-uvm\n"})
+
+    found = judged(facts_of(plant))
+    assert {finding["reason"] for finding in of(found, "gpu_one_owner").values()} == {"no VM names the GPU"}
+    assert found["gpu_driver", "0000:f4:00.0"]["verdict"] == "pass"
+    assert found["pcie_link_width", "0000:f4:00.0"]["verdict"] == "pass"
+    only = "no VM but a template (900) has a PCI device, and Proxmox VE does not start a template"
+    assert {check: found[check, None]["reason"] for check in ("vm_hostpci", "vm_survives_reboot")} == dict.fromkeys(
+        ("vm_hostpci", "vm_survives_reboot"), only)
+    assert found["iommu_for_guests", None]["verdict"] == "not_applicable"
+
+
+def test_a_template_of_which_nothing_is_known_hides_nothing(facts_of):
+    """Its mediated device is made when a clone starts; that of a VM hides the owner of every GPU."""
+    found = judged(facts_of(with_vms(vm115=f"args: {ARGUMENTS}\n{TEMPLATE}")))
+    assert {finding["verdict"] for finding in of(found, "gpu_one_owner").values()} == {"not_applicable"}
+
+
+def test_a_container_template_opens_no_device(facts_of):
+    """What would be wrong with a container is nothing of a template: it is never started."""
+    def plant(tree):
+        reference(tree)
+        plant_proxmox(tree, vms={"200": F4}, containers={"900": (
+            TEMPLATE + "onboot: 1\ndev0: /dev/nvidia6\ndev1: /dev/nvidia99\nlxc.cgroup2.devices.allow: c195:* rwm\n"
+            "lxc.cgroup.devices.allow: c 195:* rwm\nlxc.cgroup2.devices.allow: a\n[pve:pending]\ndev0: /dev/kfd\n")})
+
+    found = judged(facts_of(plant))
+    assert found["gpu_one_owner", "0000:f4:00.0"]["reason"] == "assigned to VM 200 (hostpci0), to no container"
+    assert [subject for _check, subject in found if subject == "lxc:900"] == []
+    checks = ("lxc_gpu_access", "lxc_stale_rules", "lxc_overbroad_rules", "lxc_ignored_settings",
+              "lxc_unreadable_rules", "lxc_survives_reboot")
+    assert {found[check, None]["reason"] for check in checks} == {
+        "no container but a template (900) is given a GPU, and Proxmox VE does not start a template"}
+    assert found["nvidia_device_nodes", None]["reason"] == "no container that can be started is given a GPU"
+
+
+def test_registers_of_a_gpu_that_only_a_template_names_are_planned(facts_of):
+    def plant(tree):
+        reference(tree)
+        plant_proxmox(tree, vms={"900": F4 + TEMPLATE})
+
+    facts = facts_of(plant)
+    assert "0000:f4:00.0" not in skipped(facts, judged(facts), "pcie_maxreadreq")

@@ -34,7 +34,8 @@ def _use_of(host: Host, gpu: dict, by_driver: dict, by_smi: dict, proc_gpus: Rea
     minor = _driver_fact(proc_gpus, driver, "minor")
     nodes = known(lambda: nodes_of_gpu(host, gpu["bdf"], minor.value))
     return settle({
-        "model": lambda: driver["model"] if driver else None,
+        "model": lambda: gpu["model"] if isinstance(driver, Reading) and gpu["model"] else
+        driver["model"] if driver else gpu["model"],
         "minor": lambda: minor,
         "uuid": lambda: _driver_fact(proc_gpus, driver, "uuid"),
         "gsp_firmware": lambda: _driver_fact(proc_gpus, driver, "firmware"),

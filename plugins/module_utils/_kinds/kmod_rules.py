@@ -28,6 +28,6 @@ def _consequences(host: Host) -> str:
     majors = [f"{entry['name']} {entry['major']}" for entry in read_majors(host).value or []
               if entry["name"].startswith("nvidia")]
     containers = [container["id"] for container in guests.read(host)["containers"].value or []
-                  if container["gpu_devices"]]
+                  if container["gpu_devices"] and not container["template"]]
     return ("device numbers may change (" + (", ".join(majors) or "none is registered now") + "), and "
             + (f"used by containers {', '.join(containers)}" if containers else "used by no container"))

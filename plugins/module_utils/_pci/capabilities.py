@@ -43,8 +43,12 @@ def read_u32(config: bytes, offset: int) -> int | None:
 
 
 def is_gone(config: bytes) -> bool:
-    """Whether the device does not respond: vendor id 0xffff (pci_device_is_present() in drivers/pci/pci.c)."""
-    return read_u16(config, PCI_VENDOR_ID) == 0xFFFF
+    """Whether the device does not respond: all ones, which no device has in its Status register.
+
+    The vendor id alone does not tell: a virtual function's is 0xffff too (SR-IOV specification, 3.4.1.1; the kernel
+    asks its physical function instead, pci_device_is_present() in drivers/pci/pci.c).
+    """
+    return read_u16(config, PCI_VENDOR_ID) == 0xFFFF and read_u16(config, PCI_STATUS) in (0xFFFF, None)
 
 
 def walk_capabilities(config: bytes) -> Iterator[tuple[int, int]]:

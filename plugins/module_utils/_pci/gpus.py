@@ -16,6 +16,7 @@ from .address import DEVICES, read_classes, upstream_path
 from .device import acs_of, express_of, look_at_links, read_config, resizable_bars_of
 from .holders import is_given_to_guest
 from .interrupts import read_interrupts
+from .listed_names import architecture_of_name, read_names
 from .nvidia_ids import architecture
 from .sysfs import read_aer, read_bars, read_driver, read_id, read_iommu, read_numa_node, read_subsystem
 
@@ -40,16 +41,19 @@ def is_gpu(class_: str, vendor: str | None, device: str | None, path: list[str])
     """Whether a PCI function is a compute GPU.
 
     A 3D controller (0302) or a processing accelerator (1200) is one from any vendor; another display device (03xx) only
-    from NVIDIA or AMD, or from Intel if it is behind a port, which distinguishes a card from the processor's integrated
-    graphics. Displays of management controllers and of virtual machines are not.
+    from NVIDIA or AMD. Of Intel's displays and accelerators those behind a port are, which distinguishes a card from
+    the graphics and the NPU (drivers/accel/ivpu) inside a processor. Displays of management controllers and of virtual
+    machines are not.
     """
-    if class_.startswith((DISPLAY_3D, PROCESSING_ACCELERATOR)):
+    if class_.startswith(DISPLAY_3D):
         return True
-    if not class_.startswith(DISPLAY):
+    if not class_.startswith((DISPLAY, PROCESSING_ACCELERATOR)):
         return False
-    if vendor == AMD:
-        return device not in _BMC_DISPLAYS
-    return vendor == NVIDIA or (vendor == INTEL and bool(path))
+    if vendor == INTEL:
+        return bool(path)
+    if class_.startswith(PROCESSING_ACCELERATOR):
+        return True
+    return vendor == NVIDIA or (vendor == AMD and device not in _BMC_DISPLAYS)
 
 
 def read(host: Host, link_samples: int = 0) -> dict:
@@ -59,7 +63,8 @@ def read(host: Host, link_samples: int = 0) -> dict:
     """
     known_power: dict[str, dict] = {}
     classes = known(lambda: read_classes(host))
-    gpus = known(lambda: [_read_gpu(host, address, class_, known_power)
+    names = read_names(host)
+    gpus = known(lambda: [_read_gpu(host, address, class_, known_power, names.get(address))
                           for address, class_ in find_gpus(host, classes)])
     ports = known(lambda: sorted({port for gpu in gpus for port in gpu["path"]}))
     if link_samples:
@@ -105,12 +110,12 @@ def find_gpus(host: Host, classes: dict[str, str] | None = None) -> list[tuple[s
 
 
 def _is_gpu(host: Host, address: str, class_: str) -> bool:
-    """Raises NotRecorded. The ports above matter only for Intel's displays, the device id only for AMD's.
+    """Raises NotRecorded. The ports above matter only for Intel's devices, the device id only for AMD's.
 
     A recording without the id is made from the names that lspci prints, and the import knows those of the displays of
     management controllers.
     """
-    if is_gpu(class_, None, None, []):
+    if class_.startswith(DISPLAY_3D):
         return True
     vendor = read_id(host, address, "vendor")
     device = known(lambda: read_id(host, address, "device")) if vendor == AMD else None
@@ -140,7 +145,14 @@ def _read_port(host: Host, address: str, known_power: dict) -> dict:
     return _read_common(host, address, class_, config, known_power[address])
 
 
-def _read_gpu(host: Host, address: str, class_: str, known_power: dict) -> dict:
+def _generation(common: dict, name: str | None) -> str | None:
+    """By the device id; by the name in a listing without ids."""
+    if isinstance(common["device"], Reading) and architecture_of_name(name) is not None:
+        return architecture_of_name(name)
+    return architecture(common["device"] or None)
+
+
+def _read_gpu(host: Host, address: str, class_: str, known_power: dict, name: str | None) -> dict:
     config = read_config(host, address, known_power)
     common = _read_common(host, address, class_, config, known_power[address])
     bars = read_bars(host, address)
@@ -152,7 +164,7 @@ def _read_gpu(host: Host, address: str, class_: str, known_power: dict) -> dict:
         **settle({
             "subsystem": lambda: read_subsystem(host, address),
             "revision": lambda: read_id(host, address, "revision", 2),
-            "generation": lambda: architecture(common["device"] or None) if common["vendor"] == NVIDIA else None,
+            "generation": lambda: _generation(common, name) if common["vendor"] == NVIDIA else None,
             "local_cpus": lambda: host.read(f"{DEVICES}/{address}/local_cpulist"),
             **_read_virtualisation(host, address, config),
             "bars": lambda: bars,
@@ -166,7 +178,7 @@ def _read_gpu(host: Host, address: str, class_: str, known_power: dict) -> dict:
             "amd": lambda: _read_amd(host, address)
             if common["driver"] == "amdgpu" and common["state"] == "ok" else None,
         }),
-        "model": None, "minor": _NOT_READ, "uuid": _NOT_READ, "gsp_firmware": _NOT_READ, "memory_mib": _NOT_READ,
+        "model": name, "minor": _NOT_READ, "uuid": _NOT_READ, "gsp_firmware": _NOT_READ, "memory_mib": _NOT_READ,
         "claimed_by": _NOT_READ, "containers": [], "users": _NOT_READ,
     }
 

@@ -194,13 +194,14 @@ def claims(guests: dict, bdf: str) -> Reading:
     """The VMs that claim the PCI function `bdf`: `[{vm, key, value}]`, from the section returned by read().
 
     Known claims are returned in any case. Without one, anything that may hide a claim (an unreadable configuration,
-    a device whose address is unknown) makes the answer unknown.
+    a device whose address is unknown) makes the answer unknown. A template claims nothing, as it cannot be started
+    (qemu-server, src/PVE/QemuServer.pm: vm_start()); a clone of it is a VM of its own.
     """
     if not guests["vms"].ok:
         return Reading(guests["vms"].status, None, guests["vms"].detail)
     found, untold = [], []
     for vm in guests["vms"].value:
-        for named in vm["hostpci"]:
+        for named in () if vm["template"] else vm["hostpci"]:
             claim = {"vm": vm["id"], "key": named["key"], "value": named["value"]}
             if named["bdfs"] is None:
                 untold.append(claim)

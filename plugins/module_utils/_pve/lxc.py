@@ -56,6 +56,7 @@ def _container(number: str, sections: dict, running: Reading, unified: bool | No
         "id": number, "name": last.get("hostname"),
         "running": known(lambda: number in running.value if running.ok else running.value), "lock": last.get("lock"),
         "onboot": last.get("onboot") in _TRUE, "unprivileged": last.get("unprivileged") in _TRUE,
+        "template": last.get("template") in _TRUE,
         "devices": [device._asdict() for device in devices],
         **settle({
             "gpu_devices": lambda: gpu_devices(live, devices, rules, nodes),
@@ -113,6 +114,7 @@ def gpu_devices(settings: list, devices: list[pve.Device], rules: list[device_ru
 
 
 def containers_given(guests: dict, nodes: list[str]) -> list[str]:
-    """Ids of the containers that get one of a GPU's `nodes`, by its path or by a folder above it."""
-    return [container["id"] for container in guests["containers"].value or []
-            if any(node == path or node.startswith(path + "/") for path in container["gpu_devices"] for node in nodes)]
+    """Ids of the containers that get one of a GPU's `nodes`, by its path or by a folder above it; not of templates,
+    which never start."""
+    return [container["id"] for container in guests["containers"].value or [] if not container["template"]
+            and any(node == path or node.startswith(path + "/") for path in container["gpu_devices"] for node in nodes)]

@@ -12,8 +12,19 @@ from .cmdline import configured, ignored_parameters
 from .reading import known, lost, value
 
 # Fedora and derivatives keep one file per kernel and edit them with grubby(8).
-_GRUBBY = ("fedora", "rhel", "centos", "rocky", "almalinux", "ol")
+_GRUBBY = ("fedora", "rhel", "centos", "rocky", "almalinux", "ol", "amzn")
+# Distributions whose files of the boot loader are written anew from elsewhere: how each changes the command line.
+_IMAGES = {
+    "nixos": "edit boot.kernelParams in the configuration of NixOS (/etc/nixos/configuration.nix, or a flake), then "
+             "run nixos-rebuild boot",
+    "talos": "edit machine.install.extraKernelArgs in the machine configuration of Talos, then upgrade the node",
+    "flatcar": 'edit set linux_append="..." in grub.cfg of the OEM partition (/oem/grub.cfg, formerly '
+               "/usr/share/oem/grub.cfg)",
+}
+_OSTREE = ("run rpm-ostree kargs with --append-if-missing=PARAMETER to add one, with --delete-if-present=PARAMETER to "
+           "remove one")
 _DEBIAN = ("debian", "ubuntu")
+_SUSE = ("sles", "sled", "sle_hpc", "opensuse")         # `opensuse-leap`, `opensuse-tumbleweed`
 _RELEASE_OF_ENTRY = re.compile(r"(?:Linux |gnulinux-)(\d+\.\d+[\w.+-]*?)(?:-(?:advanced|recovery)\b|[ >)]|$)")
 _MAJORS = ("A reboot reassigns the device majors of nvidia-uvm and nvidia-caps: containers that allow them by number "
            "lose CUDA although nvidia-smi works, so use devN for their device nodes first.")
@@ -44,21 +55,32 @@ def _loader(parameters: list[dict[str, Any]]) -> str | None:
 
 def _place(facts: dict[str, Any], loader: str | None) -> dict[str, str | None]:
     """The file that the command line is generated from, and a sentence that says how to change it."""
-    tool = facts["boot"]["proxmox_boot_tool"]
+    tool, distribution = facts["boot"]["proxmox_boot_tool"], facts["identity"]["os"]["id"]
+    if distribution in _IMAGES:
+        return {"file": None, "edit": _IMAGES[distribution]}
+    if any(entry["name"] == "ostree" for entry in facts["kernel"]["parameters"]):
+        return {"file": None, "edit": _OSTREE}
     if loader == "systemd-boot":
         apply = "proxmox-boot-tool refresh" if tool else "kernel-install add RELEASE IMAGE for each kernel"
         return {"file": "/etc/kernel/cmdline", "edit": f"edit the one line of /etc/kernel/cmdline, then run {apply}"}
-    if loader == "GRUB" and facts["identity"]["os"]["id"] in _GRUBBY:
+    if loader == "GRUB" and distribution in _GRUBBY:
         return {"file": None, "edit": "run grubby --update-kernel=ALL with --args=PARAMETER to add one, with "
                                       "--remove-args=PARAMETER to remove one"}
     if loader == "GRUB":
         file = facts["boot"]["grub"]["file"] or "/etc/default/grub"
-        debian = facts["identity"]["os"]["id"] in _DEBIAN
-        apply = ("proxmox-boot-tool refresh" if tool else "update-grub" if debian
-                 else "grub-mkconfig -o /boot/grub/grub.cfg")
+        apply = "proxmox-boot-tool refresh" if tool else _make_grub_config(distribution)
         return {"file": file, "edit": f"edit GRUB_CMDLINE_LINUX_DEFAULT in {file}, then run {apply}"}
     return {"file": None, "edit": "edit it in the configuration of this host's boot loader (the running command line "
                                   "does not show which one is used)"}
+
+
+def _make_grub_config(distribution: str | None) -> str:
+    """The command that writes GRUB's configuration anew; Red Hat and SUSE call the program grub2-mkconfig."""
+    if distribution in _DEBIAN:
+        return "update-grub"
+    if (distribution or "").startswith(_SUSE):
+        return "grub2-mkconfig -o /boot/grub2/grub.cfg"
+    return "grub-mkconfig -o /boot/grub/grub.cfg"
 
 
 def _risk(facts: dict[str, Any], release: dict[str, Any]) -> str:

@@ -14,6 +14,7 @@ _TURIN_FAMILY = 0x1A
 _ZEN_FAMILY = 0x17
 _WORTH_BOOSTING = 5.0       # percent above the nominal level
 _FIRST_CPPC_MODEL = 0x30            # Zen 2
+_FIRST_AMD_PSTATE, _FIRST_PASSIVE, _FIRST_ACTIVE = (5, 17), (6, 1), (6, 3)
 _SINCE_SANDY_BRIDGE = (0x2A, 0x2D)
 _LAST_BEFORE_SANDY_BRIDGE = 0x2F    # Westmere-EX
 
@@ -27,9 +28,10 @@ def kernel_version(release: str | None) -> tuple[int, int] | None:
 def scaling_driver(cpu: dict[str, Any], kernel: dict[str, Any]) -> dict[str, str | None]:
     """The driver; for the generic acpi-cpufreq also why it is used and what would change that.
 
-    `generic_only` says why no vendor driver supports the processor. drivers/cpufreq/amd-pstate.c, amd_pstate_init():
-    up to 6.4 the driver loads only with its parameter; since 6.5 by default, except on machines whose firmware reports
-    a server profile; since 6.13 also on those from family 1Ah on.
+    `generic_only` says why no vendor driver supports the processor. drivers/cpufreq/amd-pstate.c: since 5.17; the
+    parameter came with 6.1 (passive) and 6.3 (active). amd_pstate_init(): up to 6.4 the driver loads only with its
+    parameter; since 6.5 by default, except on machines whose firmware reports a server profile; since 6.13 also on
+    those from family 1Ah on. Distributions add parts of it to older kernels.
     """
     drivers = cpu["frequency"]["drivers"]
     found = {"name": ", ".join(drivers) or None, "cause": None, "reason": None, "generic_only": generic_only(cpu)}
@@ -79,7 +81,7 @@ def _amd_cause(cpu: dict[str, Any], kernel: dict[str, Any], parameters: dict[str
     if wanted:
         return "refused", f"amd_pstate={wanted} is on the kernel command line, yet the driver did not load: see its log"
     if version < (6, 5):
-        return "parameter_missing", f"kernel {release} loads amd-pstate only with amd_pstate=active on its command line"
+        return _before_it_loads_itself(release, version, value(cpu["frequency"]["kernel_has_amd_pstate"]))
     if version < (6, 13):
         return "kernel_default", (f"default of kernel {release}: up to 6.12 amd-pstate is not loaded automatically on "
                                   "servers; amd_pstate=active on the kernel command line loads it")
@@ -87,6 +89,21 @@ def _amd_cause(cpu: dict[str, Any], kernel: dict[str, Any], parameters: dict[str
         return "kernel_default", (f"default of kernel {release}: on servers older than family 1Ah amd-pstate is not "
                                   "loaded automatically; amd_pstate=active on the kernel command line loads it")
     return "refused", f"kernel {release} should have loaded amd-pstate automatically on this processor: see its log"
+
+
+def _before_it_loads_itself(release: str | None, version: tuple[int, int], built: bool | None) -> tuple[str, str]:
+    """`built`: whether the kernel's configuration has the driver; None if that could not be read."""
+    if version < _FIRST_AMD_PSTATE and not built:
+        return "kernel_lacks_it", (f"kernel {release} is older than amd-pstate (Linux 5.17), and nothing here says "
+                                   "that its distribution added it: another kernel is needed")
+    if version >= _FIRST_ACTIVE:
+        return "parameter_missing", f"kernel {release} loads amd-pstate only with amd_pstate=active on its command line"
+    if version >= _FIRST_PASSIVE:
+        return "parameter_missing", (f"kernel {release} loads amd-pstate only with amd_pstate=passive on its command "
+                                     "line (amd_pstate=active came with Linux 6.3)")
+    return "parameter_missing", (f"kernel {release} has amd-pstate and does not load it; which parameter it takes "
+                                 "depends on what its distribution added: amd_pstate=passive came with Linux 6.1, "
+                                 "active with 6.3")
 
 
 def _intel_cause(cpu: dict[str, Any], _kernel: dict[str, Any], parameters: dict[str, str | None]) -> tuple[str, str]:

@@ -42,6 +42,7 @@ from .gpus.nvidia import (
     last_branch,
     library_mismatch,
     missing_nodes,
+    other_flavour,
     peermem,
 )
 from .gpus.nvidia_smi import smi_facts
@@ -50,6 +51,7 @@ from .guests.claims import claims
 from .guests.container_nodes import container_nodes
 from .guests.dependents import isolated_guests, stopped_by_reboot
 from .guests.guests import gpu_containers, gpu_vms
+from .guests.startable import templates_given_devices
 from .hardware import firmware_settings, memory_errors
 from .managers import boot_sysctls, sysctl_places, tuning_services
 from .memory import host_memory_kib, memory_shares, static_pools, usual_huge_page
@@ -62,6 +64,7 @@ from .paths.nic_paths import nic_paths
 from .paths.pcie import path_facts
 from .paths.transfers import transfers
 from .paths.translation import translation
+from .paths.wider_paths import compare_paths
 from .persisted import persisted_lines
 from .placement.placement import placement
 from .rdma import rdma_ports
@@ -91,7 +94,8 @@ def _derive(facts: dict[str, Any], nodes: Mapping[str, Any]) -> dict[str, Any]:
     unusable = recorded(lambda: unusable_gpus(facts["gpus"], facts["nvidia"]))
     gpus = recorded(lambda: [partial({**gpu, "derived": _of_gpu(gpu, facts, ports, unusable)})
                              for gpu in facts["gpus"]])
-    groups = recorded(lambda: compare_alike(gpus))        # first: it adds keys to every GPU that the others read
+    groups = recorded(lambda: compare_alike(gpus))        # first: these add keys to every GPU that the others read
+    recorded(lambda: compare_paths(gpus))
     given = recorded(lambda: gpu_containers(facts, gpus, nodes))
     settings = _of_settings(facts)
     return {**facts, "gpus": gpus, "derived": {
@@ -111,6 +115,7 @@ def _derive(facts: dict[str, Any], nodes: Mapping[str, Any]) -> dict[str, Any]:
             "gpu_containers": lambda: whole(given),
             "container_nodes": lambda: container_nodes(facts),
             "gpu_vms": lambda: gpu_vms(facts, gpus, nodes),
+            "gpu_templates": lambda: templates_given_devices(facts["guests"]),
             "placement": lambda: placement(facts, gpus),
             "gpu_groups": lambda: whole(groups),
         }),
@@ -228,6 +233,7 @@ def _of_gpu(gpu: dict[str, Any], facts: dict[str, Any], ports: dict[str, dict],
         **settle({
             "hung": lambda: hung(nvidia, gpu["bdf"]),
             "flavours": lambda: driver_flavours(gpu),
+            "other_flavour": lambda: other_flavour(gpu, facts["gpus"]),
             "platform": lambda: "Grace Hopper" if is_grace_hopper(gpu) else gpu["generation"],
             "last_branch": lambda: last_branch(gpu),
             "remote_interrupts": lambda: remote_interrupts(gpu),

@@ -11,8 +11,11 @@ from .numa import numa
 from .reading import hidden, known, lost, value
 
 _DAY = 86400
-UNSEEN = ("determinism", "cTDP and PPT", "APBDIS and fabric C-states", "xGMI width and speed", "preferred IO",
-          "10-bit tags", "bifurcation", "fans")
+# BIOS settings that Linux does not show, by the vendor of the processor and for any.
+_UNSEEN = {"AuthenticAMD": ("determinism", "cTDP and PPT", "APBDIS and fabric C-states", "xGMI width and speed",
+                            "preferred IO", "10-bit tags"),
+           "GenuineIntel": ("power limits", "UPI link power management", "hardware prefetchers")}
+_UNSEEN_OF_OTHERS, _UNSEEN_OF_ALL = ("power limits",), ("bifurcation", "fans")
 
 
 def memory_errors(ras: dict[str, Any]) -> dict[str, Any]:
@@ -62,7 +65,8 @@ def firmware_settings(facts: dict[str, Any]) -> dict[str, Any]:
     # Without the CPU directories in sysfs a processor with CPPC cannot be told from one without.
     told = any(not entry.endswith("unknown") for entry in seen) and (not hidden_cppc or cpu["online"] is not None)
     return {"hinders": hinders if told and (cpu["vendor"] or cpu["model_name"]) else lost("absent"),
-            "seen": ", ".join(seen), "unseen": ", ".join(UNSEEN)}
+            "seen": ", ".join(seen),
+            "unseen": ", ".join((*_UNSEEN.get(cpu["vendor"], _UNSEEN_OF_OTHERS), *_UNSEEN_OF_ALL))}
 
 
 def _shown_iommu(active: bool | None) -> str:

@@ -30,6 +30,16 @@ _TUNERS = {
     "laptop-mode": "writeback of dirty pages, governors and the power management of devices",
     "powertop": "the power management of devices, and the watchdog of the kernel",
 }
+# What one can do instead of disabling the service.
+_OWN_CHOICE = "Either put the wanted values into its own configuration, or leave the host to one manager."
+_CHOICES = {
+    "tuned": "Either put the wanted values into a profile of its own, or leave the host to one manager. What its "
+             "profile writes to sysfs stays; sysctls of the profile do not where a file of /etc/sysctl.d or "
+             "/etc/sysctl.conf sets them, for TuneD sets these files again after it, unless reapply_sysctl or "
+             "reapply_sysctl_exclude says otherwise.",
+    "power-profiles-daemon": "Either let it set what it can (powerprofilesctl set performance; its profiles cannot be "
+                             "changed), or leave the host to one manager.",
+}
 _ACT_ONCE = ("tlp", "cpufrequtils", "cpupower", "ondemand", "saptune", "sapconf", "laptop-mode", "powertop")
 # tuned reapplies sysctl files in these directories after its profile, but none in /usr.
 _REAPPLIED = ("/etc/", "/run/")
@@ -97,9 +107,9 @@ def _place(setting: dict[str, Any] | None) -> str:
 
 
 def tuning_services(facts: dict[str, Any]) -> list[dict[str, Any]]:
-    """The installed services that set something checked here: `{service, active, state, sets}`."""
+    """The installed services that set something checked here: `{service, active, state, sets, choice}`."""
     return [{"service": service["service"], "active": _active(service), "state": _state(service, facts),
-             "sets": _sets(service["service"], facts)}
+             "sets": _sets(service["service"], facts), "choice": _CHOICES.get(service["service"], _OWN_CHOICE)}
             for service in facts["managers"]["services"]
             if service["installed"] and service["service"] in _TUNERS]
 

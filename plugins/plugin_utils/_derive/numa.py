@@ -11,6 +11,7 @@ from ...module_utils._kernel.cpulist import parse_cpulist
 from .._render.text import count
 from .reading import hidden, known, lost, value
 
+_MOST_NPS = 4
 _EVEN = 0.75        # of the largest node: the kernel reserves a few percent of the first one
 
 
@@ -24,6 +25,7 @@ def numa(nodes: list[dict[str, Any]], cpu: dict[str, Any]) -> dict[str, Any]:
     sockets = cpu["sockets"]
     on = f" on {count(sockets, 'socket')}" if sockets else ""
     found = {"with_cpus": len(with_cpus), "layout": f"{count(len(with_cpus), 'node')} with CPUs{on}",
+             "split": _split(len(with_cpus) // sockets, cpu.get("vendor")) if sockets else None,
              **dict.fromkeys(("per_socket", "without_memory", "uneven"), lost("absent"))}
     status = hidden(node["memory_kib"] for node in nodes)
     if status:
@@ -37,6 +39,16 @@ def numa(nodes: list[dict[str, Any]], cpu: dict[str, Any]) -> dict[str, Any]:
                                          if name not in filled])
         found["uneven"] = known(_uneven(filled))
     return found
+
+
+def _split(nodes: int, vendor: str | None) -> str:
+    """What the BIOS calls this many nodes for each socket: AMD has NPS1, 2 and 4 (its BIOS tuning guides for EPYC), so
+    more are one for each L3 cache."""
+    if vendor == "GenuineIntel":
+        return f"SNC{nodes}"
+    if vendor == "AuthenticAMD":
+        return f"NPS{nodes}" if nodes <= _MOST_NPS else "L3 cache as NUMA domain"
+    return f"a split into {nodes} nodes for each socket"
 
 
 def _cpus(nodes: list[dict[str, Any]], name: str) -> str:

@@ -10,9 +10,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from ...module_utils._pci.address import kernel_address
+from ...module_utils._pci.capabilities import PCI_CFG_SPACE_SIZE
 from .lspci_names import class_of_name, device_of_name, vendor_of_name
 
 CONFIG_LIMIT = 4096
+NO_ANSWER = "ff"        # as revision: lspci read all ones, as it does of every register of a device that is gone
 DEVICES_LIMIT = 10_000
 
 _HEADER = re.compile(r"((?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[01][0-9a-f]\.[0-7]) (.*)")
@@ -50,6 +52,9 @@ def parse_devices(lines: Iterable[str]) -> dict[str, dict[str, Any]]:
             device = _take_header(devices, header[1], header[2])
         elif device is not None:
             _take_line(device, line)
+    for device in devices.values():
+        if device["revision"] == NO_ANSWER and not device["config"]:
+            device["config"] = b"\xff" * PCI_CFG_SPACE_SIZE
     return devices
 
 

@@ -11,6 +11,7 @@ import re
 from ...module_utils._nvidia.driver import MODULES
 from ...module_utils._nvidia.proc import parse_version
 from ...module_utils._pci.address import DEVICES
+from ...module_utils._pci.listed_names import FILE as NAMES
 from . import cpus_and_nodes, kernel_log, machine
 from .contradictions import contradictions
 from .gathered import Gathered, old_gpu_address
@@ -84,6 +85,9 @@ def put_pci(host: RecordedHost, found: Gathered, log: list[str]) -> None:
             found.devices[bdf]["iommu_group"] = group
     folders = place(host, found.devices, found.tree)
     put_devices(host, found.devices, folders, whole=found.all_devices)
+    names = {bdf: device["name"] for bdf, device in found.devices.items() if device["name"] and not device["device"]}
+    if names:
+        host.put(f"/recorded/{NAMES}", json.dumps(names))
     _move_device_files(host, folders)
     groups = told or in_log
     if groups or kernel_log.holds_start(log):

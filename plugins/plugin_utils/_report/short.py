@@ -51,10 +51,11 @@ def short_report(document: dict[str, Any], groups: Groups | None = None) -> str 
              f"{'; '.join(describe(document['facts']))}{_driver(document['facts'])}.",
              f"{counts_line(document['summary'])}."]
     lines += _findings(failed, LINES - _HEAD - _TAIL)
-    tail = _tail(document)
-    # A command stays on one line of any length, so that it can be copied.
-    masked = mask("\n".join(_cut(clean(one_line(line))) for line in [*lines, *tail]), document)
-    return masked.rstrip("\n") + "\n"
+    lacking, commands = _tail(document)
+    masked = mask("\n".join(_cut(clean(one_line(line))) for line in [*lines, *lacking]), document)
+    # A command stays on one line of any length, so that it can be copied. It has no data of the host: a host that is
+    # named after its file, lspci.txt, must not hide the program.
+    return "\n".join([masked, *commands]).rstrip("\n") + "\n"
 
 
 def _cut(line: str) -> str:
@@ -79,15 +80,16 @@ def _said(one: Group) -> str:
     return said[0] if said else f"{one.first['check']} is {one.actual}"
 
 
-def _tail(document: dict[str, Any]) -> list[str]:
+def _tail(document: dict[str, Any]) -> tuple[list[str], list[str]]:
+    """What the source lacks, and the commands that would print it."""
     lacking = lacking_line(document)
     wanted = asks(document["findings"])
     if lacking is None or not wanted:
-        return []
+        return [], []
     command = one_command(wanted)
     ask = [f"To judge more: `{command}`" + (" and `pvereport`" if any(
         one.command == "pvereport" for one in wanted) else "")] if command else []
-    return ["", lacking, *ask, f"Or everything: `{EVERYTHING}`"]
+    return ["", lacking], [*ask, f"Or everything: `{EVERYTHING}`"]
 
 
 def mask(text: str, document: dict[str, Any]) -> str:

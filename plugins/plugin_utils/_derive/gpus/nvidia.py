@@ -11,9 +11,11 @@ from typing import Any
 from ..cpufreq import kernel_version
 from ..faults.fabric import manages_nvswitches
 from ..faults.log_events import mismatches
+from ..guests import startable
 from ..not_recorded import Gap, recorded, whole
 from ..reading import known, lost, value
 from .coherent import joined_by_c2c
+from .owners import is_for_host
 
 # RDMA supports dma-buf since kernel 5.12 (include/rdma/ib_umem.h, ib_umem_dmabuf_get).
 _FIRST_DMABUF_KERNEL = (5, 12)
@@ -36,6 +38,13 @@ def driver_flavours(gpu: dict[str, Any]) -> list[str]:
     if gpu["generation"] in _BEFORE_GSP:
         return ["proprietary"]
     return ["open"] if gpu["generation"] in _OPEN_ONLY or is_grace_hopper(gpu) else ["open", "proprietary"]
+
+
+def other_flavour(gpu: dict[str, Any], gpus: list[dict[str, Any]]) -> list[str]:
+    """The NVIDIA GPUs of this host that no flavour supports together with this one: only one can be loaded."""
+    nvidia = [other for other in gpus if other["vendor"] == gpu["vendor"] == "10de"]
+    return [other["bdf"] for other in nvidia if is_for_host(other)
+            and set(driver_flavours(gpu)).isdisjoint(driver_flavours(other))]
 
 
 def is_grace_hopper(gpu: dict[str, Any]) -> bool:
@@ -62,7 +71,7 @@ def missing_nodes(facts: dict[str, Any]) -> list[dict[str, Any]]:
     """
     there = {node["path"] for node in value(facts["nvidia"]["nodes"]) or [] if node["type"] == "c"}
     wanted: dict[str, list[dict]] = {}
-    for container in value(facts["guests"]["containers"]) or []:
+    for container in startable.containers(facts["guests"]):
         paths = [device["path"] for device in container["devices"]
                  if _NODE.fullmatch(device["path"]) and not device["optional"]]
         computes = any(path == "/dev" or path.startswith("/dev/nvidia") for path in container["gpu_devices"])

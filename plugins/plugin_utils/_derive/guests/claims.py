@@ -13,6 +13,7 @@ from typing import Any
 
 from ....module_utils._pci.address import covers
 from ..reading import known, lost, value
+from . import startable
 from .ha import managed
 
 
@@ -22,11 +23,12 @@ def claims(gpu: dict[str, Any], facts: dict[str, Any]) -> dict[str, Any]:
 
     If they are not ok, `why` names the VM whose devices are not known.
     """
-    vms, claimed = value(facts["guests"]["vms"]), gpu["claimed_by"]
-    if vms is None:
+    claimed = gpu["claimed_by"]
+    if value(facts["guests"]["vms"]) is None:
         return {"claims": claimed, "rivals": lost(facts["guests"]["vms"]["status"])}
+    vms = startable.vms(facts["guests"])
     untold = [(vm["id"], named) for vm in vms for named in vm["hostpci"] if named["bdfs"] is None]
-    naming = [_rival(vm, named, facts) for vm in vms if not vm.get("template")
+    naming = [_rival(vm, named, facts) for vm in vms
               for named in vm["hostpci"] if _takes_whole(named, gpu["bdf"])]
     naming = list({rival["vm"]: rival for rival in reversed(naming)}.values())[::-1]
     others = {number for number, _named in untold} - {rival["vm"] for rival in naming}

@@ -8,17 +8,18 @@ from __future__ import annotations
 from typing import Any
 
 from ..reading import value
+from . import startable
 
 
 def isolated_guests(guests: dict[str, Any], gpus: list[dict]) -> list[str] | None:
     """The guests that are isolated by ACS and an IOMMU because they are given a PCI device.
 
-    A stopped VM counts: it gets its device at the next start. None if the VMs cannot be read.
+    A stopped VM counts: it gets its device at the next start; a template does not. None if the VMs cannot be read.
     """
-    vms = value(guests["vms"])
-    if vms is None:
+    if value(guests["vms"]) is None:
         return None
-    owners = [f"VM {vm['id']} ({', '.join(claim['key'] for claim in vm['hostpci'])})" for vm in vms if vm["hostpci"]]
+    owners = [f"VM {vm['id']} ({', '.join(claim['key'] for claim in vm['hostpci'])})" for vm in startable.vms(guests)
+              if vm["hostpci"]]
     held = [gpu["bdf"] for gpu in gpus if gpu["driver"] == "vfio-pci" and not value(gpu["claimed_by"])]
     return owners + [f"the user of {bdf} (vfio-pci)" for bdf in held]
 
@@ -26,11 +27,10 @@ def isolated_guests(guests: dict[str, Any], gpus: list[dict]) -> list[str] | Non
 def stopped_by_reboot(guests: dict[str, Any], given: list[dict[str, Any]]) -> str:
     """Which guests a restart of the host stops, and which containers may come up without their GPUs: sentences without
     the last full stop. `given` are the containers that are given GPUs, as derived."""
-    containers, vms = value(guests["containers"]), value(guests["vms"])
-    if containers is None or vms is None:
+    if value(guests["containers"]) is None or value(guests["vms"]) is None:
         return "The guests that a reboot stops are not known: their configuration could not be read"
-    named = [f"{kind} {guest['id']}" for kind, those in (("container", containers), ("VM", vms)) for guest in those
-             if guest["running"] is not False]
+    those = (("container", startable.containers(guests)), ("VM", startable.vms(guests)))
+    named = [f"{kind} {guest['id']}" for kind, found in those for guest in found if guest["running"] is not False]
     stops = f"A reboot stops {', '.join(named)}" if named else "No Proxmox VE guest is running"
     broken = [f"container {one['id']}" for one in given if one["reboot"]]
     if not broken:

@@ -9,9 +9,9 @@ import re
 from typing import Any
 
 from ....module_utils._pci.address import covers
-from ..reading import known, lost, value
+from ..reading import known, lost
 from . import containers as rules
-from . import ha
+from . import ha, startable
 from .claims import untold_devices
 
 _SIZE = re.compile(r"(\d+)([kmgt]?)", re.IGNORECASE)
@@ -21,8 +21,9 @@ _SHM_OF_A_GPU_MIB = 1024
 
 
 def gpu_containers(facts: dict[str, Any], gpus: list[dict[str, Any]], peers: ha.Peers) -> list[dict[str, Any]]:
-    """The containers that are given GPUs, by any path or rule; schemas/facts/derived.json explains the keys."""
-    containers = value(facts["guests"]["containers"]) or []
+    """The containers that are given GPUs, by any path or rule, without templates; schemas/facts/derived.json explains
+    the keys."""
+    containers = startable.containers(facts["guests"])
     if not containers:
         return []
     host = rules.of_host(facts)
@@ -49,10 +50,10 @@ def gpu_containers(facts: dict[str, Any], gpus: list[dict[str, Any]], peers: ha.
 
 
 def gpu_vms(facts: dict[str, Any], gpus: list[dict[str, Any]], peers: ha.Peers) -> list[dict[str, Any]]:
-    """The VMs that name PCI devices of the host, without templates, which never start."""
+    """The VMs that name PCI devices of the host, without templates."""
     found = []
-    for vm in value(facts["guests"]["vms"]) or []:
-        if not vm["hostpci"] or vm.get("template"):
+    for vm in startable.vms(facts["guests"]):
+        if not vm["hostpci"]:
             continue
         own = [gpu for gpu in gpus if any(covers(bdf, gpu["bdf"]) for named in vm["hostpci"]
                                           for bdf in named["bdfs"] or [])]

@@ -13,7 +13,7 @@ from typing import Any
 
 from ....module_utils._pci.address import covers
 from ..gpus.owners import serves
-from ..reading import value
+from ..guests import startable
 from .p2p import all_of, any_of, worst
 from .pcie import redirects
 from .translation import translates, translation_is_wanted
@@ -40,7 +40,7 @@ def _is_reached(gpu: dict[str, Any]) -> bool:
 
 def _nics(facts: dict[str, Any]) -> list[dict[str, Any]]:
     """Physical RDMA devices of this host; virtual functions are meant for guests."""
-    given = [bdf for vm in value(facts["guests"]["vms"]) or [] for named in vm["hostpci"]
+    given = [bdf for vm in startable.vms(facts["guests"]) for named in vm["hostpci"]
              for bdf in named["bdfs"] or []]
     # Facts saved by an earlier release lack the ports above an RDMA device.
     return [device for device in facts["rdma"]["devices"] if device.get("above")

@@ -18,16 +18,21 @@ _ENCODING = {2.5: 8 / 10, 5.0: 8 / 10, 8.0: 128 / 130, 16.0: 128 / 130, 32.0: 12
 _SPEED_FACTS = ("speed_state", "seen_speed_gts", "speed_floor_gts", "speed_note")
 _NARROWEST_FACTS = ("gpu_gbps", "path_gbps", "bottleneck")
 SLOWEST_GTS = 2.5
+TUNNEL = ("the GPU is behind a tunnel through USB4 or Thunderbolt, whose ports advertise 2.5 GT/s whatever it carries: "
+          "what that is cannot be read from them")
 BUSY_PERCENT = 10           # utilisation below it is a display or a monitoring tool
 FIRST_IDLE_PSTATE = 5       # P0 to P4 are used under load
 
 
 class Hop(NamedTuple):
-    """One PCIe link on the path: the speed and width that both ends support, and the end that supports less."""
+    """One PCIe link on the path: the speed and width that both ends support, and the end that supports less.
+
+    `trained`: the width is what the link has now (LnkSta), which is less than both ends support."""
 
     speed_gts: float
     width: int
     bdf: str
+    trained: bool = False
 
     @property
     def gbps(self) -> float:
@@ -200,15 +205,29 @@ def _narrowest(gpu: dict[str, Any], own: dict | None, above: list[dict], smi: di
     slowest = min(hops, key=lambda hop: hop.gbps)
     wanted = bandwidth(own["max_speed_gts"], own["max_width"])
     less = slowest.gbps < wanted
+    if not less and len(hops) < len(_hops(gpu, above)):
+        return {"gpu_gbps": lost("absent", TUNNEL), "path_gbps": None, "bottleneck": None}
     if not less and not knows_its_best(gpu, own, smi):
         return {"gpu_gbps": lost("absent", FOLLOWS_THE_SLOT), "path_gbps": slowest.gbps, "bottleneck": None}
     return {"gpu_gbps": wanted, "path_gbps": slowest.gbps,
-            "bottleneck": {"bdf": slowest.bdf, "gbps": slowest.gbps, "gpu_gbps": wanted} if less else None}
+            "bottleneck": {"bdf": slowest.bdf, "gbps": slowest.gbps, "gpu_gbps": wanted, "trained": slowest.trained,
+                           "link": f"{slowest.speed_gts:g} GT/s x{slowest.width}"} if less else None}
 
 
 def links(gpu: dict[str, Any], above: list[dict]) -> list[Hop]:
-    """The readable links from the GPU up through the ports `above`."""
-    return [hop for lower, upper in zip([gpu, *above], above) if (hop := _hop(lower, upper, lower is gpu))]
+    """The readable links from the GPU up through the ports `above`, without tunnels.
+
+    A link between two ports that support no more than 2.5 GT/s is a tunnel through USB4 or Thunderbolt: such ports
+    advertise that, whatever it carries (USB4 specification; linux-pci, 2023-11-03, PCI: Exclude PCIe ports used for
+    tunneling in pcie_bandwidth_available()).
+    """
+    return [hop for own, hop in _hops(gpu, above) if own or hop.speed_gts > SLOWEST_GTS]
+
+
+def _hops(gpu: dict[str, Any], above: list[dict]) -> list[tuple[bool, Hop]]:
+    """Every readable link, and whether it is the GPU's own."""
+    return [(lower is gpu, hop) for lower, upper in zip([gpu, *above], above)
+            if (hop := _hop(lower, upper, lower is gpu))]
 
 
 def _hop(lower: dict[str, Any], upper: dict[str, Any], own: bool) -> Hop | None:
@@ -217,4 +236,4 @@ def _hop(lower: dict[str, Any], upper: dict[str, Any], own: bool) -> Hop | None:
         return None             # inside a switch there is no link between its downstream and its upstream port
     hop = _both_ends(lower["bdf"], low, upper["bdf"], up)
     trained = min(low["width"], up["width"])
-    return Hop(hop.speed_gts, trained, upper["bdf"]) if not own and 0 < trained < hop.width else hop
+    return Hop(hop.speed_gts, trained, upper["bdf"], True) if not own and 0 < trained < hop.width else hop

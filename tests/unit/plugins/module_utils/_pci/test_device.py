@@ -128,6 +128,13 @@ def test_case_A55_a_device_that_fell_off_is_gone(tree, gpu, host):
     assert express_of(config).value is None
 
 
+def test_a_virtual_function_whose_ids_are_all_ones_is_there(tree, gpu, host):
+    """SR-IOV specification, 3.4.1.1: Vendor and Device ID of a virtual function read FFFFh."""
+    write_config(tree, GPU, gpu_space().put(0x00, 0xFFFFFFFF, 4))
+    assert read_config(host, GPU).status == "ok"
+    assert express_of(read_config(host, GPU)).value["max_read_request"] == 512
+
+
 def test_without_root_it_is_denied(tree, gpu, host):
     write_config(tree, GPU, gpu_space().bytes(64))
     config = read_config(host, GPU)

@@ -66,6 +66,8 @@ def validate(section, facts):
     ("120000", "1da3", "1020", ["0000:00:01.1"], True),         # Gaudi 2
     ("038000", "8086", "56c0", ["0000:00:01.1"], True),         # Flex 170
     ("030200", "10de", "2330", [], True),                       # passed into a VM: on the root bus
+    ("120000", "8086", "7d1d", [], False),                      # the NPU of a Core Ultra
+    ("120000", "8086", "0b30", ["0000:00:01.1"], True),         # an FPGA card
     ("030000", "8086", "a780", [], False),                      # graphics of the processor
     ("030000", "1a03", "2000", ["0000:00:1c.0"], False),        # ASPEED
     ("030000", "102b", "0538", ["0000:00:1c.0"], False),        # Matrox G200

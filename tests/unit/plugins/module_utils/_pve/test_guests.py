@@ -220,6 +220,7 @@ def test_container_with_two_gpus(tree, host):
                                   "dev2: /dev/nvidia-uvm\nmp0: /srv/models,mp=/models\n", running=("101",))
     assert found == {
         "id": "101", "name": "llm", "running": True, "lock": None, "onboot": False, "unprivileged": False,
+        "template": False,
         "gpu_devices": ["/dev/nvidia-uvm", "/dev/nvidia0", "/dev/nvidia1"],
         "devices": [{"key": key, "path": path, "optional": False, "writable": True, "target": path} for key, path in (
             ("dev0", "/dev/nvidia0"), ("dev1", "/dev/nvidia1"), ("dev2", "/dev/nvidia-uvm"))],

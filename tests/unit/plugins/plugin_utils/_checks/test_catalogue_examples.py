@@ -128,7 +128,7 @@ CATALOGUE = {
     "pcie_aspm": "P2 kernel_doc",
     "pcie_bar_assigned": "P1 P0 kernel_doc *",
     "pcie_bar_size": "P1 vendor",
-    "pcie_bottleneck": "P2 kernel_doc",
+    "pcie_bottleneck": "info P2 kernel_doc",
     "pcie_bus_tuning": "P2 kernel_doc",
     "pcie_extended_tags": "P2 kernel_doc",
     "pcie_link_speed": "P1 kernel_doc",
@@ -418,6 +418,32 @@ def test_a_locked_speed_fails_even_at_rest():
     assert finding["reason"] == "5.0 of 32.0 GT/s, locked: Hardware Autonomous Speed Disable is set (LnkCtl2)"
 
 
+@pytest.mark.parametrize("vendor, class_, driver, verdict", [
+    ("10de", "030200", "nvidia", "pass"), ("10de", "030000", "nouveau", "fail"), ("1002", "120000", "amdgpu", "pass"),
+    ("1002", "120000", "vfio-platform", "fail"), ("8086", "038000", "xe", "pass"), ("8086", "038000", None, "fail"),
+    ("1da3", "120000", "habanalabs", "pass"),                       # Gaudi, of Habana Labs
+    ("1da3", "120000", None, "fail"),
+    ("8086", "120000", "dfl-pci", "not_applicable"),                # an FPGA card has a driver of its own
+])
+def test_each_vendor_has_its_drivers(vendor, class_, driver, verdict):
+    found = judged(merge(neutral.epyc(), {"gpus": [{"vendor": vendor, "class": class_, "driver": driver}]}))
+    finding = next(finding for key, finding in found.items() if key.split()[0] == "gpu_driver")
+    assert finding["verdict"] == verdict
+
+
+def test_a_display_on_nouveau_is_of_no_use_for_computing_alone():
+    problem = judged(merge(neutral.epyc(), {"gpus": [{"driver": "nouveau"}]}))["gpu_driver 0000:03:00.0"]["problem"]
+    assert problem.endswith("not to a driver for computing: CUDA and ROCm cannot use it")
+
+
+def test_a_virtual_function_without_a_node_of_its_own_has_a_known_owner():
+    """A host driver for vGPU is bound to it, and only a VM can use it."""
+    claim = {"claimed_by": ok([{"vm": "100", "key": "hostpci0", "value": "0000:03:00.4"}])}
+    gpu = {"bdf": "0000:03:00.4", "virtual_function": True, "physical_function": "0000:03:00.0", "minor": ABSENT,
+           "containers": [], **claim}
+    assert judged(merge(neutral.epyc(), {"gpus": [gpu]}))["gpu_one_owner 0000:03:00.4"]["verdict"] == "pass"
+
+
 def test_a_card_in_an_older_slot_is_limited_not_broken():
     slot = ok(pcie("root_port", link(max_speed=16.0, max_width=8), 512))
     facts = merge(neutral.epyc(), {"gpus": [{"path": ["0000:00:01.1"],
@@ -427,8 +453,36 @@ def test_a_card_in_an_older_slot_is_limited_not_broken():
     assert found["pcie_link_width 0000:03:00.0"]["verdict"] == "pass"
     assert found["pcie_link_speed 0000:03:00.0"]["verdict"] == "pass"
     bottleneck = found["pcie_bottleneck 0000:03:00.0"]
+    assert (bottleneck["verdict"], bottleneck["priority"]) == ("fail", "info")
+    assert bottleneck["reason"] == "16 GT/s x8 at 0000:00:01.1: 15.8 GB/s per direction, the GPU supports 63.0"
+    assert bottleneck["fix"]["how"].startswith("Nothing, if this is the best slot")
+
+
+def test_a_card_behind_less_than_another_card_of_the_host_has_is_more_than_a_remark():
+    """A Gen4 card in a Gen5 slot with eight lanes: neither end is slow, their common link is."""
+    facts = merge(neutral.epyc(), {"gpus": [
+        {"path": ["0000:00:01.1"], "pcie": {"value": {"link": {"max_speed_gts": 16.0, "speed_gts": 16.0, "width": 8}}}},
+        {"bdf": "0000:23:00.0", "path": ["0000:20:01.1"]}]})
+    facts["ports"] = [
+        merge(neutral.port("0000:00:01.1", "root_port", 0),
+              {"pcie": ok(pcie("root_port", link(32.0, max_width=8), 512))}),
+        neutral.port("0000:20:01.1", "root_port", 0)]
+    bottleneck = judged(facts)["pcie_bottleneck 0000:03:00.0"]
     assert (bottleneck["verdict"], bottleneck["priority"]) == ("fail", "P2")
-    assert bottleneck["reason"] == "0000:00:01.1 supports 15.8 GB/s per direction, the GPU 63.0"
+    assert bottleneck["reason"] == "16 GT/s x8 at 0000:00:01.1: 15.8 GB/s per direction, the GPU supports 31.5"
+    assert bottleneck["fix"]["how"].startswith("The path of 0000:23:00.0 carries 63.0 GB/s: compare slot")
+
+
+def test_an_uplink_that_lost_lanes_is_more_than_a_remark():
+    narrow = {"pcie": {"value": {"link": {"width": 8}}}}
+    facts = merge(neutral.epyc(), {"gpus": [{"path": ["0000:02:00.0", "0000:01:00.0", "0000:00:01.1"]}]})
+    facts["ports"] = [neutral.port("0000:02:00.0", "downstream_port", 0),
+                      merge(neutral.port("0000:01:00.0", "upstream_port", 0), narrow),
+                      merge(neutral.port("0000:00:01.1", "root_port", 0), narrow)]
+    bottleneck = judged(facts)["pcie_bottleneck 0000:03:00.0"]
+    assert (bottleneck["verdict"], bottleneck["priority"]) == ("fail", "P2")
+    assert bottleneck["reason"] == ("32 GT/s x8 at 0000:00:01.1, fewer lanes than both ends support: 31.5 GB/s per "
+                                    "direction, the GPU supports 63.0")
 
 
 @pytest.mark.parametrize("fatal, nonfatal, verdict, priority", [

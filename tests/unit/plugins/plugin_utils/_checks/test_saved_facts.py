@@ -22,6 +22,7 @@ NEW = (
     "cpu.frequency.policies[].headroom", "cpu.kinds", "guests.containers.value[].allow[].hint",
     "guests.containers.value[].allow[].path", "guests.containers.value[].devices[].target",
     "guests.containers.value[].memory_nodes", "guests.containers.value[].other_sections",
+    "guests.containers.value[].template",
     "guests.containers.value[].trailing_text", "guests.containers.value[].unreadable_rules",
     "guests.vms.value[].memory_nodes", "guests.vms.value[].other_sections", "guests.vms.value[].template",
     "kernel.earlier_boots", "kernel.uptime_seconds", "managers.tuned_reapplies", "managers.unit_links",

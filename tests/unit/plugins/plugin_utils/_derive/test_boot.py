@@ -25,6 +25,16 @@ def derived(line=GRUB_LINE, os="debian", kernels=(), unknown=(), vendor="Authent
     return boot(facts)
 
 
+@pytest.mark.parametrize("line, os, says", [
+    (GRUB_LINE, "amzn", "run grubby --update-kernel=ALL"), (EFI_LINE, "nixos", "edit boot.kernelParams"),
+    (GRUB_LINE, "flatcar", "linux_append"), (GRUB_LINE, "talos", "machine.install.extraKernelArgs"),
+    (f"{GRUB_LINE} ostree=/ostree/boot.1/fedora-coreos/0", "fedora", "run rpm-ostree kargs with --append-if-missing="),
+])
+def test_where_files_are_made_anew_they_are_not_edited(line, os, says):
+    found = derived(line, os)
+    assert (found["file"], says in found["edit"]) == (None, True)
+
+
 @pytest.mark.parametrize("line, os, tool, file, edit", [
     (GRUB_LINE, "debian", False, "/etc/default/grub",
      "edit GRUB_CMDLINE_LINUX_DEFAULT in /etc/default/grub, then run update-grub"),
@@ -36,6 +46,10 @@ def derived(line=GRUB_LINE, os="debian", kernels=(), unknown=(), vendor="Authent
                                       "--remove-args=PARAMETER to remove one"),
     (GRUB_LINE, "arch", False, "/etc/default/grub",
      "edit GRUB_CMDLINE_LINUX_DEFAULT in /etc/default/grub, then run grub-mkconfig -o /boot/grub/grub.cfg"),
+    (GRUB_LINE, "opensuse-leap", False, "/etc/default/grub",
+     "edit GRUB_CMDLINE_LINUX_DEFAULT in /etc/default/grub, then run grub2-mkconfig -o /boot/grub2/grub.cfg"),
+    (GRUB_LINE, "sles", False, "/etc/default/grub",
+     "edit GRUB_CMDLINE_LINUX_DEFAULT in /etc/default/grub, then run grub2-mkconfig -o /boot/grub2/grub.cfg"),
     (EFI_LINE, "debian", True, "/etc/kernel/cmdline",
      "edit the one line of /etc/kernel/cmdline, then run proxmox-boot-tool refresh"),
     (EFI_LINE, "debian", False, "/etc/kernel/cmdline",

@@ -143,12 +143,13 @@ def test_no_bottleneck_where_every_link_carries_what_the_gpu_takes():
 
 def test_an_older_slot_is_the_bottleneck():
     its = behind_switch(downstream={"max_speed_gts": 16.0})
-    assert its["bottleneck"] == {"bdf": "0000:02:00.0", "gbps": 31.5, "gpu_gbps": 63.0}
+    assert its["bottleneck"] == {"bdf": "0000:02:00.0", "gbps": 31.5, "gpu_gbps": 63.0, "link": "16 GT/s x16",
+                                 "trained": False}
 
 
 def test_an_uplink_that_trained_narrow_is_the_bottleneck():
     its = behind_switch(upstream={"width": 8}, root={"width": 8})
-    assert its["bottleneck"] == {"bdf": ROOT, "gbps": 31.5, "gpu_gbps": 63.0}
+    assert its["bottleneck"] == {"bdf": ROOT, "gbps": 31.5, "gpu_gbps": 63.0, "link": "32 GT/s x8", "trained": True}
 
 
 def test_an_upstream_port_with_fewer_lanes_is_named_itself():
@@ -164,6 +165,21 @@ def test_the_inside_of_a_switch_is_no_link():
 
 def test_a_gpu_link_that_trained_narrow_is_another_checks_matter():
     assert one_gpu({"pcie": {"value": {"link": {"width": 8}}}})["bottleneck"] is None
+
+
+def test_a_tunnel_through_usb4_is_no_bottleneck():
+    """Its ports advertise 2.5 GT/s x4, whatever the tunnel carries: the enclosure's own link is the slowest known."""
+    tunnel = {"max_speed_gts": 2.5, "speed_gts": 2.5, "max_width": 4, "width": 4}
+    its = behind_switch(upstream=tunnel, root=tunnel, downstream={"max_speed_gts": 8.0, "max_width": 4, "width": 4})
+    assert its["bottleneck"] == {"bdf": "0000:02:00.0", "gbps": 3.9, "gpu_gbps": 63.0, "link": "8 GT/s x4",
+                                 "trained": False}
+
+
+def test_what_a_tunnel_carries_is_not_known():
+    tunnel = {"max_speed_gts": 2.5, "speed_gts": 2.5, "max_width": 4, "width": 4}
+    its = behind_switch(upstream=tunnel, root=tunnel)
+    assert (its["bottleneck"], its["path_gbps"], its["gpu_gbps"]["status"]) == (None, None, "absent")
+    assert "USB4 or Thunderbolt" in its["gpu_gbps"]["why"]
 
 
 def test_speed_at_rest_is_no_bottleneck():
@@ -381,6 +397,17 @@ def test_a_display_inside_an_amd_processor_is_no_card(vendor, code, nearest, com
 ])
 def test_flavours_by_generation(generation, flavours):
     assert driver_flavours({"vendor": "10de", "device": "2bb5", "model": None, "generation": generation}) == flavours
+
+
+def test_gpus_that_no_flavour_supports_together():
+    facts = merge(neutral.epyc(), {"gpus": [{"generation": "pascal", "driver": None},
+                                            {"bdf": "0000:04:00.0", "generation": "blackwell"},
+                                            {"bdf": "0000:23:00.0", "generation": "ada"}]})
+    assert [gpu["derived"]["other_flavour"] for gpu in derive(facts)["gpus"]] == [
+        ["0000:04:00.0"], ["0000:03:00.0"], []]
+    finding = judged(facts)["nvidia_flavour", "0000:03:00.0"]
+    assert finding["fix"]["how"] == ("No flavour supports all NVIDIA GPUs of this host: 0000:04:00.0 need the other "
+                                     "one. Move one kind to another host, or assign it to a VM.")
 
 
 @pytest.mark.parametrize("device, model, flavours", [
@@ -649,7 +676,12 @@ def test_kernel_version(release, version):
     ({"frequency": {"kernel_has_amd_pstate": ok(False)}}, "6.8.12-9-pve", [], "kernel_lacks_it",
      "CONFIG_X86_AMD_PSTATE"),
     ({"frequency": {"kernel_has_amd_pstate": ABSENT}}, "6.8.12-9-pve", [], "kernel_default", "up to 6.12"),
-    ({}, "6.1.0-40-amd64", [], "parameter_missing", "only with amd_pstate=active"),
+    ({}, "6.1.0-40-amd64", [], "parameter_missing", "only with amd_pstate=passive on its command line"),
+    ({}, "6.3.9-200.fc38.x86_64", [], "parameter_missing", "only with amd_pstate=active on its command line"),
+    ({"frequency": {"kernel_has_amd_pstate": ABSENT}}, "4.18.0-553.el8_10.x86_64", [], "kernel_lacks_it",
+     "older than amd-pstate (Linux 5.17), and nothing here says that its distribution added it"),
+    ({"frequency": {"kernel_has_amd_pstate": ok(True)}}, "5.14.0-503.el9_5.x86_64", [], "parameter_missing",
+     "which parameter it takes depends on what its distribution added"),
     ({}, "6.8.12-9-pve", [], "kernel_default", "up to 6.12 amd-pstate is not loaded automatically on servers"),
     ({}, "6.12.57-amd64", [], "kernel_default", "up to 6.12"),
     ({"family": 25}, "6.14.11-4-pve", [], "kernel_default", "older than family 1Ah"),

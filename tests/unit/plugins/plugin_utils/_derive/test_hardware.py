@@ -76,3 +76,11 @@ def test_a_processor_whose_firmware_hides_cppc():
     assert found["hinders"] == ok(["CPPC is off: the processor supports it but the firmware does not provide it "
                                    "(_CPC)"])
     assert "CPPC off" in found["seen"]
+
+
+@pytest.mark.parametrize("vendor, named, others", [
+    ("AuthenticAMD", "xGMI width and speed", "UPI"), ("GenuineIntel", "UPI link power management", "xGMI"),
+    (None, "power limits, bifurcation, fans", "xGMI")])
+def test_settings_that_cannot_be_seen_are_those_of_the_processor_s_vendor(vendor, named, others):
+    unseen = firmware_settings(merge(neutral.epyc(), {"cpu": {"vendor": vendor}}))["unseen"]
+    assert named in unseen and others not in unseen

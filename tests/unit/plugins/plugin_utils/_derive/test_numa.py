@@ -38,6 +38,7 @@ def test_memory_that_could_not_be_read_leaves_all_open():
     some[1]["memory_kib"] = lacking("denied")
     found = numa(some, {"sockets": 2})
     assert found == {"with_cpus": 2, "layout": "2 nodes with CPUs on 2 sockets",
+                     "split": "a split into 1 nodes for each socket",
                      **dict.fromkeys(("per_socket", "without_memory", "uneven"), lacking("denied"))}
 
 
@@ -101,3 +102,12 @@ def test_each_remote_interrupt_has_its_command():
     ((ok("0-127"), ok("100")), lacking("denied"), "denied"), ((ok("0-127"), ok("100")), ABSENT, "absent")])
 def test_what_could_not_be_read_makes_no_remote_interrupt(pair, local, status):
     assert interrupts(pair, local=local) == lacking(status)
+
+
+@pytest.mark.parametrize("vendor, nodes, split", [
+    ("GenuineIntel", 4, "SNC4"), ("AuthenticAMD", 4, "NPS4"), ("AuthenticAMD", 12, "L3 cache as NUMA domain"),
+    ("ARM", 4, "a split into 4 nodes for each socket"), (None, 2, "a split into 2 nodes for each socket")])
+def test_what_the_bios_calls_several_nodes_for_a_socket(vendor, nodes, split):
+    found = numa([{"node": f"node{number}", "cpus": str(number), "memory_kib": ok(1)} for number in range(nodes)],
+                 {"sockets": 1, "vendor": vendor})
+    assert found["split"] == split

@@ -93,6 +93,15 @@ def services(*found, **managers):
             for entry in host(managers={"services": list(found), **managers})["tuning_services"]]
 
 
+@pytest.mark.parametrize("name, says", [
+    ("tuned", "a profile of its own"), ("power-profiles-daemon", "powerprofilesctl set performance"),
+    ("tlp", "its own configuration")])
+def test_what_one_can_do_instead_is_what_that_service_offers(name, says):
+    found = host(managers={"services": [neutral.service(name, True, running=True)]})["tuning_services"]
+    assert says in found[0]["choice"]
+    assert ("TuneD" in found[0]["choice"]) == (name == "tuned")
+
+
 @pytest.mark.parametrize("state, active, says", [
     ({"enabled": True, "running": True}, True, "tlp runs"),
     ({"enabled": True}, True, "tlp is enabled at boot"),                   # it acts and ends

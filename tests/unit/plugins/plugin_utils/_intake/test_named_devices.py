@@ -15,11 +15,37 @@ def vendors(facts):
     return [(gpu["bdf"], gpu["vendor"]) for gpu in facts["gpus"]]
 
 
-def test_a_card_without_its_number_has_no_generation(pasted):
+def test_a_card_without_its_number_has_its_name_and_the_generation_of_its_chip(pasted):
     facts = pasted(BRIDGE + PORT + CARD)
     [gpu] = facts["gpus"]
-    assert (gpu["vendor"], gpu["class"]) == ("10de", "030200")
-    assert [gpu[name]["status"] for name in ("device", "generation")] == ["not_recorded"] * 2
+    assert (gpu["vendor"], gpu["class"], gpu["generation"]) == ("10de", "030200", "hopper")
+    assert gpu["model"] == "NVIDIA Corporation GH100 [H100 NVL]"
+    assert gpu["device"]["status"] == "not_recorded"
+
+
+@pytest.mark.parametrize("name, generation", [
+    ("GP102 [GeForce GTX 1080 Ti]", "pascal"), ("TU116M [GeForce GTX 1660 Ti Mobile]", "turing"),
+    ("GA102GL [RTX A6000]", "ampere"), ("AD102 [GeForce RTX 4090]", "ada"), ("GB202 [GeForce RTX 5090]", "blackwell"),
+    ("GB20B [GB10]", "blackwell"), ("GV100GL [Tesla V100 SXM2 16GB]", "volta")])
+def test_the_chip_in_a_name_tells_the_generation(pasted, name, generation):
+    [gpu] = pasted(f"{BRIDGE}{PORT}01:00.0 VGA compatible controller: NVIDIA Corporation {name} (rev a1)\n")["gpus"]
+    assert gpu["generation"] == generation
+
+
+@pytest.mark.parametrize("name", ["GK110BGL [Tesla K40m]", "G98 [GeForce 8400 GS]"])
+def test_a_name_whose_chip_is_not_in_the_list_tells_none(pasted, name):
+    [gpu] = pasted(f"{BRIDGE}{PORT}01:00.0 VGA compatible controller: NVIDIA Corporation {name} (rev a1)\n")["gpus"]
+    assert gpu["generation"]["status"] == "not_recorded"
+
+
+def test_a_revision_of_all_ones_is_a_device_that_does_not_answer(pasted):
+    [gpu] = pasted(BRIDGE + PORT + CARD.replace("(rev a1)", "(rev ff)"))["gpus"]
+    assert (gpu["state"], gpu["pcie"]["status"]) == ("gone", "gone")
+
+
+def test_the_processor_s_npu_is_no_gpu(pasted):
+    npu = "00:0b.0 Processing accelerators: Intel Corporation Meteor Lake NPU (rev 04)\n"
+    assert vendors(pasted(BRIDGE + PORT + CARD + npu)) == [("0000:01:00.0", "10de")]
 
 
 @pytest.mark.parametrize("display", [

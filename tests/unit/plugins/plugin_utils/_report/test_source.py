@@ -110,6 +110,14 @@ def test_nothing_tells_whose_machine_it_is(secret):
     assert "masked" in text
 
 
+def test_a_host_named_after_its_file_does_not_hide_the_program_to_run():
+    """A listing saved as lspci.txt is the host `lspci`."""
+    made = imported([*FINDINGS, lacking("pcie", "pcie.functions")])
+    made["host"], made["facts"]["identity"]["hostname"] = "lspci", ok("sysctl")
+    [command] = [line for line in short.short_report(made).splitlines() if line.startswith("To judge more")]
+    assert "sysctl -a; " in command and "; lspci -nnDvvvxxxx" in command
+
+
 def test_serial_numbers_are_masked_where_they_are_called_so():
     assert short.mask("Serial Number 0422715081539, serial=A7", imported([])) == "Serial Number masked serial=masked"
 
