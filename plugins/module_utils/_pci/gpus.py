@@ -157,8 +157,8 @@ def _read_gpu(host: Host, address: str, class_: str, known_power: dict, name: st
     common = _read_common(host, address, class_, config, known_power[address])
     bars = read_bars(host, address)
     group, group_type = read_iommu(host, address)
-    common["state"] = known(lambda: PASSED_THROUGH if is_given_to_guest(common["driver"]) and common["state"] != GONE
-                            else common["state"])
+    common["state"] = known(lambda: GONE if common["state"] == GONE else PASSED_THROUGH
+                            if is_given_to_guest(common["driver"]) else common["state"])
     return {
         **common,
         **settle({

@@ -41,7 +41,8 @@ def boot(facts: dict[str, Any]) -> dict[str, Any]:
     gone = gone_kernel(facts)
     built = next((kernel["built"] for kernel in facts["nvidia"]["kernels"] if kernel["release"] == value(release)),
                  lost(release["status"], release.get("why")) if release["status"] != "ok" else lost("absent"))
-    return {"loader": loader, **_place(facts, loader), "risk": _risk(facts, release), "next": release,
+    return {"loader": loader, **_place(facts, loader), "initramfs": _make_initramfs(facts),
+            "risk": _risk(facts, release), "next": release,
             "because": because, "gone": gone, "next_has_nvidia": built, "configured": configured(facts, loader),
             "ignored": ignored_parameters(facts)}
 
@@ -72,6 +73,19 @@ def _place(facts: dict[str, Any], loader: str | None) -> dict[str, str | None]:
         return {"file": file, "edit": f"edit GRUB_CMDLINE_LINUX_DEFAULT in {file}, then run {apply}"}
     return {"file": None, "edit": "edit it in the configuration of this host's boot loader (the running command line "
                                   "does not show which one is used)"}
+
+
+def _make_initramfs(facts: dict[str, Any]) -> str:
+    """How the initramfs is built anew on this host: the end of a sentence."""
+    distribution = facts["identity"]["os"]["id"] or ""
+    if distribution in _IMAGES or any(entry["name"] == "ostree" for entry in facts["kernel"]["parameters"]):
+        return "as this distribution builds its images"
+    if distribution in _DEBIAN:
+        tool = facts["boot"]["proxmox_boot_tool"]
+        return "update-initramfs -u -k all" + (", then proxmox-boot-tool refresh" if tool else "")
+    if distribution in _GRUBBY or distribution.startswith(_SUSE):
+        return "dracut -f --regenerate-all"
+    return "update-initramfs -u -k all, dracut -f --regenerate-all or mkinitcpio -P, whichever this distribution has"
 
 
 def _make_grub_config(distribution: str | None) -> str:

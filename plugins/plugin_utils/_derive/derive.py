@@ -69,7 +69,7 @@ from .persisted import persisted_lines
 from .placement.placement import placement
 from .rdma import rdma_ports
 from .reading import known, value
-from .target import container, is_one_moment, virtual
+from .target import container, is_one_moment, told, virtual
 
 _NVIDIA, _AMD = "10de", "1002"
 _VGA = "0300"       # PCI_CLASS_DISPLAY_VGA, include/linux/pci_ids.h
@@ -103,6 +103,7 @@ def _derive(facts: dict[str, Any], nodes: Mapping[str, Any]) -> dict[str, Any]:
             "container": lambda: container(facts["identity"]),
             "virtual": lambda: virtual(facts["identity"]),
         }),
+        "told": told(facts),
         **settings,
         **_of_hardware(facts, gpus),
         **_of_log(facts, gpus),

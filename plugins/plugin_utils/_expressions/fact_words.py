@@ -72,6 +72,7 @@ _WORDS = {
     "derived.stopped_by_reboot": _GUESTS, "derived.sxids": _KERNEL_LOG, "derived.sysctl_places": _SYSCTL_FILES,
     "derived.translation": _ACS, "derived.tuning_services": "services that change settings (systemctl)",
     "derived.usual_huge_page": "sizes of transparent huge pages (/sys/kernel/mm/transparent_hugepage)",
+    "derived.told": "whether this is a container or a virtual machine",
     "derived.virtual": "whether this is a virtual machine",
     "derived.vulnerable": "CPU vulnerabilities (/sys/devices/system/cpu/vulnerabilities)",
     "derived.xids": _KERNEL_LOG,

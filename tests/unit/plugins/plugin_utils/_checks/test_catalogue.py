@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import builtins
 import pathlib
+import re
 
 import pytest
 from ansible_collections.gpuhost.tuning.plugins.plugin_utils._checks import catalogue
@@ -273,3 +274,10 @@ def test_a_profile_nobody_knows():
                                  "conservative, full, inference, training_rdma; for your own use the path of its "
                                  "file): did you mean 'conservative'?")
     assert profile_names() == ["before_reboot", "conservative", "full", "inference", "training_rdma"]
+
+
+def test_no_expression_in_a_text_may_be_empty():
+    """Nothing is shown as a dash, so that `of this boot{... || ''}` would end with one."""
+    folder = pathlib.Path(catalogue.__file__).parents[1] / "catalogue" / "checks"
+    found = [file.name for file in folder.glob("*.yml") if re.search(r"\|\|\s*''\s*\}", file.read_text())]
+    assert found == [] and len(list(folder.glob("*.yml"))) > 15

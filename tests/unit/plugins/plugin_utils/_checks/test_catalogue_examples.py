@@ -420,7 +420,7 @@ def test_a_locked_speed_fails_even_at_rest():
 
 @pytest.mark.parametrize("vendor, class_, driver, verdict", [
     ("10de", "030200", "nvidia", "pass"), ("10de", "030000", "nouveau", "fail"), ("1002", "120000", "amdgpu", "pass"),
-    ("1002", "120000", "vfio-platform", "fail"), ("8086", "038000", "xe", "pass"), ("8086", "038000", None, "fail"),
+    ("1002", "120000", "radeon", "fail"), ("8086", "038000", "xe", "pass"), ("8086", "038000", None, "fail"),
     ("1da3", "120000", "habanalabs", "pass"),                       # Gaudi, of Habana Labs
     ("1da3", "120000", None, "fail"),
     ("8086", "120000", "dfl-pci", "not_applicable"),                # an FPGA card has a driver of its own

@@ -25,6 +25,17 @@ def derived(line=GRUB_LINE, os="debian", kernels=(), unknown=(), vendor="Authent
     return boot(facts)
 
 
+@pytest.mark.parametrize("os, tool, initramfs", [
+    ("debian", False, "update-initramfs -u -k all"),
+    ("debian", True, "update-initramfs -u -k all, then proxmox-boot-tool refresh"),
+    ("rhel", False, "dracut -f --regenerate-all"), ("opensuse-tumbleweed", False, "dracut -f --regenerate-all"),
+    ("nixos", False, "as this distribution builds its images"),
+    ("arch", False, "update-initramfs -u -k all, dracut -f --regenerate-all or mkinitcpio -P, whichever this "
+                    "distribution has")])
+def test_each_distribution_builds_its_initramfs_in_its_own_way(os, tool, initramfs):
+    assert derived(GRUB_LINE, os, proxmox_boot_tool=tool)["initramfs"] == initramfs
+
+
 @pytest.mark.parametrize("line, os, says", [
     (GRUB_LINE, "amzn", "run grubby --update-kernel=ALL"), (EFI_LINE, "nixos", "edit boot.kernelParams"),
     (GRUB_LINE, "flatcar", "linux_append"), (GRUB_LINE, "talos", "machine.install.extraKernelArgs"),

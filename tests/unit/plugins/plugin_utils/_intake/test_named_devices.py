@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import pytest
 
+from verdicts import judged
+
 BRIDGE = "00:00.0 Host bridge: Intel Corporation Some Host Bridge (rev 01)\n"
 PORT = "00:01.0 PCI bridge: Intel Corporation Some Root Port\n"
 CARD = "01:00.0 3D controller: NVIDIA Corporation GH100 [H100 NVL] (rev a1)\n"
@@ -85,3 +87,11 @@ def test_which_listings_have_all_devices(pasted, text, whole):
     assert facts["pcie"]["functions"]["status"] == ("ok" if whole else "not_recorded")
     if whole:
         assert vendors(facts) == [("0000:01:00.0", "10de")]
+
+
+def test_without_a_gpu_the_reason_is_that_and_not_what_the_listing_lacks(pasted):
+    """Whether it is a container is not known; that nothing is there to check is."""
+    display = "06:00.0 VGA compatible controller: ASPEED Technology, Inc. ASPEED Graphics Family (rev 52)\n"
+    found = judged(pasted(BRIDGE + PORT + display))
+    reasons = {finding["reason"] for finding in found.values() if finding["verdict"] == "not_applicable"}
+    assert reasons == {"no GPU on this host", "no NVIDIA GPU on this host", "no NVIDIA or AMD GPU on this host"}
