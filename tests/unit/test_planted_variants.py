@@ -34,7 +34,7 @@ CORES = 1           # nothing here is about processors
 
 # What is read from the GPU's own registers, with the priority of each check.
 REGISTERS = {"pcie_maxreadreq": "info", "pcie_maxpayload": "P1", "pcie_link_width": "P1", "pcie_link_speed": "P1",
-             "pcie_bottleneck": "P2", "gpu_consistency": "P2", "pcie_bar_size": "P1", "pcie_bar_assigned": "P1",
+             "pcie_bottleneck": "info", "gpu_consistency": "P2", "pcie_bar_size": "P1", "pcie_bar_assigned": "P1",
              "pcie_extended_tags": "P2"}
 # What is said of each container.
 OF_GUESTS = {"lxc_gpu_access": "P1", "lxc_stale_rules": "P2", "lxc_overbroad_rules": "P2", "lxc_ignored_settings": "P2",

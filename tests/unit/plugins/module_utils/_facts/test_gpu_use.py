@@ -28,7 +28,7 @@ def guests(vms=(), containers=(), status=None):
 
 
 def vm(number, bdf, key="hostpci0"):
-    return {"id": number, "hostpci": [{"key": key, "value": bdf, "bdfs": [bdf]}]}
+    return {"id": number, "template": False, "hostpci": [{"key": key, "value": bdf, "bdfs": [bdf]}]}
 
 
 @pytest.fixture
@@ -84,9 +84,9 @@ def test_claims_that_cannot_be_read_are_unknown(host, gpus):
 
 def test_containers_that_are_given_a_gpu_by_its_minor(host, gpus):
     owners = guests(containers=[
-        {"id": "101", "gpu_devices": ["/dev/nvidia0", "/dev/nvidia-uvm"]},
-        {"id": "102", "gpu_devices": ["/dev/nvidia2"]},
-        {"id": "103", "gpu_devices": ["/dev/nvidia0", "/dev/nvidia2"]}])
+        {"id": "101", "template": False, "gpu_devices": ["/dev/nvidia0", "/dev/nvidia-uvm"]},
+        {"id": "102", "template": False, "gpu_devices": ["/dev/nvidia2"]},
+        {"id": "103", "template": False, "gpu_devices": ["/dev/nvidia0", "/dev/nvidia2"]}])
     first, second = join(host, gpus, owners=owners)
     assert (first["containers"], second["containers"]) == (["102", "103"], ["101", "103"])
 
