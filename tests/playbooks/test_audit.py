@@ -175,6 +175,7 @@ def test_nothing_is_printed_past_a_callback_that_prints_json(controller, story, 
     assert "lines" not in controller.play("audit.yml", {"pve1": story}).one("pve1", action="audit")
 
 
+@pytest.mark.one_core
 def test_a_tune_and_a_restore_print_nothing_past_it_either(controller, story):
     values = {"gpuhost_values": {"sysctl": {"vm.swappiness": "10"}}, "gpuhost_only": ["swappiness"]}
     said = {}

@@ -22,7 +22,8 @@ def profile_of(controller, host="pve1"):
     return json.loads((controller.reports / host / "audit.json").read_text())["profile"]
 
 
-@pytest.mark.parametrize("playbook", ["audit", "tune_runtime", "verify", "restore", "record", "benchmark"])
+@pytest.mark.parametrize("playbook", ["audit", "tune_runtime", *(
+    pytest.param(name, marks=pytest.mark.one_core) for name in ("verify", "restore", "record", "benchmark"))])
 def test_a_variable_that_does_not_resolve_is_not_taken_for_unset(controller, story, playbook):
     before = (story.root / "proc/sys/kernel/numa_balancing").read_text()
     run = controller.play(f"{playbook}.yml", {"pve1": story}, variables={"gpuhost_skip": TYPO}).failed()
@@ -30,6 +31,7 @@ def test_a_variable_that_does_not_resolve_is_not_taken_for_unset(controller, sto
     assert (story.root / "proc/sys/kernel/numa_balancing").read_text() == before
 
 
+@pytest.mark.one_core
 @pytest.mark.parametrize(("playbook", "name"), [
     ("record", "gpuhost_record_anonymise"), ("benchmark", "gpuhost_bandwidth_devices"),
     ("benchmark", "gpuhost_benchmark")])
@@ -38,6 +40,7 @@ def test_nor_is_one_of_a_single_role(controller, story, playbook, name):
     assert f"{name} is set, but its value cannot be resolved: 'misspelt' is undefined" in run.output
 
 
+@pytest.mark.one_core
 def test_nor_is_one_of_an_experiment(controller, story):
     benchmark = {"name": "none", "where": "controller", "command": ["true"],
                  "metrics": {"rate": {"json": "rate", "better": "higher", "unit": "tok/s"}}}

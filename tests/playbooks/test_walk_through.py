@@ -85,11 +85,13 @@ def run(line: str, folder: pathlib.Path) -> str:
     return output
 
 
+@pytest.mark.one_core
 def test_add_a_check(copy):
     assert walk("docs/add-a-check.md", copy) == (8, 2)
     assert "| id | `laptop_mode` |" in (copy / "docs" / "checks" / "laptop_mode.md").read_text()
 
 
+@pytest.mark.one_core
 def test_add_a_tunable(copy):
     need(shutil.which("patch") is not None, "patch is not installed")
     assert walk("docs/add-a-tunable.md", copy) == (11, 5)
