@@ -6,7 +6,7 @@
 # tools/ansible-tests.sh FOLDER [--brief]: run the tests of code that uses Ansible (plugins, modules, playbooks) in the
 # environment FOLDER. Parsers and rules do not depend on Ansible: they are tested once, and by ansible-test on every
 # Python version of managed hosts. --brief leaves out the engine that evaluates checks, which imports nothing of Ansible
-# (tests/unit/test_collection_layout.py), and tests marked one_core.
+# (tests/unit/test_rooms.py), and tests marked one_core.
 set -eu
 
 cd "$(dirname "$0")/.."

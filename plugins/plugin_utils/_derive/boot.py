@@ -59,7 +59,7 @@ def _place(facts: dict[str, Any], loader: str | None) -> dict[str, str | None]:
     tool, distribution = facts["boot"]["proxmox_boot_tool"], facts["identity"]["os"]["id"]
     if distribution in _IMAGES:
         return {"file": None, "edit": _IMAGES[distribution]}
-    if any(entry["name"] == "ostree" for entry in facts["kernel"]["parameters"]):
+    if _is_ostree(facts):
         return {"file": None, "edit": _OSTREE}
     if loader == "systemd-boot":
         apply = "proxmox-boot-tool refresh" if tool else "kernel-install add RELEASE IMAGE for each kernel"
@@ -75,10 +75,14 @@ def _place(facts: dict[str, Any], loader: str | None) -> dict[str, str | None]:
                                   "does not show which one is used)"}
 
 
+def _is_ostree(facts: dict[str, Any]) -> bool:
+    return any(entry["name"] == "ostree" for entry in facts["kernel"]["parameters"])
+
+
 def _make_initramfs(facts: dict[str, Any]) -> str:
     """How the initramfs is built anew on this host: the end of a sentence."""
     distribution = facts["identity"]["os"]["id"] or ""
-    if distribution in _IMAGES or any(entry["name"] == "ostree" for entry in facts["kernel"]["parameters"]):
+    if distribution in _IMAGES or _is_ostree(facts):
         return "as this distribution builds its images"
     if distribution in _DEBIAN:
         tool = facts["boot"]["proxmox_boot_tool"]
