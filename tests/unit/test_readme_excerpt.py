@@ -15,8 +15,8 @@ from hosts.story_before import story_before
 from hosts.tree import Tree
 from verdicts import judged
 
-_COUNTS = re.compile(r"^(\d+) things to do \((.*)\) in (\d+) places, (\d+) passed, (\d+) not applicable, (\d+) unknown$",
-                     re.MULTILINE)
+_COUNTS = re.compile(
+    r"^(\d+) things to do \((.*)\) in (\d+) places, (\d+) passed, (\d+) not applicable, (\d+) unknown$", re.MULTILINE)
 
 
 def test_the_counts_are_those_of_the_host(tmp_path):
